@@ -36,9 +36,7 @@ export type {
   StudyFile,
 };
 
-/**
- * The error of a failed call. `failure` has a code and a message; `context.field` is the wrong field, if there is one.
- */
+/** The error of a failed call. `failure` has a code and a message, and `context.field` may name the wrong field. */
 export { FailureError as LockstepError };
 
 /**

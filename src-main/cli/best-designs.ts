@@ -65,9 +65,7 @@ export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' 
   return { rows, equal: pages.equal && equal };
 }
 
-/**
- * Returns the JSON fields about certainty: the tie band, the evidence for each device, and whether designs are missing.
- */
+/** Returns the JSON fields about certainty: the tie band, the evidence of each device, and missing designs. */
 export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }

@@ -64,9 +64,7 @@ export const byAgents = (command: Command): Command =>
     .option('--redis-prefix <name>', 'the prefix of its keys (default: lockstep)')
     .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
 
-/**
- * The shared tools of the commands: the terminal, the exit status, and an engine that is open while a command needs it.
- */
+/** The shared tools of the commands: the terminal, the exit status, and an engine while a command needs it. */
 export interface CommandLine {
   readonly terminal: Terminal;
   readonly places: ReturnType<typeof programPlaces>;

@@ -13,8 +13,7 @@ if (!isNodeNewEnough()) {
   process.stderr.write(`lockstep: ${NODE_NEEDED} This is ${process.version}.\n`);
   process.exitCode = 1;
 } else {
-  // Node keeps compiled code, which halves the time of the next start. The cache is set by the variable, because
-  // workers read nothing else.
+  // Node keeps compiled code, which halves the time of the next start. Workers read only this variable.
   if (!installed)
     process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
   module.enableCompileCache();

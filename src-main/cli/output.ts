@@ -44,9 +44,7 @@ export function reportFailure(terminal: Terminal, failure: Failure, usage = fals
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/**
- * Removes control characters from a name: they could move the cursor, change colours, or reverse the direction of text.
- */
+/** Removes control characters from a name: they could move the cursor, or change colours or the direction of text. */
 export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal

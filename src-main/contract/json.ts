@@ -2,9 +2,7 @@ import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/**
- * The two kinds of parts of a string. A single expression for a whole string would overflow the stack on many escapes.
- */
+/** The two kinds of parts of a string. One expression for a whole string would overflow the stack on many escapes. */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
@@ -39,9 +37,7 @@ interface Fault {
   readonly again?: string;
 }
 
-/**
- * Finds the first position that is not JSON, and what is expected there. The messages of engines differ or lack this.
- */
+/** Finds the first position that is not JSON, and what is expected there. The messages of engines lack this. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
   /** The fields so far of each open object. A list has none. */

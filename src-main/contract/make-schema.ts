@@ -1,5 +1,4 @@
-// Writes db/study.schema.json and db/kernel.schema.json from the schemas (npm run schema). A test checks that they are
-// current.
+// Writes db/study.schema.json and db/kernel.schema.json from the schemas: npm run schema. A test keeps them current.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kernelManifestJsonSchema, studyJsonSchema } from './json-schema.ts';

@@ -226,9 +226,7 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /**
-   * The predicted time of the balancing pass, ms. `predictedMs` does not include it, but the ranking of a sweep does.
-   */
+  /** The predicted time of the balancing pass, ms. It is part of the ranking of a sweep, but not of `predictedMs`. */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -249,9 +247,7 @@ export interface MeasuringComparison {
   readonly deviceId: string;
   readonly device: string;
   readonly measuredOn: string;
-  /**
-   * `prediction` means the saved prediction of the sweep. Otherwise it is the calibration profile of a new prediction.
-   */
+  /** `prediction` means the saved prediction of the sweep. Otherwise, a calibration profile gives a new prediction. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /**
    * The clock of the measurement, MHz, if the predictions are for that clock instead of the device's own. Otherwise

@@ -136,9 +136,7 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
   return withZeros(newer);
 }
 
-/**
- * Fields whose default is zero although zero is unusual. A zero in the file counts as given, a default zero as assumed.
- */
+/** Fields whose default is zero although zero is unusual. A zero in the file is given, a default zero is assumed. */
 const ZERO_BY_DEFAULT = [
   'serialFraction',
   'dependentLoadsPerIteration',

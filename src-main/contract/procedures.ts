@@ -497,9 +497,7 @@ const others = {
       bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64),
     }),
   ).returns<Histogram>(),
-  /**
-   * Returns a design with its results, its rank among all designs (or those of the filter's device) and its breakdown.
-   */
+  /** Returns a design with its results, its rank among all designs (or those of the filter's device) and breakdown. */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),

@@ -65,9 +65,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/**
- * Describes the excluded designs: `of 840 designs 420 need more than 2 cores: left out`. It is empty if there are none.
- */
+/** Describes the excluded designs, if any: `of 840 designs 420 need more than 2 cores: left out`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);

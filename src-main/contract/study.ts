@@ -48,9 +48,7 @@ export const MAX_DESIGNS = 64_000_000;
 export const MAX_BEST = 100_000;
 export const MAX_IMPLEMENTATIONS = 32;
 
-/**
- * The smallest probability that may be cut from an infinite support. With less, the remaining probability rounds to 1.
- */
+/** The smallest probability that may be cut from an infinite support. With less, the rest would round to 1. */
 export const MIN_TRUNCATION = 1e-15;
 export const MAX_TRUNCATION = 0.01;
 

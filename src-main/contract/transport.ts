@@ -50,8 +50,7 @@ type AnyTypedArray = InstanceType<(typeof ARRAY_KINDS)[ArrayKind]>;
 const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
 function kindOf(value: ArrayBufferView): ArrayKind | undefined {
-  // The tag is checked instead of instanceof, because a Buffer is a Uint8Array, and an array may come from another
-  // realm.
+  // The tag is checked instead of instanceof: a Buffer is a Uint8Array, and an array may come from another realm.
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return (Object.keys(ARRAY_KINDS) as ArrayKind[]).find((kind) => ARRAY_KINDS[kind].name === tag);
 }
@@ -180,9 +179,7 @@ export interface EngineDoor {
 }
 
 export interface Connection {
-  /**
-   * Accepts any message and never throws. A message that is not a request is dropped, because it has no id for a reply.
-   */
+  /** Accepts any message and never throws. A message that is not a request is dropped, because it has no id. */
   receive(message: unknown): void;
   close(): void;
 }

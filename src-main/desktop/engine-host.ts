@@ -16,9 +16,7 @@ export interface EngineHostOptions {
 }
 
 export interface EngineHost {
-  /**
-   * Returns a port for one page. Messages wait in the port until the engine is ready, so the page can use it at once.
-   */
+  /** Returns a port for one page. The page can use it at once, because messages wait in it for the engine. */
   connect(): MessagePortMain;
   /** Starts the engine again after it has ended too often. */
   restart(): void;

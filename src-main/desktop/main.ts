@@ -21,8 +21,7 @@ import { confine, isPageUrl, registerPageScheme, servePage } from './page-protoc
 import { printedPage } from './print.ts';
 import { applyTheme, openWindow } from './window.ts';
 
-// The desktop host. It reads LOCKSTEP_DB (the database file), LOCKSTEP_ENGINE_NODE (a Node for the engine), and study
-// files on the command line.
+// The desktop host. It reads LOCKSTEP_DB, LOCKSTEP_ENGINE_NODE, and study files on the command line.
 
 const places = programPlaces();
 const colour = v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i, 'must be a colour as #rrggbb'));

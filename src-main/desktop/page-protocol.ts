@@ -44,9 +44,7 @@ export function servePage(rendererFolder: string): void {
   });
 }
 
-/**
- * Keeps a page in its origin and prevents new windows. Links to the sources of the models open in the user's browser.
- */
+/** Keeps a page in its origin and prevents new windows. Links to sources open in the user's browser. */
 export function confine(contents: WebContents): void {
   const stay = (event: { preventDefault(): void; readonly url: string }) => {
     if (originOf(event.url) !== PAGE_ORIGIN) event.preventDefault();

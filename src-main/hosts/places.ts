@@ -1,9 +1,7 @@
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/**
- * The locations of the parts of the program, whether it runs from sources (by type stripping) or from a build (out/).
- */
+/** The locations of the parts of the program, for a run from sources (by type stripping) or from a build (out/). */
 export interface Places {
   /** The folder of package.json and db/. For an installed desktop app it is the folder of its archive. */
   readonly root: string;
@@ -27,8 +25,7 @@ export function programPlaces(): Places {
   const built = !here.endsWith('.ts');
   const marker = built ? `${sep}out${sep}main${sep}` : `${sep}src-main${sep}`;
   const shipped = here.slice(0, here.lastIndexOf(marker));
-  // Threads and programs cannot start inside an asar archive, and compilers cannot read it. The packager therefore puts
-  // the engine next to it.
+  // Threads, programs and compilers cannot use an asar archive, so the packager puts the engine next to it.
   const root = shipped.replace(/app\.asar$/, 'app.asar.unpacked');
   const main = (source: string, name: string) => join(root, built ? join('out/main', name) : source);
   return {

@@ -1,5 +1,4 @@
-// Finds the runtimes that Lockstep needs, without a download. It is plain JavaScript, because it must run on any Node,
-// before a build.
+// Finds the runtimes that Lockstep needs, without a download. Plain JavaScript, because it runs before a build.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

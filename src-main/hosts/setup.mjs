@@ -1,5 +1,4 @@
-// Prepares a fresh clone: builds the program and downloads the Electron runtime. It is plain JavaScript, because it
-// must run on any Node.
+// Prepares a fresh clone: builds the program and downloads Electron. Plain JavaScript, because it runs before a build.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

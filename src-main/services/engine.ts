@@ -46,45 +46,45 @@ import { resumeSweep } from './sweeps/sweeps.ts';
 /** `NODE_DEBUG=lockstep` logs every call. */
 const log = debuglog('lockstep');
 
-/** One engine: services, store and pool, behind the contract. Hosts and the command line only call procedures. */
+/** The engine: services, store and pool, behind the contract. Hosts and the command line call only procedures. */
 export interface Engine {
   /**
-   * Validates the input against the contract's schema, then runs the service. Unknown names and bad input are failures.
-   * What it answers is shared, not copied: read it, never write to it.
+   * Validates the input with the contract's schema, then runs the service. Unknown names and bad input are failures.
+   * The result is shared, not copied, so a caller must not write to it.
    */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** `call` for a name and an input from a page, whose types are unknown. */
+  /** Like `call`, for a name and an input from a page, whose types are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Says which Redis was silent; null if it was not. */
+  /** Returns which Redis was silent, or null. */
   close(): Promise<string | null>;
 }
 
-/** An engine with its insides, for tests that look at what is stored. */
+/** An engine with access to its store, for tests. */
 export interface OpenEngine extends Engine {
   readonly context: Context;
 }
 
 export interface EngineOptions {
   readonly databaseFile: string;
-  /** Folder that holds `db/`: the project, or the packaged application. */
+  /** The folder that holds `db/`: the project, or the packaged application. */
   readonly resourceFolder: string;
   readonly host: 'desktop' | 'serve' | 'cli';
-  /** Paths of the scripts of the worker and of the store's thread, if a bundle moved them. */
+  /** The paths of the scripts of the worker and of the store's thread, if a bundle moved them. */
   readonly workerFile?: string;
   readonly storeThreadFile?: string;
-  /** The programs that measure, where a bundle moved them. */
+  /** The programs that measure, if a bundle moved them. */
   readonly programs?: Partial<MeasuringPrograms>;
   readonly workers?: number;
   /** Whether the engine is mainly used for predictions. If so, workers start while the database is opened. */
   readonly predicts?: boolean;
-  /** A page that measures and answers nothing for this long has gone away, ms. */
+  /** A measuring page that is silent for this time counts as gone, ms. */
   readonly pageSilenceMs?: number;
-  /** The Redis through which agents take work of this engine's runs; by default the setting, in hosts with a window. */
+  /** The Redis of the agents. By default it is the setting, in hosts with a window. */
   readonly redis?: RedisSettings;
 }
 
-/** Workers that start early, before their first task. A small sweep needs no more. */
+/** The number of workers that start before their first task. A small sweep needs no more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
@@ -93,8 +93,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   if (!made.ok) return made;
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  // A window asks for predictions at once. Most commands ask for none, and starting a worker takes longer than the
-  // rest.
+  // A window needs predictions at once. Most commands need none, and would wait for the start of a worker.
   const ready = options.predicts === true ? Math.min(workers, EARLY_WORKERS) : host === 'cli' ? 0 : 1;
   const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, ready);
   const opened = await openStoreClient({
@@ -159,7 +158,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   } else if (host !== 'cli') {
     const settings = await store.listSettings();
     const setting = settings.ok ? agentsSetting(settings.value[AGENTS_SETTING]) : settings;
-    // A Redis that does not answer must not keep the window from opening.
+    // The window opens without waiting for a Redis that does not answer.
     if (setting.ok && setting.value) void agents.join(setting.value);
   }
   const seeded = await seedExamples(context);
@@ -194,8 +193,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     return result;
   };
 
-  // The first start shows results: the first example is predicted while the window opens. If that fails, the window
-  // opens nevertheless.
+  // The first start should show results, so the first example is predicted while the window opens.
   if (seeded.value !== null) void logged('runs.start', { studyId: seeded.value });
 
   return ok({

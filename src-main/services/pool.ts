@@ -3,18 +3,18 @@ import { FailureError, type Failure } from '../../src-workers/domain/result.ts';
 import { sharedSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
 import type { WorkerTasks } from '../../src-workers/worker.ts';
 
-/** The worker pool. Besides the worker itself, only this file knows Piscina. */
+/** The worker pool. Only this file and the worker itself use Piscina. */
 export interface Pool {
   readonly workers: number;
-  /** Tasks of a run that can run at once, on the workers or on agents. */
+  /** The number of tasks of a run that can run at once, on the workers or on agents. */
   capacity(): number;
   /**
-   * Runs one named task in a worker; rejects with the signal's reason when it fires, and with a `FailureError` where
-   * the task hangs. What a person waits for goes before tasks of runs and of background work.
-   * @param worker from 0: the worker that runs it where it is idle, since it has what an earlier task of its kind has
-   *   made
-   * @param runId the run that the task is a part of: agents may do it
-   * @param background of work that nobody asked for: it gives its worker back where others wait, and begins anew later
+   * Runs one named task in a worker. Rejects with the signal's reason when it fires, and with a `FailureError` if the
+   * task hangs. Tasks that the user waits for come before tasks of runs and of background work.
+   * @param worker from 0: the preferred worker, which keeps data from an earlier task of this kind; used if it is idle
+   * @param runId the run of the task, which agents may then do
+   * @param background work that the user did not request: it releases its worker if other tasks wait, and restarts
+   * later
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
@@ -29,20 +29,20 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** Processor time that all tasks of a piece of background work may still take, ms. */
+/** The processor time that all tasks of a background job may still take, ms. */
 export interface Budget {
   leftMs: number;
 }
 
-/** When a task hangs, by its processor time, so that a busy machine ends none. */
+/** When a task counts as hung. The limits are processor time, so a busy machine ends no task. */
 export interface TaskLimits {
-  /** Time limit of one step, ms. A design or a replication takes a second or two at most. */
+  /** The limit of one step, ms. A design or a replication takes a second or two at most. */
   readonly stepMs: number;
-  /** Time limit of a task that counts no steps, ms, such as reading a file of gigabytes. */
+  /** The limit of a task without steps, ms, such as reading a file of gigabytes. */
   readonly taskMs: number;
-  /** Between two looks at the tasks, time on the clock, ms. */
+  /** The time between two checks of the tasks on the clock, ms. */
   readonly lookMs: number;
-  /** A task that should stop does so between two steps. After this time its worker is ended with all its caches, ms. */
+  /** A cancelled task stops between two steps. After this time, its worker is ended with all its caches, ms. */
   readonly stopMs: number;
 }
 
@@ -50,20 +50,20 @@ const LIMITS: TaskLimits = { stepMs: 60_000, taskMs: 600_000, lookMs: 1000, stop
 
 interface Task {
   readonly name: string;
-  /** Whether a person waits for it. */
+  /** Whether the user waits for it. */
   readonly urgent: boolean;
   readonly background: Budget | undefined;
-  /** Gives it a worker. */
+  /** Gives the task a worker. */
   readonly begin: () => void;
-  /** Ends its worker. */
+  /** Ends the worker of the task. */
   readonly end: AbortController;
-  /** Id of its worker's thread, and the data that it shares. */
+  /** The id of the worker's thread, and the data that it shares. */
   threadId: number;
   cells: Int32Array | null;
-  /** Steps at the last look, and whether there were more than at its start. */
+  /** The steps at the last check, and whether there were more than at the start. */
   steps: number;
   counts: boolean;
-  /** Processor time of the worker at the last look, and at that which saw a new step, ms. */
+  /** The worker's processor time at the last check, and at the last check with a new step, ms. */
   seenMs: number;
   steppedMs: number;
   stopping: NodeJS.Timeout | undefined;
@@ -72,8 +72,8 @@ interface Task {
 }
 
 /**
- * Notes how far a task has come, and says why it must end, if it must.
- * @param nowMs of computing, by its worker
+ * Records the progress of a task. Returns why it must end, or null.
+ * @param nowMs processor time of its worker
  */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
   const { background } = task;
@@ -87,18 +87,18 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
   if (nowMs - task.steppedMs > limitMs)
     return {
       code: 'internal',
-      message: `A task of the engine (${task.name}) made no progress in ${seconds} s of computing and was ended. Change an input, or try again.`,
+      message: `A task of the engine (${task.name}) made no progress in ${seconds} s of processor time and was stopped. Change an input, or try again.`,
     };
   if (background && background.leftMs < 0)
     return {
       code: 'unsupported',
       message:
-        'The background work was stopped because it took too much computing time. Ask for it again to compute all of it.',
+        'The background work was stopped because it took too much processor time. Request it again to compute all of it.',
     };
   return null;
 }
 
-/** Creates the threads. A task gets the thread that it asks for where that is idle. */
+/** Creates the threads. A task gets the thread that it prefers if that one is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
     filename: workerFile,
@@ -130,8 +130,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
   const shared = sharedSteps();
   const piscina = createThreads(workerFile, shared, workers, ready);
 
-  // Piscina never gets more tasks than there are workers. In its own queue, a task would wait for the worker of a task
-  // that was ended.
+  // Piscina never gets more tasks than workers, because a task in its own queue would wait for an ended worker.
   const waiting: Task[] = [];
   const running = new Set<Task>();
   const next = (): void => {
@@ -156,7 +155,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     waiting.splice(at, 1);
     task.begin();
   };
-  /** Frees the worker of one background task. The task that began last loses least. */
+  /** Frees the worker of one background task: the last one that began, because it loses least. */
   const makeRoom = (): void => {
     const background = [...running].filter((task) => task.background && !task.givesWay);
     const last = background.at(-1);
@@ -167,14 +166,14 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
 
   const look = async (task: Task): Promise<void> => {
     const worker = piscina.threads.find(({ threadId }) => threadId === task.threadId);
-    // An older Node than 24.6 does not tell, and none that is ending.
+    // Node before 24.6 does not report it, and neither does a worker that is ending.
     const used = await worker?.cpuUsage?.().catch(() => undefined);
     if (!used || !task.cells || !running.has(task)) return;
     const nowMs = (used.user + used.system) / 1000;
     const overrun = takeProgress(task, nowMs, Atomics.load(task.cells, 0), limits);
     if (overrun === null) return;
     task.failure = new FailureError(overrun);
-    // A task without progress does not notice that it should stop either.
+    // A task without progress would not notice a request to stop either.
     if (overrun.code === 'internal') task.end.abort();
     else stop(task);
   };
@@ -221,7 +220,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
           signal?.removeEventListener('abort', cancelled);
           clearTimeout(task.stopping);
           running.delete(task);
-          // The caller may have more to do at once, which goes first.
+          // The caller may add more tasks at once, which go first.
           setImmediate(next);
         }
       }

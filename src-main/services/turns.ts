@@ -3,16 +3,16 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
 /**
- * Calls that end when nobody waits for them. A newer call replaces an older one of the same client, and no call
- * outlives its page. A call without a client disturbs none.
+ * Cancels calls that nobody waits for. A newer call replaces an older one of the same client, and a call ends with its
+ * page. A call without a client replaces none.
  */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();
 
   /**
-   * @param ends fire when the page that asks has gone away, or the engine closes
-   * @param work gets a signal that fires then, when a newer call takes its place, and when it is cancelled; what it
-   *   throws after that is the failure `SUPERSEDED`
+   * @param ends fire when the calling page has gone, or the engine closes
+   * @param work gets a signal that fires then, when a newer call replaces it, and when it is cancelled; what it throws
+   * after that is the failure `SUPERSEDED`
    */
   async take<T>(
     client: string | undefined,
@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** Whether a call of this client was under way. */
+  /** Whether a call of this client was running. */
   cancel(client: string): boolean {
     const turn = this.#underWay.get(client);
     turn?.abort();

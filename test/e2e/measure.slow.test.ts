@@ -178,7 +178,7 @@ test('results of another program are imported, dropped, and refused with a reaso
 
   await drop(page.getByRole('heading', { name: 'convolution_kernel' }), 'nonsense.json', '{"nothing": 1}');
   const refused = page.getByRole('alert').filter({ hasText: 'The file was not imported' });
-  await expect(refused).toContainText('nonsense.json: The JSON file has no format that is known');
+  await expect(refused).toContainText('nonsense.json: The format of the JSON file is not known');
   expect(complaints).toEqual([]);
 });
 

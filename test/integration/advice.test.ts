@@ -136,7 +136,7 @@ describe('the recommendation', () => {
         field.startsWith('device.') && origin === 'assumed' ? [label] : [],
       );
       estimates += labels.length;
-      expect(time.basis.includes('estimates as they are')).toBe(labels.length > 0);
+      expect(time.basis.includes('estimated values')).toBe(labels.length > 0);
       for (const label of labels) expect(time.basis).toContain(label);
       expect(time.basis).toMatch(/; no measured run was used\.$/);
       const evidence = device.evidence?.agreement.map(({ p90Error }) => p90Error) ?? [];
@@ -173,7 +173,7 @@ describe('the recommendation', () => {
     expect(text).toContain(`study not saved, design ${designIndex}.`);
     expect(text).toMatch(
       new RegExp(
-        `^// Measurements may order ${ties.count} designs? of this device otherwise: .*Picks the simplest design within 1.5 % of the fastest`,
+        `^// Measurements may order ${ties.count} designs? of this device differently: .*Picks the simplest design within 1.5 % of the fastest`,
         'm',
       ),
     );

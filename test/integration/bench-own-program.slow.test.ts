@@ -353,7 +353,9 @@ it('calibrates with what a program measured', async () => {
     deviceId: DEVICE,
     profileId: saved.id,
   });
-  expect(several.ok ? '' : several.error.message).toMatch(/2 implementations.*Use it in a study of one implementation/);
+  expect(several.ok ? '' : several.error.message).toMatch(
+    /2 implementations.*Use it in a study with one implementation/,
+  );
 });
 
 it('measures designs of a CPU, which is this machine where the program says nothing else', async () => {

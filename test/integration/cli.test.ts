@@ -483,7 +483,7 @@ describe('advice', () => {
     const header = (await run(['export', '1', '--format', 'cuda', '--db', db])).out;
     expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
     expect(header).toContain('// Assumed: Cooperation step kappa 0.05 iterations.');
-    expect(header).toMatch(/Measurements may order \d+ designs of this device otherwise/);
+    expect(header).toMatch(/Measurements may order \d+ designs of this device differently/);
     expect(header).toContain(recommended.rule);
     const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
     expect(text).toMatch(

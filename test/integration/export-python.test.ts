@@ -240,10 +240,10 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
 
     const turned = { ...study, implementations: implementations.toReversed() };
     const other = await importInto(await bench.run(turned));
-    expect(other).toMatchObject({ ok: false, error: { message: expect.stringContaining('of another sweep') } });
+    expect(other).toMatchObject({ ok: false, error: { message: expect.stringContaining('belong to another sweep') } });
     const beyond = await importInto(several, text.replaceAll('"lockstep_balancing": 1,', '"lockstep_balancing": 9,'));
     expect(unwrap(beyond)).toMatchObject({
-      warnings: [expect.stringContaining('lockstep_balancing=9 is none of 0 to 1')],
+      warnings: [expect.stringContaining('lockstep_balancing=9 is not a number from 0 to 1')],
     });
     // As earlier versions wrote it.
     const earlier = await importInto(several, text.replaceAll(/lockstep_(loop|balancing|implementation)/g, '$1'));

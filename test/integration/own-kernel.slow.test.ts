@@ -132,7 +132,7 @@ it('refuses in one sentence what a kernel cannot do', async () => {
   expect(await refused('webgpu', { kernel: { file: missing } })).toMatch(/names .*z\.f32, which cannot be read/);
   const device = manifest('device.kernel.json', (text) => text.replace('"x.f32"', '"/dev/zero"'));
   if (process.platform !== 'win32')
-    expect(await refused('webgpu', { kernel: { file: device } })).toMatch(/names \/dev\/zero, which is no file/);
+    expect(await refused('webgpu', { kernel: { file: device } })).toMatch(/names \/dev\/zero, which is not a file/);
   const other = await sweep((study) => ({ ...reduced(study), workload: { ...study.workload, units: 100 } }));
   expect(await refused('webgpu', { runId: other })).toMatch(/arguments\[0\]\.file: .*lp_ship04l\.mtx has 402 rows, but the study has 100 units\. Set "units" of its workload to 402\.$/); // prettier-ignore
   const short = manifest('short.kernel.json', (text) => text.replace('"count": "{units}"', '"count": 100'));
@@ -202,7 +202,7 @@ it.skipIf(lacks('g++') || process.platform !== 'linux')(
       /has 0 designs with a time and a correct result/,
     );
     const tuned = await engine.dispatch('bench.next', { runId, target: 'emulation', kernel: { file } });
-    expect(tuned.ok ? '' : tuned.error.message).toMatch(/The emulation has no times to tune by/);
+    expect(tuned.ok ? '' : tuned.error.message).toMatch(/The emulation has no times for tuning/);
     expect(await refused('emulation', { kernel: undefined })).toMatch(/Specify its manifest \(--kernel\)/);
   },
   240_000,

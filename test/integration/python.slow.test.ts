@@ -214,7 +214,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     });
     expect(callers).toMatchObject([
       { code: 'unsupported', message: expect.stringMatching(/caller:measure.*Call tune there again/) as string },
-      { code: 'unsupported', message: expect.stringMatching(/measures no probe/) as string },
+      { code: 'unsupported', message: expect.stringMatching(/cannot run a probe/) as string },
       { code: 'bad-input', message: expect.stringMatching(/repeats by itself/) as string },
     ]);
   });

@@ -346,7 +346,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(plan.cases.map((one) => one.id)).toEqual(able.slice(0, 6).map((design) => `design-${design}`));
     await call(engine, 'runs.cancel', { id });
     expect(await failure(engine, 'bench.start', ask(runId, { limits }))).toMatch(
-      /limits are for the target webgpu-page alone/,
+      /limits are only for the target webgpu-page/,
     );
   });
 
@@ -433,7 +433,7 @@ describe('predictions beside measurements', () => {
     expect(found.designs.map((one) => one.measuredRank)).toEqual(found.designs.map((_, at) => at + 1));
     for (const one of found.designs) expect(Math.abs(one.residual)).toBeLessThan(0.01);
     expect(found.designs.every((one) => `design-${one.designIndex}` !== wrong)).toBe(true);
-    expect(found.warnings.join('\n')).toMatch(/only their order can be compared/);
+    expect(found.warnings.join('\n')).toMatch(/only the order of the times can be compared/);
     expect(found.axes.map(({ axis }) => axis)).toContain('blockThreads');
 
     expect(await failure(engine, 'bench.compare', { id: runId })).toMatch(/Specify a measurement/);
@@ -568,10 +568,10 @@ describe('a measurement that is stopped', () => {
   });
 
   it.each([
-    ['garbage', /printed "warming up …", which is not a record as one JSON line/],
+    ['garbage', /printed "warming up …", which is not a record in one line of JSON/],
     ['long-line', /a line of more than \d+ bytes/],
     ['unknown-case', /the case "nobody", which is not in the plan/],
-    ['leave', /ended before it was done/],
+    ['leave', /ended before it had finished/],
   ] as const)('by a program that prints %s is a failure, and loses nothing', async (event, words) => {
     const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 2), event });
@@ -601,7 +601,7 @@ describe('a measurement that is stopped', () => {
     const run = await measure(engine, runId, { count: 4, caseTimeLimitMs: 100 });
     expect(run).toMatchObject({ state: 'complete', valid: 3, invalid: 1 });
     const found = await detail(engine, run.id);
-    expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/No result within 2.1 s/);
+    expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/no result within 2.1 s/);
   }, 30_000);
 
   it.runIf(process.platform === 'linux')('takes everything with it that its program had started', async () => {
@@ -797,7 +797,7 @@ describe('a probe before measuring', () => {
     fake({ absent: true });
     expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
     expect(await failure(engine, 'bench.probe', { target: 'webgpu', suite: 'probes' })).toBe(
-      'A probe is for designs of a sweep. Measure a suite without one.',
+      'A probe is for designs of a sweep. Measure a suite without a probe.',
     );
     expect(await failure(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }))).toMatch(/CPU/);
   });
@@ -858,7 +858,7 @@ describe('a page that goes away', () => {
     expect(await finished).toMatchObject({
       id,
       state: 'failed',
-      error: 'The page that measured went away. What it sent is saved, and a page can resume the run.',
+      error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
     });
     // Not before it had three times to answer.
     expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);

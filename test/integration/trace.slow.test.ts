@@ -154,7 +154,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
       /^The kernel did not run 86 of 150 units; the first is unit 64\./,
     );
     expect(await refused('--units', '151', '--', ...run(150, 3, 64, 0))).toBe(
-      'The program traced 150 units, and --units says 151. Give both the same number.',
+      'The program traced 150 units, but --units is 151. Use the same number for both.',
     );
   });
 

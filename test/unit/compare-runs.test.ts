@@ -110,7 +110,9 @@ describe('measured runs', () => {
   it('name the runs with too few repeats', async () => {
     const few = await measured('one', { 64: around(2).slice(0, 6) });
     const { warnings } = await call<RunsComparison>('bench.compareRuns', { ids: [reference, few] });
-    expect(warnings[0]).toBe(`A verdict needs 7 repeats on both sides. Designs with fewer: run ${few}.`);
+    expect(warnings[0]).toBe(
+      `A verdict needs 7 repeats on both sides. These runs have designs with fewer: run ${few}.`,
+    );
   });
 
   it('count designs of the first that failed', async () => {

@@ -166,7 +166,7 @@ describe('a report', () => {
       const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
       for (const format of ['cuda', 'python', 'cub'] as const) {
         const { text } = await bench.render(run, format);
-        expect(text.includes('as many as the design fixes')).toBe('gridBlocks' in launch);
+        expect(text.includes('the number that the design fixes')).toBe('gridBlocks' in launch);
       }
     },
   );
@@ -185,12 +185,12 @@ describe('a report', () => {
       );
       const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
       const layouts: Readonly<Record<string, RegExp>> = {
-        none: /Units in the order they come\.\W+In round j, slot s takes/,
+        none: /Units keep their order\.\W+In round j, slot s takes/,
         'window-sort(256)': /Every 256 units in a row sorted by length, the shortest first\.\W+In round j/,
         'full-sort':
-          /All units sorted by length, the shortest first; blocks take their places in that order at random\./,
+          /All units sorted by length, the shortest first; blocks take their positions in that order at random\./,
         'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,
-        'dynamic-fetch': /a slot that is done with one takes the next from a common counter\./,
+        'dynamic-fetch': /a slot that has finished a unit takes the next one from a common counter\./,
       };
       for (const [balancing, layout] of Object.entries(layouts)) {
         const { designIndex } = page.rows.find((row) => row.design.balancing === balancing)!;

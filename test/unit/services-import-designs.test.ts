@@ -158,14 +158,14 @@ describe('configurations of a kernel of one’s own', () => {
     const [unknown, elsewhere, device, ...more] = imported.warnings;
     expect(unknown).toMatch(
       new RegExp(
-        `^2 configurations of 5 are no design of run ${sweepId} and stand alone; of device=${DEVICE} threads_per_unit=3 .*: threads_per_unit=3 is none of 1, 2, 4, 8, 16, 32\\.$`,
+        `^2 configurations of 5 are no design of run ${sweepId} and are not linked; for device=${DEVICE} threads_per_unit=3 .*: threads_per_unit=3 is not one of 1, 2, 4, 8, 16, 32\\.$`,
       ),
     );
     expect(elsewhere).toMatch(
       new RegExp(`^1 configuration is of another device than ${DEVICE}, as .* of ${OTHER}: import the file again`),
     );
     expect(device).toBe(
-      'The file does not say which device measured; taken as GeForce RTX 4090, which its designs are of.',
+      'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
     );
     expect(more).toEqual([]);
     const records = await measurementsOf(imported.runId);
@@ -198,14 +198,12 @@ describe('configurations of a kernel of one’s own', () => {
     ]);
     const imported = await importText('own.json', text, { runId: blocks });
     expect(imported.linked).toEqual({ runId: blocks, deviceId: DEVICE, designs: 2 });
-    expect(imported.warnings).toContain(
-      '1 configuration is of a design that a faster one is of as well, and stands alone.',
-    );
+    expect(imported.warnings).toContain('1 configuration has the design of a faster configuration, and is not linked.');
     expect((await measurementsOf(imported.runId)).map(({ designIndex }) => designIndex)).toEqual([null, 0, 1]);
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
       new RegExp(
-        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; of block_size_x=128 .*: it fits \\d+ designs of run ${sweepId}\\. Say which parameters are threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
+        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; for block_size_x=128 .*: it matches \\d+ designs of run ${sweepId}\\. Map parameters to threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
       ),
     );
   });
@@ -251,10 +249,10 @@ describe('configurations of a kernel of one’s own', () => {
     const reasons = async (parameters: object, more: object = { runId: sweepId }) =>
       refusal(cache([[{ ...parameters }, 1]]), more);
     expect(await reasons({ tile: 4 })).toMatch(
-      /: it has none of the parameters of a design, such as threads_per_unit\. Say which parameter is which axis \(import --map NAME=AXIS\)$/,
+      /: it has none of the parameters of a design, such as threads_per_unit\. Map a parameter to an axis \(import --map NAME=AXIS\)$/,
     );
-    expect(await reasons({ ...row, loop: 'rolled' })).toMatch(/: loop=rolled is none of nested$/);
-    expect(await reasons({ ...row, device: 'mine' })).toMatch(/: device=mine is none of nvidia-/);
+    expect(await reasons({ ...row, loop: 'rolled' })).toMatch(/: loop=rolled is not one of nested$/);
+    expect(await reasons({ ...row, device: 'mine' })).toMatch(/: device=mine is not one of nvidia-/);
     expect(await reasons({ design: 1e9 })).toMatch(/: Run \d+ has no design 1000000000: /);
     expect(await reasons({ ...row, units_per_thread: 77_777 })).toMatch(/: no launch of run \d+ has block_size_x=/);
     expect(await reasons(row, { runId: 4711 })).toMatch(/4711/);
@@ -322,8 +320,8 @@ describe('an exported T4 file', () => {
       linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
     });
     expect(imported.warnings).toEqual([
-      `${rows.length - 3} configurations have the time that run ${sweepId} predicted, unchanged: left out, as not measured.`,
-      'The file does not say which device measured; taken as GeForce RTX 4090, which its designs are of.',
+      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as its time, which was not measured: left out.`,
+      'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
     ]);
     const records = await measurementsOf(imported.runId);
     expect(records.map(({ designIndex, timesMs, failure }) => ({ designIndex, timesMs, failure }))).toEqual([
@@ -338,7 +336,9 @@ describe('an exported T4 file', () => {
     const text = JSON.stringify(await exported(20));
     const imported = await importText('same.json', text);
     expect(imported.linked).toBeUndefined();
-    expect(imported.warnings).toEqual(['A file of Lockstep: its times are predictions, nothing in it was measured.']);
+    expect(imported.warnings).toEqual([
+      'The file was exported by Lockstep: its times are predictions, and nothing in it was measured.',
+    ]);
     expect(await refusal(text, { runId: sweepId })).toBe(
       `own.json: All times are predictions of run ${sweepId}, unchanged. Import measured times.`,
     );
@@ -363,7 +363,7 @@ describe('an exported T4 file', () => {
       expect(single.linked).toBeUndefined();
       expect(single).toMatchObject({ cases: 1, failed: 0 });
       expect(single.warnings).toEqual([
-        `Run ${sweepId} of this database is not the one that the designs are of: the measurements stand alone.`,
+        `Run ${sweepId} of this database is not the sweep of these designs: the measurements are not linked to a sweep.`,
         '9 configurations of this file of Lockstep have no run times, only predictions: left out.',
       ]);
       // The device is the one that the file names beside the configuration.
@@ -420,13 +420,13 @@ describe('a CSV of measured times', () => {
     const imported = await importText('own.csv', text, { runId: sweepId });
     expect(imported.linked).toMatchObject({ designs: 1 });
     expect(imported.warnings[0]).toBe(
-      `1 configuration has the time that run ${sweepId} predicted, unchanged: left out, as not measured.`,
+      `1 configuration has the unchanged prediction of run ${sweepId} as its time, which was not measured: left out.`,
     );
     expect(await refusal(text, {}, 'own.csv')).toBe(
-      'own.csv: The file does not say of which sweep its designs are. Name the run (import --run RUN), or open it in the app.',
+      'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
     );
     expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
-      `own.csv: none of 1 configuration is a design of run ${sweepId}; of design=x: design must be the number of a design, not "x"`,
+      `own.csv: none of 1 configuration is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
     );
     expect(await refusal('design;time\n1;1\n', { runId: sweepId }, 'own.csv')).toBe(
       'own.csv, line 1, column 2: the times in "time" have no unit. Use a column of times such as time_ms or time_us',

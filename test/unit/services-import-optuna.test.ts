@@ -44,7 +44,7 @@ describe('a storage of Optuna', () => {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
       expect(imported).toMatchObject({ kind: 'optuna', cases: 3, failed: 1 });
       expect(imported.warnings[0]).toBe(
-        '2 of 6 trials were pruned, still run, or have no time > 0 or no parameters: left out.',
+        '2 of 6 trials were left out: they were pruned, are still running, or have no time > 0 or no parameters.',
       );
       const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
       expect(cases.map(({ case: one, measured, failure }) => [one.parameters, measured?.timesMs, failure])).toEqual([
@@ -58,7 +58,7 @@ describe('a storage of Optuna', () => {
   it('is refused where it does not say what its values are', async () => {
     const walk = { name: 'walk', trials: TRIALS };
     expect(await refusal(storage([walk]))).toContain(
-      'Specify that of the times: s, ms, us or ns (import --time-unit ms)',
+      'Specify the unit of the times: s, ms, us or ns (import --time-unit ms)',
     );
     expect(await refusal(storage([{ ...walk, direction: 'MAXIMIZE' }]), { timeUnit: 'ms' })).toContain(
       'maximises its objective',
@@ -155,16 +155,14 @@ describe('a journal of Optuna', () => {
     // In a sweep with other numbers of units, the same parameters are other launches.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
-    expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('designs of another sweep');
+    expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('numbers belong to another sweep');
   });
 });
 
 describe('parameters under names of their own', () => {
   it('are axes as a person says, and as earlier imports of the study said', async () => {
     const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
-    expect(await refusal(bytes, { runId: sweepId })).toContain(
-      'Say which parameter is which axis (import --map NAME=AXIS)',
-    );
+    expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
     const questions = await call<ImportQuestions>('import.inspect', {
       fileName: 'optuna.db',
       bytes,
@@ -193,7 +191,7 @@ describe('parameters under names of their own', () => {
     expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
     // A person can take a name back.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
-      /it fits 2 designs of run \d+\. Say which parameters are .*balancing.* \(import --map NAME=AXIS\)/,
+      /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
     );
   });
 

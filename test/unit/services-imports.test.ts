@@ -194,9 +194,9 @@ describe('a result file', () => {
       importFile('results.jsonl', bytesOf(resultsOf({ ...plan, source: { ...source, ...change } })));
     const missing = await elsewhere({ runId: 4711 });
     expect(missing.warnings).toEqual([
-      'The designs are of run 4711 of "Small", which is not in this database: the measurements stand alone.',
+      'The designs belong to run 4711 of "Small", which is not in this database: the measurements are not linked to a sweep.',
     ]);
-    const another = `Run ${sweepId} of this database is not the one that the designs are of: the measurements stand alone.`;
+    const another = `Run ${sweepId} of this database is not the sweep of these designs: the measurements are not linked to a sweep.`;
     for (const change of [{ seed: 2 }, { study: 'Other' }, { deviceId: 'nvidia-a100-sxm4-40gb' }]) {
       const { runId, warnings } = await elsewhere(change);
       expect(warnings).toEqual([another]);
@@ -306,7 +306,9 @@ describe("Kernel Tuner's files", () => {
     const { text } = await bench.render(sweepId, 't4', { limit: 50 });
     const imported = await importFile('small.json', bytesOf(text));
     expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 50, failed: 0 });
-    expect(imported.warnings).toEqual(['A file of Lockstep: its times are predictions, nothing in it was measured.']);
+    expect(imported.warnings).toEqual([
+      'The file was exported by Lockstep: its times are predictions, and nothing in it was measured.',
+    ]);
     const records = await measurementsOf(imported.runId);
     const { rows } = JSON.parse((await bench.render(sweepId, 'json', { limit: 50 })).text) as {
       rows: { device: string; design: unknown; predictedMs: number }[];
@@ -323,7 +325,7 @@ describe('loops and published losses', () => {
   it('become cases of their own', async () => {
     const loops = await importFile('spmv-times-ms.csv', dataFile('data/loops/spmv-times-ms.csv'));
     expect(loops).toMatchObject({ kind: 'loops', cases: 15, failed: 1 });
-    expect(loops.warnings).toEqual(['The file does not say which device measured.']);
+    expect(loops.warnings).toEqual(['The file does not name the device of the measurements.']);
     expect((await detailOf(loops.runId)).device).toBeNull();
     const smite = await importFile('measured-means.csv', dataFile('data/smite/measured-means.csv'), 'NVIDIA A100');
     expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
@@ -347,7 +349,7 @@ describe('what a file is', () => {
     [JSON.stringify(smallStudy()), /^study$/],
     ['{"kind":"cpu","id":"x","sources":{}}', /^device$/],
     ['{"lockstep":"0.1.0","study":{},"rows":[]}', /exported ranking/],
-    ['{"a":1}', /JSON file has no format/],
+    ['{"a":1}', /format of the JSON file is not known/],
     ['%%MatrixMarket matrix coordinate real general\n', /matrix is a workload/],
     ['n,p\n1,0.5\n', /engths of units are a workload/],
     [

@@ -148,9 +148,7 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/**
- * Prints the answer, its certainty, and the inputs that would improve it. With `verbose`, prints its whole basis too.
- */
+/** Prints the answer, its certainty, and the inputs that would improve it; with `verbose` also its whole basis. */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,

@@ -17,7 +17,7 @@ import type { Predictions } from './predictions.ts';
 import type { AdvisedStudy } from './prepare.ts';
 import { pickOf, studyDesign } from './recommend.ts';
 
-/** See the contract's `advice.code`. It states the rank, and how it was picked, where all designs are known already. */
+/** See the contract's `advice.code`. It states the rank and the rule of the pick if all designs are predicted. */
 export async function adviseCode(
   { pool, closing }: Context,
   predictions: Predictions,

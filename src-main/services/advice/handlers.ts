@@ -20,7 +20,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const lengths = createLengthsCache(context);
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A study as it is on screen, with its files next to the saved one. */
+  /** An unsaved study, with its files next to the saved one. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;
@@ -35,13 +35,13 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (wrong) return wrong;
     return adviseStudy(context, lengths, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
-  /** A study on screen, which is predicted, or a run, which has its predictions. */
+  /** Returns an unsaved study, which is predicted, or a run with its predictions. */
   const advisedOf = async (
     input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty' | 'advice.predict'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
     const { study, runId } = input;
     if ((study === undefined) === (runId === undefined))
-      return fail('bad-input', 'Specify either a study or the number of a run.');
+      return fail('bad-input', 'Specify either a study or the number of a run, not both.');
     if (runId !== undefined)
       return context.views.read(runId, (view) => {
         const refused = tooLarge(view.ranking.axes);

@@ -6,7 +6,10 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
 
-/** Lengths of the last studies. Reading a file takes a tenth of a second, which edits of other fields should not. */
+/**
+ * Keeps the lengths of the last studies. Reading a file takes a tenth of a second, which would delay an edit of another
+ * field.
+ */
 export interface LengthsCache {
   resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
 }
@@ -15,7 +18,7 @@ const MAX_KEPT = 8;
 
 interface Kept {
   readonly lengths: OrderedLaw;
-  /** Files that were read, and their state then. */
+  /** The files that were read, with their state at that time. */
   readonly files: readonly OpenedFile[];
 }
 

@@ -22,20 +22,21 @@ import { sha256 } from '../studies/workloads.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { listedTimes } from './uncertainty.ts';
 
-/** Predicts designs that a caller names by their parameters, whether or not the study's axes have the values. */
+/** Predicts designs that a caller names by their parameters. The values need not be on the axes of the study. */
 
-/** Designs are numbered in 32 bits. */
+/** The numbers of designs have 32 bits. */
 const MAX_SPACE = 2 ** 32;
-/** The largest block or number of blocks that a value may say; devices refuse less. */
+/** The largest accepted block size and number of blocks. Devices have lower limits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
 type Row = Readonly<Record<string, unknown>>;
-/** Places on the axes, or why the design cannot be one. */
+/** The positions on the axes, or the reason why the design is impossible. */
 type Place = Result<readonly number[] | string>;
 
 /**
- * Times of designs on one device, in the order of the request. A value that is on no axis of the study extends the axis
- * for this call. A parameter that is left out takes the study's only value. Fails if the study has several values.
+ * Predicts the times of designs on one device, in the order of the request. A value that is on no axis of the study
+ * extends the axis for this call. A missing parameter takes the study's only value; if the study has several, the call
+ * fails.
  */
 export async function predictAsked(
   { pool }: Context,
@@ -60,12 +61,15 @@ export async function predictAsked(
     places.push(one.value);
   }
   if (spaceSize(axes) > MAX_SPACE)
-    return fail('bad-input', `The values of all these designs span ${spaceSize(axes)} designs. Ask for fewer at once.`);
+    return fail(
+      'bad-input',
+      `The values of all these designs span ${spaceSize(axes)} designs. Request fewer designs at once.`,
+    );
 
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
   const counts = axisCounts(axes);
   const indices = places.map((one) => (typeof one === 'string' ? -1 : encode(counts, one)));
-  // Neighbours share laws, and equal designs are predicted once.
+  // Neighbouring designs share laws, and equal designs are predicted once.
   const unique = Uint32Array.from(new Set(indices.filter((index) => index >= 0))).sort();
   const times = await listedTimes(pool, extended, unique, turn);
   const timeOf = new Map(Array.from(unique, (index, at) => [index, times[at]]));
@@ -86,7 +90,7 @@ export async function predictAsked(
   return ok({ device: { id: device.device.id, name: device.device.name }, timesMs, reasons });
 }
 
-/** The device with longer axes. Laws are kept by the places of the loops and of the balancings. */
+/** Returns the device with longer axes. Laws are identified by the positions of loops and balancings. */
 function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
   const { plan, key } = device;
   const own = { ...plan, id: `${plan.id}-${sha256(JSON.stringify({ ...axes, devices: [] }))}`, axes };
@@ -102,7 +106,7 @@ function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
 interface Growing<T> {
   readonly values: T[];
   readonly places: Map<string, number>;
-  /** Values of the study. */
+  /** The number of values in the study. */
   readonly own: number;
 }
 
@@ -122,7 +126,7 @@ function placeIn<T>({ values, places }: Growing<T>, value: T): number {
   return values.push(value) - 1;
 }
 
-/** Axes that grow by the values of the rows that are placed on them. */
+/** Returns axes that grow by the values of the rows that are placed on them. */
 function extending(
   { devices, ...own }: SpaceAxes,
   units: number,
@@ -158,10 +162,10 @@ function extending(
     let lacking: string | null = null;
     let reason: string | null = null;
     const lack = (name: string, values: readonly unknown[]): number => {
-      lacking ??= `${name} is missing, and the study has ${values.map(String).join(', ')}. Add it, or say which parameter it is.`;
+      lacking ??= `${name} is missing, and the study has ${values.map(String).join(', ')}. Add it, or map a parameter to it.`;
       return 0;
     };
-    /** The place of a value; `read` returns undefined for one that is not as `expected`. */
+    /** Returns the position of a value. `read` returns undefined for a value that is not as `expected`. */
     const at = <T>(field: DesignField, axis: Growing<T>, expected: string, read: (value: Value) => T | undefined) => {
       const given = wanted[field];
       if (!given) return axis.own === 1 ? 0 : lack(DESIGN_NAMES[field][0], axis.values.slice(0, axis.own));
@@ -204,7 +208,7 @@ function extending(
     const launchOf = (): number => {
       const [rounds, grid] = [numberOf('unitsPerThread'), numberOf('gridBlocks')];
       if (device.kind === 'cpu' && grid > 0) return placeIn(launches, { kind: 'cores', value: grid });
-      // A design that was read somewhere has both numbers, and a mixed one the blocks of all its launches.
+      // An exported design has both numbers; for a mixed design, the blocks are those of all its launches.
       const slots = blocks.values[block] / threads.values[unitThreads];
       const isMixed = orders.values[order].startsWith('mixed');
       if (

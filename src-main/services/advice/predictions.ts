@@ -9,53 +9,52 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
-/** The designs of a device that are predicted: a subset, those that can equal the fastest, or all. */
+/** The designs of a device to predict: a subset, all that could equal the fastest, or all. */
 export type Look = 'coarse' | 'fastest' | 'all';
 
-/** The best designs of one device. No other design of it is kept. */
+/** The best designs of one device. Other designs are not kept. */
 export interface DevicePrediction {
-  /** Designs that were predicted, or are too slow at best. */
+  /** The number of designs that were predicted, or excluded by their lower bound. */
   readonly predicted: number;
-  /** Number of these designs that cannot run. */
   readonly invalid: number;
   /** The designs whose predicted time equals that of the fastest, ascending in time. Empty if none is valid. */
   readonly equal: Uint32Array;
-  /** An entry for each of them. */
+  /** The predictions of the `equal` designs. */
   readonly columns: PredictionColumns;
-  /** Results from designs other than the fastest. Null if only the fastest were looked for. */
+  /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
     /** The best of every group in an exact prediction, see `Survey`. */
     readonly near: Uint32Array;
-    /** Designs tied with the fastest, whatever the rule of the pick: how many, and the first by time, at most 20. */
+    /** The designs tied with the fastest, before the rule of the pick: their number, and at most 20 of them by time. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** Maps. In a coarse prediction, cells without a predicted design have the time of the nearest one. */
+    /** Maps. In a coarse prediction, a cell without a predicted design has the time of the nearest one. */
     readonly landscape: BestMaps;
   } | null;
 }
 
 export interface Predictions {
-  /** The best of all designs of a device, where they were looked at before. */
+  /** Returns an earlier prediction of all designs of the device, or null. */
   known(device: AdvisedDevice): DevicePrediction | null;
   /** Predicts designs of a device. Throws when the turn ends; the next call reuses the laws made until then. */
   of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
 }
 
 const MAX_LISTED = 20;
-/** Results kept: a few kilobytes each. */
+/** The number of results to keep, each a few kilobytes. */
 const MAX_KEPT = 64;
-/** Designs of one task, about ten milliseconds of work. After each task a newer call gets its turn. */
+/** The number of designs in one task, about ten milliseconds of work. A newer call may start after each task. */
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
-/** Designs that were best before an edit are looked at again in a coarse subset: this many at most. */
+/** A coarse subset includes at most this many of the designs that were best before an edit. */
 const MAX_REMEMBERED = 192;
 
 export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
-  /** The fastest time, ms, of a coarse subset, by plan. */
+  /** The fastest time of a coarse subset, ms, by plan. */
   const coarseMs = new Map<string, number>();
 
-  /** Surveys of the parts, in any order. `bestMs`: see `surveyFastest`. */
+  /** Surveys the parts, in any order. `bestMs`: see `surveyFastest`. */
   async function surveysOf(
     { plan, key, ties }: AdvisedDevice,
     parts: readonly DesignPart[],
@@ -64,7 +63,7 @@ export function createPredictions(pool: Pool): Predictions {
   ): Promise<readonly Survey[]> {
     const surveys: Survey[] = [];
     let knownMs = bestMs;
-    // A worker first gets the parts that it got before the last edit, because it still has their laws. Then it gets
+    // A worker first takes the parts that it had before the last edit, because it still has their laws. Then it takes
     // parts that other workers have not started.
     const lanes = Array.from({ length: pool.workers }, (_, worker) =>
       parts.filter((_part, at) => at % pool.workers === worker),
@@ -82,7 +81,7 @@ export function createPredictions(pool: Pool): Predictions {
     return surveys;
   }
 
-  /** A time that some design has, ms: the closer to the fastest, the fewer designs must be predicted. */
+  /** Returns the time of some fast design, ms. The closer it is to the fastest, the fewer designs must be predicted. */
   async function reachedMs(device: AdvisedDevice, before: Uint32Array | undefined, turn: AbortSignal): Promise<number> {
     const known = coarseMs.get(device.plan.id);
     if (known !== undefined) return known;
@@ -116,12 +115,11 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Infinity if no design is valid, or none fast enough. */
+/** Infinity if no design is valid or fast enough. */
 function fastestOf({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
-/** The predictions that a run has saved. */
 export function savedPredictions({ ranking: { columns } }: RunView): Predictions {
   const of = (device: AdvisedDevice): DevicePrediction => {
     const { plan, size, firstDesign } = device;
@@ -144,8 +142,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers. Few families take most of the time where a space fits one task, so parts have
- * launches or block sizes of their own. That way no two workers compute the same laws.
+ * Divides designs among the workers. If a space fits one task, few families take most of the time. The parts are
+ * therefore split by launches or block sizes, so that no two workers compute the same laws.
  */
 function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, workers: number): readonly Uint32Array[] {
   const counts = axisCounts(plan.axes);
@@ -159,14 +157,14 @@ function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, worker
   return parts.filter((part) => part.length > 0);
 }
 
-/** All designs, in parts, where only the fastest one is wanted. */
+/** Divides all designs into parts when only the fastest one is needed. */
 function fastestParts(device: AdvisedDevice, workers: number): readonly DesignPart[] {
   const parts = exactParts(device, MAX_TASK_DESIGNS);
   const all = (): Uint32Array => Uint32Array.from({ length: device.size }, (_, design) => design);
   return parts.length > 1 ? parts : workerParts(device, all(), workers);
 }
 
-/** All designs, in stretches of about `wanted` that share laws. */
+/** Divides all designs into parts of about `wanted` designs that share laws. */
 export function exactParts(
   { plan, size }: AdvisedDevice,
   wanted = MIN_TASK_DESIGNS,
@@ -197,7 +195,7 @@ function coarseParts(
   );
 }
 
-/** The designs tied with the fastest of all: how many, and the first by time. */
+/** Returns the number of designs tied with the fastest, and the first ones by time. */
 function tiedDesigns(
   ties: TieTable,
   surveys: readonly Survey[],
@@ -218,7 +216,7 @@ function tiedDesigns(
   return { count, first: first.map(({ design }) => design) };
 }
 
-/** The best of several parts. */
+/** Combines the surveys of several parts. */
 function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Look): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);

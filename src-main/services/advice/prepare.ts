@@ -18,30 +18,30 @@ import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 import type { LengthsCache } from './lengths.ts';
 
-/** One device of a study, ready to be predicted. Its plan numbers designs as the study does, less `firstDesign`. */
+/** One device of a study, ready for prediction. Its plan numbers designs like the study, minus `firstDesign`. */
 export interface AdvisedDevice {
   readonly device: Device;
   readonly plan: SweepPlan;
   readonly size: number;
-  /** Number of its first design in the space of the study, with all its devices. */
+  /** The number of its first design in the space of the whole study. */
   readonly firstDesign: number;
   /** Identifies the inputs of the plan's depth and block laws. Plans with the same key share these laws in a worker. */
   readonly key: string;
-  /** Made when a design is to be described. */
+  /** Created on the first use. */
   readonly predictor: () => Predictor;
   readonly ties: TieTable;
 }
 
 export interface AdvisedStudy {
-  /** The study, with the middles of their laws for inputs without a stated value. */
+  /** The study in which an unstated input has the middle of its law. */
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  /** Inputs of all its implementations, or of one implementation. */
+  /** Returns the inputs of all its implementations, or of one. */
   facts(device: Device, implementation?: string): readonly InputFact[];
 }
 
-/** Resolves a study that need not be saved. */
+/** Resolves a study that may be unsaved. */
 export async function adviseStudy(
   { catalogue }: Context,
   lengths: LengthsCache,
@@ -63,7 +63,7 @@ export async function adviseStudy(
   return ok(advised(study, axes.value, law, order));
 }
 
-/** A saved run, by its own snapshot. */
+/** Returns a saved run, resolved from its own snapshot. */
 export function adviseRun(view: RunView): AdvisedStudy {
   const { plan } = view.predictor;
   return advised(view.study.study, plan.axes, plan.law, plan.ordered);
@@ -116,7 +116,6 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
   };
 }
 
-/** Computes a value once per object. */
 function memo<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, Value>();
   return (key) => {
@@ -129,14 +128,14 @@ const digestOf = (...arrays: readonly Float64Array[]): string =>
   sha256(
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
-/** What a law is, whatever its name. */
+/** Identifies a law by its content, not by its name. */
 const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
 const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
-/** The law over shared memory, copied once. */
+/** Copies a law to shared memory once. */
 const inShared = memo(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
-/** The order of the units. It is reused if only other inputs change. */
+/** Returns the order of the units. It is reused if only other inputs change. */
 function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLengths | null): OrderedLengths | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;
@@ -147,7 +146,7 @@ function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLe
   return order;
 }
 
-/** The devices to advise on: the requested device, or all. */
+/** Returns the requested device, or all devices. */
 export function advisedDevices(
   { devices }: AdvisedStudy,
   deviceId: string | undefined,

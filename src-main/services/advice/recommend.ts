@@ -26,24 +26,24 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /** A design of the study's space. If it is of another device, the same design on this one is taken. */
+  /** A design of the study's space. If it belongs to another device, the same design on this device is used. */
   readonly baseline?: number | null | undefined;
   /** The design to explain instead of the picked one, by its number in the study's space, on any device. */
   readonly design?: number | undefined;
-  /** All, if left out. */
+  /** The default is `all`. */
   readonly look?: Look | undefined;
 }
 
-/** The device that is recommended for, with its best designs. */
+/** The recommended device with its best designs. */
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** The picked design in the device's own space, and its entry in the prediction. */
+  /** The picked design in the device's own space, and its index in the prediction. */
   readonly picked: number;
   readonly at: number;
 }
 
-/** The design that the rule picks from a device's prediction. Undefined if none is valid. */
+/** Returns the design that the rule picks from a device's prediction, or undefined if none is valid. */
 export function pickOf(
   { plan }: AdvisedDevice,
   { equal, columns }: DevicePrediction,
@@ -58,8 +58,8 @@ export function pickOf(
 }
 
 /**
- * Finds a valid design by its number in the study's space: its device, and its number in that device's own space. Fails
- * if it belongs to a device other than the requested one.
+ * Finds a valid design by its number in the study's space. Returns its device, and its number in that device's own
+ * space. Fails if it belongs to a device other than the requested one.
  */
 export function studyDesign(
   study: AdvisedStudy,
@@ -84,7 +84,7 @@ export function studyDesign(
     : fail('conflict', `Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
 }
 
-/** Predicts the devices that are asked for, and picks a design of the fastest. */
+/** Predicts the requested devices, and picks a design of the fastest. */
 export async function advise(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -200,7 +200,7 @@ export async function recommend(
   });
 }
 
-/** Designs that tie with the fastest among those to which the model gives its time. */
+/** Returns the number of designs with the fastest predicted time that tie with the fastest design. */
 function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
@@ -227,17 +227,17 @@ function landscapeOf(
   };
 }
 
-/** Differences below this share of the time are rounding. */
+/** Smaller differences relative to the time are rounding errors. */
 const ROUNDING = 1e-12;
 
-/** Parts of the time that differ, picked minus baseline, ms, the largest first. */
+/** Returns the parts of the time that differ, picked minus baseline, ms, the largest first. */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
 }
 
-/** Causes smaller than this share of the difference are left out of the sentence. */
+/** Smaller causes relative to the difference are left out of the sentence. */
 const WORTH_SAYING = 0.1;
 const MAX_CAUSES = 3;
 
@@ -265,13 +265,14 @@ function whySentence(
   return text === '' ? `${change}.` : `${change}: ${text}.`;
 }
 
-/** Draws of what is not known, for a range alone. */
+/** The number of draws of the unknown inputs, for a range only. */
 const INTERVAL_DRAWS = 16;
 
 /**
- * The range in which the time is expected, ms. It combines two ranges: how far nine of ten measured launches of its
- * kind were from their predictions (with or without the start of a launch), and the 5 % and 95 % quantiles of the time
- * over draws of unknown inputs. The two are taken as independent, so the squares of their logarithms are added.
+ * Returns the range in which the time is expected, ms. It combines two ranges. One is the error of nine out of ten
+ * measured launches of its kind (with or without the start of a launch). The other is the 5 % and 95 % quantiles of the
+ * time over draws of the unknown inputs. The two are assumed to be independent, so the squares of their logarithms are
+ * added.
  */
 async function timeInterval(
   pool: Context['pool'],
@@ -296,17 +297,17 @@ async function timeInterval(
   const { accuracy } = regime;
   const model = accuracy
     ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
-    : `No simulation to compare this method (${regime.label.toLowerCase()}) with is known`;
+    : `No comparison of this method (${regime.label.toLowerCase()}) with a simulation is known`;
   const held = expectedTimes(device, kind);
   const labels = paths.map((path) => unknownInput(study, own, unknown, path).input.label);
-  const ranges = labels.length === 0 ? '' : `, and inputs that nobody gave are as usual: ${labels.join(', ')}`;
+  const ranges = labels.length === 0 ? '' : `, with usual values for unstated inputs: ${labels.join(', ')}`;
   const measured = plan.pipeline[device.id] !== undefined;
   const estimates = facts.flatMap(({ field, origin, label }) =>
     origin === 'assumed' && field.startsWith('device.') ? [label] : [],
   );
-  const taken = estimates.length === 0 ? '' : `, with its estimates as they are (${estimates.join(', ')})`;
+  const taken = estimates.length === 0 ? '' : `, including its estimated values (${estimates.join(', ')})`;
   const stands = measured
-    ? 'The cycles of an iteration on this device are in the study, not derived from its data sheet.'
+    ? 'The study states the cycles of an iteration on this device; they are not derived from its data sheet.'
     : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
   return {
     ...timeRange(timeMs, held.startMs, [held.error, ...ofInputs]),

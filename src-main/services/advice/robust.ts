@@ -19,7 +19,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice } from './prepare.ts';
 import { exactParts } from './predictions.ts';
 
-/** Designs returned. */
+/** The number of returned designs. */
 const MAX_DESIGNS = 10;
 const MAX_SCENARIOS = 64;
 const MAX_SPREAD = 100;
@@ -43,7 +43,7 @@ export async function robust(
     if (view.value.run.kept)
       return fail(
         'unsupported',
-        `Run ${runId} keeps its ${view.value.run.validCount} best designs alone, and other designs may be best for all. Specify a sweep of all designs.`,
+        `Run ${runId} has only its ${view.value.run.validCount} best designs, and another design may be best for all scenarios. Specify a sweep of all designs.`,
       );
     const wrong = wrongChange(view.value, vary);
     if (wrong) return wrong;
@@ -112,7 +112,7 @@ function wrongChange(
   return null;
 }
 
-/** A device of a run as it was predicted, or with each of the values of each input. */
+/** Returns the scenarios of one device of a run: as predicted, or with each of the values of each input. */
 async function scenariosOf(
   { pool }: Context,
   view: RunView,

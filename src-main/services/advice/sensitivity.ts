@@ -37,26 +37,25 @@ export interface SensitivityOptions {
   readonly background?: boolean | undefined;
 }
 
-/** Processor time, ms, that is worth spending without being asked. */
+/** The limit of processor time for work that nobody requested, ms. */
 const BACKGROUND_MS = 300_000;
 
-/** Number of values that are tried for each input, besides the present value. */
+/** The number of values to try for each input, besides the present value. */
 const VALUES = 4;
 /**
- * Number of values that are tried for inputs that only scale times, which are cheap, and for registers, which change
+ * The number of values to try for inputs that only scale times, which are cheap, and for registers, which change the
  * residency in steps.
  */
 const MORE_VALUES = 7;
-/** Number of units and spread of the lengths: range as factors of the present value. */
+/** The ranges of the number of units and of the spread of lengths, as factors of the present value. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
-/** Fields that are tried only on request: experts know them, and few studies depend on them. */
+/** Fields that are tried only on request, because few studies depend on them. */
 const EXPERT: ReadonlySet<KernelNumber> = new Set([
   'kneeSoftness',
   'sharedMemoryBytesPerBlock',
   'spillInstructionsPerRegister',
 ]);
-/** Inputs that are whole numbers. */
 const WHOLE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'sharedMemoryBytesPerBlock']);
 
 interface Varied {
@@ -110,7 +109,8 @@ export async function sensitivity(
 }
 
 /**
- * The design in its device's own space whose sensitivity is computed: the chosen design, otherwise the recommended one.
+ * Returns the design in its device's own space whose sensitivity is computed: the chosen design, otherwise the
+ * recommended one.
  */
 async function chosenDesign(
   predictions: Predictions,
@@ -127,8 +127,8 @@ async function chosenDesign(
 }
 
 /**
- * The inputs that the times of the device depend on, with the range to try: the usual one and the present value. Where
- * implementations have values of their own, those of the recommended one count.
+ * Returns the inputs that the times of the device depend on. Each has its usual range and the present value. If
+ * implementations have their own values, those of the recommended one are used.
  */
 function variedInputs(
   study: AdvisedStudy,
@@ -174,7 +174,6 @@ function variedInputs(
 
 type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known' | 'ties'>;
 
-/** The starting point of all trials: the study with its present values. */
 function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
   const { equal, columns, others } = prediction;
   const { near } = others!;
@@ -199,7 +198,7 @@ function trialOf({ input, value, range: [from, to] }: Varied, kernel: KernelProf
   const count = isScaling(input, kernel) || field === 'registersPerThread' ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
-    // Evenly by ratio; a range from zero has no ratios, and there small values matter most.
+    // The values have equal ratios. A range from zero has no ratios, and its small values matter most.
     const at = from > 0 ? from * (to / from) ** part : to * part * part;
     values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
   }
@@ -254,7 +253,7 @@ function sentenceOf(
   return parts.length === 0 ? '' : `${label} ${verb}: ${parts.join('; ')}.`;
 }
 
-/** How far the recommended design's time goes over the range, as a ratio. */
+/** Returns the ratio of the largest to the smallest time of the recommended design over the range. */
 function swing({ recommendedMs }: InputSensitivity): number {
   const times = recommendedMs.filter((time) => !Number.isNaN(time));
   return Math.max(...times) / Math.min(...times);

@@ -25,20 +25,20 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** Number of draws that choose the groups and variants. All draws are then tried on these. */
+/** The number of draws that choose the groups and variants. All draws are then tried on these. */
 const FIRST_DRAWS = 6;
 /** A group is left out if it leads in none of these draws and its expected loss exceeds the least by more than this. */
 const FAR = Math.log(1.5);
-/** Groups for which more block sizes and launches are tried, with the inputs as they are. */
+/** The number of groups for which more block sizes and launches are tried, with the inputs unchanged. */
 const REFINED = 16;
-/** Leading groups for which other block sizes and launches are tried under each draw. */
+/** The number of leading groups for which other block sizes and launches are tried under each draw. */
 const LEADING = 4;
-/** Variants of a leading group that are tried for each draw: its best ones. */
+/** The number of variants of a leading group that are tried under each draw, the best first. */
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
-/** Designs of the fastest time that compete. */
+/** The number of designs with the fastest time that compete. */
 const MAX_EQUAL = 16;
-/** Gains below this are not worth a line. */
+/** Smaller gains are not listed. */
 const LEAST_GAIN = 0.001;
 
 /** See the contract's `advice.uncertainty`. */
@@ -57,8 +57,8 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches show which groups can lead. More of them show how well these groups do. Trying all
-  // designs would take long.
+  // A few block sizes and launches show which groups can lead. More of them show how fast these groups can be. Trying
+  // all designs would take too long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
@@ -70,7 +70,7 @@ export async function uncertainty(
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
   const competing = rivals.size;
-  // Designs that the request adds must not change the results for the other designs.
+  // Requested additional designs must not change the results for the other designs.
   const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
     (design) => design >= 0 && design < device.size,
   );
@@ -81,7 +81,7 @@ export async function uncertainty(
   const samples = withErrors(timeMs, errorParts(device, designs), Math.ceil(SAMPLES / draws.length));
   const regrets = regretsOf(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
-    // Errors of pairs say how designs compare, not how long they take.
+    // Errors of pairs show how designs compare, not how long they take.
     return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
   });
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
@@ -119,15 +119,18 @@ export async function uncertainty(
   });
 }
 
-/** Samples of the errors, with those of the inputs. */
+/** The number of samples of the errors, combined with samples of the inputs. */
 const SAMPLES = 256;
 /**
- * Standard deviation of ln(time) between launches of one block size. For 80 % of the pairs of Hasan's Table 2 the error
- * is below 2.9 %.
+ * The standard deviation of ln(time) between launches of one block size. For 80 % of the pairs of Hasan's Table 2, the
+ * error is below 2.9 %.
  */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
-/** The parts of the errors of designs: how they take their work, their block size within a group, and their launch. */
+/**
+ * Returns the parts of the errors of designs: from the way they take their work, from the block size within a group,
+ * and from the launch.
+ */
 function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorParts[] {
   const group = groupOf({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;
@@ -145,14 +148,14 @@ function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readon
   });
 }
 
-/** Measuring ends within this of the best. */
+/** Measuring ends when the best is expected to be within this fraction. */
 const GOOD_ENOUGH = 0.02;
 /** Measuring ends after this many designs. */
 const MOST_MEASURED = 12;
 
 /**
- * The designs that the model cannot tell from the chosen one, and the measurement that would separate them. `null` if
- * there are none.
+ * Returns the designs that the model cannot distinguish from the chosen one, and the measurement that would separate
+ * them. Returns `null` if there are none.
  */
 function separationOf(
   device: AdvisedDevice,
@@ -161,7 +164,7 @@ function separationOf(
   chosen: number,
 ): Uncertainty['separation'] {
   const alike = notToldApart(samples, chosen);
-  // If little is lost in the worst case, a measurement is not worthwhile.
+  // If the worst case loses little, a measurement is not worthwhile.
   const alone = designsToMeasure(samples, [chosen, ...alike.slice(1)], GOOD_ENOUGH, 1);
   if (alike.length === 1 || (alone.designs[0] === chosen && alone.regret <= GOOD_ENOUGH)) return null;
   const described = alike.map((at) => describeDesign(device.predictor(), designs[at]).design);
@@ -184,7 +187,10 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Times of designs with all inputs as they are, ms; NaN where one cannot run. Each worker has some of the designs. */
+/**
+ * Predicts designs with all inputs unchanged, ms; NaN if a design cannot run. The designs are divided among the
+ * workers.
+ */
 export async function listedTimes(
   pool: Pool,
   { plan, key }: Pick<AdvisedDevice, 'plan' | 'key'>,
@@ -202,7 +208,8 @@ export async function listedTimes(
 }
 
 /**
- * Times of designs under each draw. Each worker takes some of the draws, or some of the designs if there is one draw.
+ * Predicts designs under each draw. The draws are divided among the workers; if there is only one draw, the designs
+ * are.
  */
 function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   const { plan, key } = device;
@@ -221,7 +228,7 @@ function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: A
   };
 }
 
-/** The groups that can lead under some draw, with further block sizes and launches of these groups. */
+/** Returns the groups that can lead under some draw, with further block sizes and launches of these groups. */
 async function promisingDesigns(
   { plan }: AdvisedDevice,
   groups: readonly number[],
@@ -241,7 +248,7 @@ async function promisingDesigns(
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
   const group = groupOf({ counts: axisCounts(plan.axes) });
-  // The fastest of each draw, the best of each group, and the best of each block size within the best group.
+  // The candidates are the fastest of each draw, of each group, and of each block size within the best group.
   const least = regrets[order[0]]?.expected ?? Infinity;
   const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);
   const kept = new Set<number>([...near, ...winners].map((at) => groups[at]));
@@ -263,8 +270,8 @@ async function promisingDesigns(
 }
 
 /**
- * Chooses the simplest of the designs whose expected regret is the least, as far as the model can tell. The rule picks
- * by mean times.
+ * Chooses the simplest of the designs whose expected regret the model cannot distinguish from the least. The rule
+ * compares mean times.
  */
 function choose(
   { plan, predictor }: AdvisedDevice,
@@ -300,7 +307,7 @@ function describe(device: AdvisedDevice, design: number, timeMs: number, regret:
 const HOW = {
   inspect: "Read the kernel's code: lockstep kernel inspect SOURCE --into STUDY.",
   probe: 'Measure a few designs on the device and calibrate: lockstep bench, then lockstep calibrate.',
-  ask: 'Look into the source: whether threads that share a unit are dealt its iterations or split each.',
+  ask: 'Check in the source whether threads that share a unit take different iterations, or divide each iteration.',
 } as const;
 
 function worthKnowing(

@@ -6,14 +6,14 @@ import { ASSUMED_LAWS, unknownOf } from '../studies/assumed.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
-/** Draws of the unknown inputs that all designs are predicted under. */
+/** The number of draws of the unknown inputs under which all designs are predicted. */
 export const DRAWS = 32;
 
-/** The unknown inputs of a study that decide times on a device. */
+/** Returns the unknown inputs of a study that affect times on a device. */
 export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unknown {
   const unknown = unknownOf(study.study, device);
   const deciding = new Set(decidingFields(predictionInputs(study.study, study.axes), device).map(({ field }) => field));
-  // An unstated chain is all instructions, which matters as much.
+  // An unstated chain means all instructions, which matters as much.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||
@@ -34,7 +34,7 @@ const DEVICE_LABELS: Readonly<Record<string, readonly [string, string]>> = {
   dependentIssueLatencyCycles: ['Arithmetic latency', 'cycles'],
 };
 
-/** An unknown input with its law, as people read it. */
+/** Describes an unknown input and its law for the user. */
 export function unknownInput(
   study: AdvisedStudy,
   { device, plan }: AdvisedDevice,
@@ -69,7 +69,7 @@ export function unknownInput(
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
-  // A law of a part of the instructions, as that many of them.
+  // The law is a fraction of the instructions, so it is converted to a number of them.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
   const fact: InputFact = {

@@ -7,10 +7,13 @@ import { createPredictions, savedPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/** All of them meet all draws, which takes some milliseconds each. */
+/** Every design is predicted under all draws, which takes some milliseconds each. */
 const MAX_WEIGHED = 1000;
 
-/** The expected loss of designs of a run against the best of their device. A design that fails in a draw has none. */
+/**
+ * Computes the expected loss of designs of a run against the best of their device. A design that fails in a draw has
+ * none.
+ */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

@@ -29,35 +29,32 @@ import {
 } from './protocol.ts';
 
 export interface AgentOptions extends RedisSettings {
-  /** Owners name its devices by it, as in `cuda:0@NAME`. */
+  /** Part of the ids of its devices for owners, as in `cuda:0@NAME`. */
   readonly name: string;
   readonly pool: Pool;
   readonly programs: MeasuringPrograms;
   readonly devices: readonly MeasuringTarget[];
-  /** Its jobs are given to others when it was silent for so long, ms. */
+  /** The jobs of an agent that was silent for this time are given to others, ms. */
   readonly silenceMs: number;
-  /** Says something to the person who started it. */
+  /** Prints a line for the user who started the agent. */
   readonly say: (line: string) => void;
 }
 
 export interface RunningAgent {
-  /** The Redis, without a secret. */
+  /** The address of the Redis, without a secret. */
   readonly place: string;
-  /** Ends after the tasks that are under way; a measurement is given back. Says which Redis was silent. */
+  /** Ends after the running tasks and gives a measurement back. Returns which Redis was silent, or null. */
   close(): Promise<string | null>;
 }
 
-/** A task that takes longer hangs, ms. */
+/** A task that takes longer is considered hung, ms. */
 const TASK_LIMIT_MS = 30 * 60_000;
-/** Agents that one task may bring down before it counts as failed. */
+/** A task counts as failed after this many agents stopped during it. */
 const MAX_STALLS = 20;
-/** Plans of the runs worked on last. */
+/** The number of recent plans to keep. */
 const MAX_PLANS = 3;
 
-/**
- * Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time with the machine to
- * themselves.
- */
+/** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time while nothing else runs. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return fail(
@@ -67,7 +64,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   return connected(options, (connection) => agentOn(connection, options));
 }
 
-/** The plans of tasks by their digest; the last ones are kept. */
+/** Returns the plans of tasks by their digest and keeps the last ones. */
 function plansOf({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
   return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
@@ -82,7 +79,7 @@ function plansOf({ redis, key }: Connection) {
   };
 }
 
-/** Writes what is said of a measurement for its owner, who reads along. */
+/** Writes the lines of a measurement for its owner, who reads them as they come. */
 function recordsOf({ redis, key }: Connection, jobId: string) {
   const stream = key('records', jobId);
   return async (said: Said): Promise<void> => {
@@ -107,7 +104,7 @@ function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown 
   };
 }
 
-/** Says once of each host that waits for an agent of another version, that this is not one. */
+/** Says once for each host with another version that this agent cannot take its work. */
 function refusals(connection: Connection, say: AgentOptions['say']) {
   const refused = new Set<string>();
   return async (): Promise<void> => {
@@ -119,11 +116,11 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** Nobody needs the work of an owner that is silent. If the owner comes back, it hands the work out again. */
+/** The work of a silent owner is not needed. If the owner comes back, it hands the work out again. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 
-/** Measures a job and sends its owner each result as it comes; stops if the owner falls silent. */
+/** Measures a job and sends each result to the owner as it comes. Stops if the owner falls silent. */
 async function measureForOwner(
   connection: Connection,
   engine: Pick<AgentOptions, 'pool' | 'programs'>,
@@ -141,7 +138,7 @@ async function measureForOwner(
   const written: Promise<void>[] = [];
   try {
     const end = await measureHere(engine, target, plan, job.data.limits, signal, async (record, atMs) => {
-      // A program that waited for a Redis that is away would exceed its time limit.
+      // The program does not wait for a Redis that is away, because it would exceed its time limit.
       written.push(write({ record, atMs }));
       written.at(-1)!.catch(() => {});
       return ok(null);
@@ -179,7 +176,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   const doTask = (job: Job<TaskJob>, _token?: string, cancelled?: AbortSignal) =>
     during(job, async () => {
       const result = key('result', job.id!);
-      // Another agent found it, and was gone before it said so.
+      // Another agent saved the result, but ended before it said so.
       if ((await redis.exists(result)) === 1) return;
       const plan = await planOf<SweepPlan>(job.data.plan);
       const late = AbortSignal.timeout(TASK_LIMIT_MS);
@@ -208,7 +205,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   };
   const tasks = new Worker<TaskJob>(TASK_QUEUE, doTask, {
     ...shared,
-    // One more than there are workers, so that none waits for the network.
+    // One task more than there are workers, so that no worker waits for the network.
     concurrency: pool.workers + 1,
     maxStalledCount: MAX_STALLS,
   });

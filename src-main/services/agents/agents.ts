@@ -11,25 +11,25 @@ import type { RedisSettings } from './connection.ts';
 import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
-/** The machines that take work of this engine's runs: none, until a Redis is set. */
+/** The machines that take work of this engine's runs. There are none until a Redis is set. */
 export interface Agents {
-  /** Connects to another Redis, or to none. Where it fails, the one before stays. */
+  /** Connects to another Redis, or to none. If this fails, the earlier connection stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
   /** Connects as soon as the Redis answers. */
   join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
-  /** Devices of agents, as targets of measurements. */
+  /** Returns the devices of agents, as targets of measurements. */
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
-  /** The pool. While a Redis is set, agents do its tasks of runs. */
+  /** Returns the pool. If a Redis is set, agents do its tasks of runs. */
   pool(local: Pool): Pool;
-  /** Says which Redis was silent; null if it was not. */
+  /** Returns which Redis was silent, or null. */
   close(): Promise<string | null>;
 }
 
-/** The setting in the app; the password is in the environment or in a file. */
+/** The setting in the app. The password comes from the environment or from a file. */
 export const AGENTS_SETTING = 'agents';
-/** Between two looks for a Redis that does not answer. */
+/** The time between two attempts to reach a Redis that does not answer. */
 const RETRY_MS = 10_000;
 const STORE_SETTING = 'agents.store';
 const settingsSchema = v.strictObject({
@@ -38,7 +38,7 @@ const settingsSchema = v.strictObject({
   passwordFile: v.optional(v.string()),
 });
 
-/** Reads the setting. Null if none is set. */
+/** Parses the setting. Returns null if there is none. */
 export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }
@@ -47,7 +47,7 @@ export function openAgents(store: StoreClient): Agents {
   let owner: Owner | null = null;
   let failure: string | null = null;
   let closed = false;
-  /** Settings that were put in place of others. */
+  /** Counts the replaced settings. */
   let replaced = 0;
   const replace = async (next: Owner | null): Promise<string | null> => {
     const last = owner;
@@ -72,7 +72,7 @@ export function openAgents(store: StoreClient): Agents {
       const before = replaced;
       while (!closed && replaced === before) {
         const opened = await openWith(settings);
-        // Otherwise another setting took its place meanwhile.
+        // If the counter has changed, another setting has replaced this one in the meantime.
         if (opened.ok) return void (await (replaced === before ? replace(opened.value) : opened.value.close()));
         if (replaced === before) failure = opened.error.message;
         await pause(RETRY_MS, undefined, { ref: false });
@@ -111,7 +111,7 @@ export function openAgents(store: StoreClient): Agents {
   };
 }
 
-/** Distinguishes runs of this database from those of others with the same numbers. */
+/** Identifies this database, because other databases have runs with the same numbers. */
 async function storeIdOf(store: StoreClient): Promise<Result<string>> {
   const settings = await store.listSettings();
   if (!settings.ok) return settings;

@@ -6,46 +6,44 @@ import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
-/** Settings by which owners of runs and agents find each other: a Redis server, and the names of its keys. */
+/** The settings by which owners of runs and agents find each other: a Redis server and a prefix of keys. */
 export interface RedisSettings {
-  /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Without a password. */
+  /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS, without a password. */
   readonly url: string;
-  /**
-   * A file whose first line is the password. Without it, the password comes from the environment, if it is set there.
-   */
+  /** A file whose first line is the password. Without it, the password comes from the environment. */
   readonly passwordFile?: string | undefined;
-  /** Prefix of all keys. Several groups of machines can share one Redis. */
+  /** The prefix of all keys. It allows several groups of machines to share one Redis. */
   readonly prefix?: string | undefined;
 }
 
 const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
-/** A Redis that answers no later is away. */
+/** A Redis that takes longer to answer counts as away. */
 export const ANSWER_MS = 4000;
-/** Between two questions whether it answers. */
+/** The time between two checks of whether it answers. */
 const ASK_MS = 500;
-/** A Redis that was away is looked for again after this long at most. */
+/** The longest time between two attempts to reach a Redis that was away. */
 const MAX_RETRY_MS = 2000;
 
-/** Work and its results must come from one version, because a prediction belongs to its model. */
+/** Work and its results must come from the same version, because a prediction belongs to its model. */
 export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simulator ${SIMULATOR_VERSION}`;
 
 export interface Connection {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Its address, without a secret. */
+  /** The address, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
-  /** Names what is to be done before it is closed. */
+  /** Registers work that must be done before the connection is closed. */
   onClose(end: () => Promise<unknown>): void;
   /**
-   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects.
-   * @returns which Redis was silent
+   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects. @returns which Redis was
+   * silent
    */
   close(): Promise<string | null>;
 }
 
-/** Reads the settings; the password is looked up and goes nowhere else. */
+/** Reads the settings and the password, which is passed on to nothing else. */
 export async function redisOptions({
   url,
   passwordFile,
@@ -98,7 +96,7 @@ function optionsOf(
   db: number,
   password: string | undefined,
 ) {
-  // An address of version 6 stands in brackets in a URL.
+  // A URL has brackets around an IPv6 address.
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   return {
     host,
@@ -106,7 +104,7 @@ function optionsOf(
     db,
     ...(username !== '' && { username }),
     ...(password && { password }),
-    // TLS names no server by its address.
+    // TLS cannot name a server by its IP address.
     ...(protocol === 'rediss:' && { tls: isIP(host) === 0 ? { servername: host } : {} }),
     connectTimeout: ANSWER_MS,
     // Commands wait while the Redis is away.
@@ -114,7 +112,7 @@ function optionsOf(
   };
 }
 
-/** Does something again and again, ms after its last end: while a Redis is away, no calls gather. */
+/** Repeats a call, ms after its last end. Therefore calls do not accumulate while a Redis is away. */
 export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void } {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
@@ -166,7 +164,7 @@ export async function connected<T>(
 const silentText = (place: string): string =>
   `The Redis at ${place} accepts connections but did not answer within ${ANSWER_MS / 1000} s, so the connection was closed. Check whether it hangs.`;
 
-/** Whether a Redis answers until something is done, which may fail. */
+/** Whether a Redis keeps answering until `done` settles. `done` may fail. */
 async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const timer = (ms: number) => pause(ms, false, { signal: over.signal }).catch(() => true);
@@ -179,7 +177,7 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects. Fails if there is no first answer. Later it waits for a Redis that has become unreachable. */
+/** Connects. Fails if there is no first answer; later, it waits for a Redis that has become unreachable. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;
@@ -201,7 +199,7 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   let untrusted = false;
   const refused = await new Promise<boolean>((resolve) => {
     redis.once('ready', () => resolve(false));
-    // A password or a certificate does not become right; a Redis may be about to start.
+    // A wrong password or certificate stays wrong, but a Redis that does not answer may be starting.
     redis.on('error', ({ message, code = '' }: NodeJS.ErrnoException) => {
       lastError = message;
       untrusted = /CERT|ISSUER|SIGNATURE/.test(code);
@@ -235,6 +233,6 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
     );
   return fail(
     'not-found',
-    `The Redis at ${place} does not answer: ${lastError}. Check the address, the password and whether it runs.`,
+    `The Redis at ${place} does not answer: ${lastError}. Check the address, the password, and whether the Redis is running.`,
   );
 }

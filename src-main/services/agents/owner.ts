@@ -28,11 +28,11 @@ import {
   type TaskJob,
 } from './protocol.ts';
 
-/** Hands the tasks of runs to agents and waits for what they find. Whatever Redis forgets is handed out again. */
+/** Hands the tasks of runs to agents and waits for the results. Tasks that Redis forgets are handed out again. */
 export interface Owner {
   /** Rejects like a pool: with an AbortError if the signal fires, otherwise with the error. */
   run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
-  /** Measures a plan on a device of an agent; `lost` where the agent went away. */
+  /** Measures a plan on a device of an agent. The result is `lost` if the agent went away. */
   measure(
     where: { readonly agent: string; readonly target: string },
     runId: number | null,
@@ -41,18 +41,18 @@ export interface Owner {
     signal: AbortSignal,
     take: TakeRecord,
   ): Promise<Result<ProgramEnd>>;
-  /** Tasks that agents can have at once, so that none waits. */
+  /** Returns how many tasks keep all agents busy. */
   capacity(): number;
   state(): Promise<AgentsState>;
-  /** Says which Redis was silent; null if it was not. */
+  /** Returns which Redis was silent, or null. */
   close(): Promise<string | null>;
 }
 
-/** Pending jobs are looked for this often: an event may be lost with a Redis that forgets. */
+/** The time between two checks of pending jobs, because an event may be lost with a Redis that forgets. */
 const RECONCILE_MS = 3000;
-/** Agents that join while a run is under way find work too. */
+/** The least capacity, so that agents that join during a run find work too. */
 const MIN_CAPACITY = 8;
-/** A measured record, or the end of the program, or nothing for so long, ms. */
+/** The longest wait for a record or for the end of the program, ms. */
 const RECORD_WAIT_MS = 2000;
 
 interface Pending {
@@ -60,7 +60,7 @@ interface Pending {
   readonly settle: (end: { readonly bytes: Buffer } | { readonly error: Error }) => void;
 }
 
-/** @param storeId distinguishes the runs of one database from those of others */
+/** @param storeId distinguishes the runs of this database from the runs of others */
 export function openOwner(settings: RedisSettings, storeId: string): Promise<Result<Owner>> {
   return connected(settings, (connection) => ownerOn(connection, storeId));
 }
@@ -72,7 +72,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   const shared = { connection: redis, prefix: connection.prefix };
   const queue: Queue = new BullQueue(TASK_QUEUE, shared);
   const events: QueueEvents = new BullEvents(TASK_QUEUE, shared);
-  // What fails is tried again by the next look; a listener keeps the program from ending.
+  // The next check repeats what fails. Without a listener, the error would end the program.
   queue.on('error', () => {});
   events.on('error', () => {});
   connection.onClose(() => redis.del(key('owner', id)));
@@ -88,14 +88,14 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     await announce(connection, 'owner', id, self);
     agents = await announced<AgentRecord>(connection, 'agent');
   };
-  /** Takes the result of a job if there is one; hands the job out again if Redis no longer knows it. */
+  /** Takes the result of a job if there is one. Hands the job out again if Redis no longer knows it. */
   const look = async (jobId: string, again = true): Promise<void> => {
     const job = pending.get(jobId);
     if (!job) return;
     const bytes = await redis.getdelBuffer(key('result', jobId));
     if (bytes) return job.settle({ bytes });
     if ((await queue.getJobState(jobId)) !== 'unknown') return;
-    // A Redis that is empty does not know this owner either, and agents would leave its work alone.
+    // An empty Redis does not know this owner either, and agents would ignore its work.
     if (again) await beat();
     if (pending.get(jobId) === job) await job.add();
     // The run was cancelled while the job was handed out.
@@ -185,20 +185,19 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   };
 }
 
-/** The plans of tasks, as agents find them by their digest. */
+/** Stores the plans of tasks, which agents find by their digest. */
 function sharedPlans({ redis, key }: Connection) {
   const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
-  /** A plan as agents find it. A run's plan is the same object for all its tasks. */
+  /** Encodes a plan. All tasks of a run have the same plan object. */
   const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
     let known = plans.get(plan);
     if (!known) {
-      // The plan's id is unique only within a process, so its digest names it here.
+      // The plan's id is unique only within a process, so the digest identifies the plan here.
       const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
       plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
     }
     return known;
   };
-  /** Puts a plan where agents find it. */
   const putPlan = async (plan: SweepPlan | BenchPlan): Promise<void> => {
     const { digest, bytes } = packed(plan);
     const at = key('plan', digest);
@@ -207,7 +206,7 @@ function sharedPlans({ redis, key }: Connection) {
   return { packed, putPlan };
 }
 
-/** A measurement that is handed to the agent of a device. */
+/** A measurement that was handed to the agent of a device. */
 interface HandedOut {
   readonly jobId: string;
   readonly device: Queue;
@@ -216,7 +215,7 @@ interface HandedOut {
   readonly cancel: () => void;
 }
 
-/** Hands out a measurement, and takes what its agent says until the last word. */
+/** Hands out a measurement, and receives its lines until the last one. */
 const measureOnAgent = async (
   { redis, key, place }: Connection,
   job: HandedOut,
@@ -234,10 +233,10 @@ const measureOnAgent = async (
   aborted.catch(() => job.cancel());
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  /** What waits for a Redis that is away ends where the measurement is cancelled. */
+  /** A wait for a Redis that is away ends when the measurement is cancelled. */
   const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
   const handOut = async (): Promise<void> => {
-    // Two processes of one agent must not measure each other.
+    // Two processes of one agent must not measure at the same time.
     await device.setGlobalConcurrency(1);
     await job.putPlan();
     if (!signal.aborted) await device.add('measure', job.data, { jobId, removeOnComplete: true, removeOnFail: true });
@@ -259,8 +258,7 @@ const measureOnAgent = async (
         }
       }
       if (read) continue;
-      // A job that is gone without a last word was taken from an agent that was silent for too long. The word may
-      // just have come.
+      // A job without a last line was taken from a silent agent. The line may have come just now.
       if (gone) return ok({ kind: 'lost' });
       gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
     }
@@ -274,7 +272,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an owner or agent, which is forgotten when it stops doing so. */
+/** Announces an owner or agent, which is forgotten when the announcements stop. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',
@@ -288,7 +286,7 @@ export async function announce(
     .exec();
 }
 
-/** All that have said they are there, and have not been silent since. */
+/** Returns all that have announced themselves recently. */
 export async function announced<Record>(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

@@ -9,17 +9,17 @@ import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
 
 /**
- * Data that owners of runs and agents exchange through Redis. Jobs are in BullMQ's queues. Large data is stored
+ * The data that owners of runs and agents exchange through Redis. Jobs are in BullMQ's queues. Large data is stored
  * separately, as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
  * job. Names contain the versions, so that a job waits for an agent of its own version.
  */
 
-/** Tasks of the pool that are parts of a run, and so large that agents take them. */
+/** The tasks of the pool that are parts of a run and large enough for agents. */
 export type RunTask = 'predict' | 'simulate';
 export type RunTaskInput = Parameters<WorkerTasks[RunTask]>[0];
 export type RunTaskOutput = Awaited<ReturnType<WorkerTasks[RunTask]>>;
 
-/** A task as a job holds it: the plan is under its digest. */
+/** A task in a job. The plan is stored under its digest. */
 export interface TaskJob {
   readonly owner: string;
   readonly runId: number;
@@ -27,7 +27,7 @@ export interface TaskJob {
   readonly input: object;
 }
 
-/** A measurement as a job holds it; the plan is under its digest, records go to a stream under the job's name. */
+/** A measurement in a job. The plan is stored under its digest, and records go to a stream with the name of the job. */
 export interface MeasuringJob {
   readonly owner: string;
   readonly runId: number | null;
@@ -35,7 +35,7 @@ export interface MeasuringJob {
   readonly limits: ProgramLimits;
 }
 
-/** An entry in the stream of a measurement. The end is the last entry; a broken measurement has none. */
+/** An entry in the stream of a measurement. The end is the last entry; an interrupted measurement has none. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
 /** The record that an agent writes about itself every few seconds, under a key that expires. */
@@ -43,36 +43,36 @@ export interface AgentRecord {
   readonly name: string;
   readonly host: string;
   readonly versions: string;
-  /** Tasks at once. */
+  /** The number of tasks at once. */
   readonly workers: number;
   readonly devices: readonly MeasuringTarget[];
-  /** Runs whose tasks or cases it has now. */
+  /** The runs that it is working on. */
   readonly runs: readonly number[];
-  /** Tasks and measurements since it started. */
+  /** The number of tasks and measurements since its start. */
   readonly done: number;
 }
 
-/** What an owner of runs says about itself. */
+/** The record of an owner of runs. */
 export interface OwnerRecord {
   readonly host: string;
   readonly versions: string;
-  /** Jobs that have no result yet. */
+  /** The number of jobs without a result. */
   readonly waiting: number;
 }
 
 export const HEARTBEAT_MS = 2000;
-/** Without a sign for this long an agent is not shown, and work of an owner is left alone. */
+/** After this silence, an agent is not shown, and the work of an owner is ignored. */
 export const SILENCE_S = 30;
 export const RESULT_KEPT_S = 3600;
 export const PLAN_KEPT_S = 24 * 3600;
 
-/** A name as BullMQ takes it in the names of queues. */
+/** Returns a name that BullMQ accepts in the names of queues. */
 export const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
 export const TASK_QUEUE = `tasks-${plainName(VERSIONS)}`;
 /** @param target as in `cuda:0` */
 export const deviceQueue = (agent: string, target: string): string =>
   `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
-/** Channel on which owners say which jobs are cancelled. */
+/** The channel on which owners announce cancelled jobs. */
 export const CANCEL_CHANNEL = 'cancelled';
 
 /** `cuda:0@host` is the target `cuda:0` of the agent `host`. */
@@ -83,7 +83,7 @@ export function remoteTarget(target: string): { readonly target: string; readonl
 
 export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Encodes plain data with typed arrays, also in shared memory, as bytes. */
+/** Encodes plain data with typed arrays, which may be in shared memory. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
 /** Decodes data. Its arrays have their own memory, which can be transferred. */
@@ -91,7 +91,7 @@ export function decode<T>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => array.slice()) as T;
 }
 
-/** Decodes data over shared memory, so that the workers of a pool read it without a copy. */
+/** Decodes data into shared memory, so that the workers of a pool read it without a copy. */
 export function decodeShared<T extends SweepPlan | BenchPlan>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => {
     const shared = new (array.constructor as new (buffer: SharedArrayBuffer) => NumberArray)(

@@ -7,18 +7,21 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
-/** The devices that come with Lockstep, and the person's own ones, which replace those of the same id. */
+/** The devices of the catalogue and the user's own, which replace those with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /** Devices by id, or parts of them (`ID:66`), in the order asked. An unknown name fails with the nearest names. */
+  /**
+   * Returns devices or parts of them (`ID:66`) by id, in the order of the call. An unknown id fails with the nearest
+   * names.
+   */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
 }
 
 /**
- * Up to three names similar to the given one. Names that contain it come first, then names with most of its words or
- * with a few different letters. Hyphens and spaces do not count. Empty if no name is similar.
+ * Returns up to three similar names. First come names that contain the wanted one, then names with most of its words or
+ * with a few different letters. Hyphens and spaces are ignored.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

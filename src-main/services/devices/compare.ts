@@ -7,7 +7,10 @@ import {
   type DeviceComparisonRow,
 } from '../../../src-workers/models/occupancy/device-metrics.ts';
 
-/** Data-sheet figures of GPUs, or of CPUs, side by side, one row per metric. The two have none in common. */
+/**
+ * Returns the data-sheet values of devices, one row per metric. All devices must be of the same kind, because GPUs and
+ * CPUs have no common metric.
+ */
 export function deviceRows(devices: readonly Device[]): Result<{
   readonly devices: readonly string[];
   readonly names: readonly string[];

@@ -10,13 +10,13 @@ export interface OccupancyReport {
   readonly warpsPerSm: number;
   readonly occupancyFraction: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** Blocks each resource alone would allow; null if the launch puts no limit on it. */
+  /** The number of blocks that each resource alone would allow; null if the launch does not use it. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
-  /** Why such a block cannot be launched at all; null if it can, or if only all its resources together are too many. */
+  /** Why this block cannot be launched; null if it can, or if only the sum of its resources is too large. */
   readonly refused: string | null;
 }
 
-/** What one block or thread asks for beyond the hard limits of the device. */
+/** Names the first limit of the device that one block or thread exceeds. */
 function refusal(usage: BlockUsage, limits: DeviceLimits): string | null {
   const beyond = [
     [usage.blockThreads, limits.maxThreadsPerBlock, 'threads per block'],
@@ -44,7 +44,7 @@ function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): 
   };
 }
 
-/** Occupancy as the vendor's calculator has it: up to one register more than a compiler uses. */
+/** Computes occupancy like the vendor's calculator, which counts up to one register more than a compiler reports. */
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
   if (!residency.ok) return residency;
@@ -75,7 +75,10 @@ export interface OccupancyRow extends OccupancyReport {
   readonly sharedMemoryBytes: number;
 }
 
-/** Occupancy of every line of a CSV whose first four columns are BATCH_COLUMNS; further columns are ignored. */
+/**
+ * Computes the occupancy of every line of a CSV whose first four columns are BATCH_COLUMNS. Further columns are
+ * ignored.
+ */
 export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0].split(',').map((cell) => cell.trim());

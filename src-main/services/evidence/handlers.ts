@@ -6,7 +6,7 @@ import { deviceEvidence } from './tie-band.ts';
 import { timedDevices } from './timed-devices.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
-/** Predictions beside public measurements, judged by the pool. */
+/** Compares predictions with public measurements, in the pool. */
 export function evidenceHandlers({
   pool,
   catalogue,

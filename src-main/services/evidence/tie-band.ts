@@ -16,18 +16,18 @@ import { percent } from '../export/text.ts';
 
 /**
  * The smallest difference of two predicted times that measurements confirm, from `db/evidence/tie-bands.json`. Designs
- * that differ in shape alone (block size, grid) have the band of shapes. The wider bands are for designs that take
- * their work in different ways, because their times depend on different effects. `advise/pick.ts` decides which tied
- * design is recommended.
+ * that differ only in shape (block size, grid) have a narrow band. Designs that take their work in different ways have
+ * wider bands, because their times depend on different effects. `advise/pick.ts` decides which of the tied designs is
+ * recommended.
  *
- * A device without measurements gets the upper quartile of the bands of the measured devices. The median would call an
- * unknown device more certain than half of the known ones, and the narrowest bands come from a simple kernel (Hasan's)
- * and from an adapter calibrated on itself. With the maximum, a single data set would decide.
+ * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, an
+ * unknown device would count as more certain than half of the known ones, and the narrowest bands come from a simple
+ * kernel (Hasan's) and from an adapter calibrated on itself. With the maximum, a single data set would decide.
  */
 const kept = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
 
-/** The measured device with the same chip: the device itself, or another board of it. */
+/** Returns the measured device with the same chip: the device itself, or another board with this chip. */
 function measuredChip(device: Device): MeasuredChip | undefined {
   if (device.kind !== 'gpu') return undefined;
   const { architecture, multiprocessors } = device;
@@ -39,7 +39,7 @@ function measuredChip(device: Device): MeasuredChip | undefined {
   return kept.chips.find(({ id }) => id === device.id) ?? boards.sort((one, other) => apart(one) - apart(other))[0];
 }
 
-/** Measured bands by the devices and kinds that are compared. */
+/** The measured bands by the compared devices and kinds. */
 const measured = new Map(kept.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
 function keyOf(devices: readonly string[], kinds: readonly string[]): string {
   return [...devices.toSorted(), '|', ...kinds.toSorted()].join(' ');
@@ -58,8 +58,8 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
 }
 
 /**
- * The band of other devices, for a device that was not measured.
- * @param what the bands are of, with # for their number
+ * Returns the band of other devices, for a device without measurements.
+ * @param what describes the bands, with # for their number
  */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
   const fraction = sortedQuantile(Float64Array.from(bands, (band) => band.fraction).sort(), TAKEN_QUANTILE);
@@ -100,13 +100,13 @@ const pairText = ([one, other]: readonly ImplementationKind[]): string =>
 const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.fraction ? other : one);
 
 /**
- * The fraction by which two predicted times of a device must differ before measurements order them in the same way.
+ * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order.
  *
- * - `tieBand(device)`: designs that differ in shape alone.
+ * - `tieBand(device)`: designs that differ only in shape.
  * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
  *
- * If a band was not measured on the device, it comes from other devices (`source` null). A band between kinds is at
- * least the device's band of shapes.
+ * If a band was not measured on the device, it comes from other devices (`source` is null). A band between kinds is at
+ * least as wide as the device's band of shapes.
  */
 export function tieBand(
   device: Device,
@@ -121,7 +121,7 @@ export function tieBand(
 }
 
 /**
- * The fraction by which predicted times on two devices must differ before measurements order them in the same way; see
+ * Returns the fraction by which predicted times on two devices must differ for measurements to confirm their order; see
  * `tieBand`.
  */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
@@ -130,21 +130,20 @@ export function tieBandOfDevices(one: Device, other: Device): TieBand {
   return between ?? [tieBand(one), tieBand(other)].reduce(wider, TAKEN.devices);
 }
 
-/** Band of two designs by their places. */
+/** Returns the band between two designs at these places. */
 function tieBandBetween(best: TiePlace, other: TiePlace): TieBand {
   if (best.device !== other.device) return tieBandOfDevices(best.device, other.device);
   const isShape = best.implementation === other.implementation && best.kind === other.kind;
   return isShape ? tieBand(best.device) : tieBand(best.device, best.kind, other.kind);
 }
 
-/** The bands of all designs of a space. */
 export function tieTableOf(axes: SpaceAxes): TieTable {
   return tieTable(axes, (best, other) => tieBandBetween(best, other).fraction);
 }
 
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-/** The measurements of a device; `null` if there are none. */
+/** Returns the measurements of a device, or `null`. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;
@@ -156,8 +155,8 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
 }
 
 /**
- * Standard deviations of ln(measured / predicted) behind the bands of a device. Each of two designs has half the
- * variance of their pair.
+ * Returns the standard deviations of ln(measured / predicted) behind the bands of a device. Each of two designs has
+ * half the variance of their pair.
  */
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>

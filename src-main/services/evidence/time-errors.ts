@@ -4,23 +4,23 @@ import { kindsText, type ImplementationKind, type TimeInterval } from '../../../
 import { LAUNCH_FLOOR_MS } from '../../../src-workers/predict/constants.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/** How far a time may be from its prediction, as logarithms of their ratio: below, at most 0, and above, at least 0. */
+/** The range of ln(measured / predicted): below (at most 0) and above (at least 0). */
 export type TimeError = readonly [below: number, above: number];
 
 /** The interval in which the time of a launch is expected. */
 export interface ExpectedTimes {
   readonly error: TimeError;
-  /** What the start of a launch may add to the predicted time, which has none, ms. */
+  /** The start of a launch, ms, which the predicted time does not include. */
   readonly startMs: number;
-  /** Its source, in a sentence without a full stop. */
+  /** The source of the interval, in a sentence without a full stop. */
   readonly text: string;
 }
 
 /**
- * The interval of measured over predicted times that contains nine of ten launches of a kind, measured on the chip of a
- * device. If there are several data sets, the widest interval counts. A kind without measurements has the interval of
- * all kinds. A device without measurements has the interval of three out of four measured GPUs, each predicted as if it
- * had no measurements.
+ * Returns the interval of measured over predicted times that contains nine of ten launches of a kind, measured on the
+ * chip of a device. The widest of several data sets counts. A kind without measurements has the interval of all kinds.
+ * A device without measurements has the interval of three out of four measured GPUs, each predicted as if it had no
+ * measurements.
  */
 export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
   const evidence = deviceEvidence(device);
@@ -50,8 +50,8 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
 }
 
 /**
- * The range of a time: with or without the start of a launch, by errors that are taken as independent (the root of the
- * sum of the squared logarithms).
+ * Returns the range of a time, with or without the start of a launch. The errors are assumed to be independent, so
+ * their logarithms are combined as the root of the sum of squares.
  */
 export function timeRange(
   timeMs: number,
@@ -60,7 +60,7 @@ export function timeRange(
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  // No launch takes less than the floor.
+  // No launch takes less time than the floor.
   const lowMs = Math.max(timeMs * Math.exp(-below), Math.min(timeMs, LAUNCH_FLOOR_MS));
   return { lowMs, highMs: (timeMs + startMs) * Math.exp(above) };
 }

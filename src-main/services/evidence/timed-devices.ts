@@ -4,7 +4,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { deviceEvidence } from './tie-band.ts';
 
 /**
- * The devices of a run, with what was measured of each and the kinds of implementations that have a predicted time
+ * Returns the devices of a run, with their measurements and the kinds of implementations that have a predicted time
  * there.
  */
 export function timedDevices({

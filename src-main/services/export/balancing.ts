@@ -3,12 +3,12 @@ import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts'
 import type { RankRow } from '../../contract/api.ts';
 import type { CodeSource } from './code.ts';
 
-/** Whether slots take shares of the iterations, whatever unit they are of. */
+/** Whether slots take shares of the iterations that may cut units. */
 export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
 export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
 
 /**
- * The longest length of each bucket, iterations, the shortest first; null where the balancing has no buckets.
+ * Returns the longest length of each bucket, iterations, the shortest first; null if the balancing has no buckets.
  *
  * @param width threads of a thread group of the device
  */

@@ -27,7 +27,7 @@ import { imageOf } from './tiles.ts';
 
 /** Formats that write the code of one design for GPUs. */
 
-/** What kernels count their units and iterations up to, so that a sum of two is a 32-bit word. */
+/** The largest number of units and iterations that kernels count, so that a sum of two fits a 32-bit word. */
 export const MAX_COUNT = 2 ** 31 - 1;
 
 /** A number of a design, and the largest that the code can hold. */
@@ -168,8 +168,8 @@ export function gpuDesign(
 }
 
 /**
- * The row that code is written for, with how it was picked (`null` if a person chose it). This is the chosen row, or
- * the recommended one of a GPU if a CPU's row was picked without being asked for.
+ * Returns the row for code, and how it was picked (`null` if the user chose it). If a CPU's row was picked without a
+ * request for it, the recommended row of a GPU replaces it.
  */
 function onGpu({ view, chosen, recommended, input }: ExportJob): Result<PickedRow> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
@@ -192,7 +192,7 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
 const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
-/** The design for code whose blocks are one row: the fastest such design, unless a person chose one. */
+/** Returns the design for code whose blocks are one row: the fastest of these designs, unless the user chose one. */
 function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
   if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
   const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
@@ -236,7 +236,7 @@ export function narrowTo(
 
 const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
 
-/** Says that the chosen design is faster than the one that the format can express; empty where it is not. */
+/** Says if the chosen design is faster than the one that the format can express; otherwise empty. */
 export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {
   return asked.timeMs < timeMs
     ? `${name} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${timeText(asked.timeMs)}, against ${timeText(timeMs)} here.`

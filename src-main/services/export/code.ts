@@ -9,33 +9,34 @@ import { APP_VERSION } from '../version.ts';
 import type { ImageOfUnits } from './tiles.ts';
 import { comment, counted, identifier } from './text.ts';
 
-/** The chosen design as code. Only checked numbers and cleaned names reach the text. */
+/** Writes the chosen design as code. Only checked numbers and cleaned names reach the text. */
 
 export interface CodeSource {
   readonly study: Study;
-  /** Where the design is from: `run 5`. */
+  /** The source of the design: `run 5`. */
   readonly from: string;
-  /** Version of the prediction. */
   readonly model: string;
   readonly inputs: readonly InputFact[];
-  /** How the design was picked, and which faster one the form cannot express; empty if a person chose it. */
+  /** How the design was picked, and a faster one that the format cannot express. Empty if the user chose the design. */
   readonly pick: string;
-  /** What supports the time, in a sentence. */
+  /** The evidence for the time, in a sentence. */
   readonly evidence: string;
-  /** Lengths of the units. */
   readonly law: LengthLaw;
-  /** Whether the design launches its blocks for any number of units. Otherwise the units per slot decide how many. */
+  /**
+   * Whether the design has the same number of blocks for any number of units. Otherwise the number follows from the
+   * units per slot.
+   */
   readonly isGridFixed: boolean;
-  /** The image, if units lie in rows; else `null`. */
+  /** The image, if units lie in rows; otherwise `null`. */
   readonly image: ImageOfUnits | null;
 }
 
-/** The kernel, and how it is written where a study names several ways, as an identifier. */
+/** Returns the kernel and its implementation, if the study names several, as an identifier. */
 export function implementationName({ study }: CodeSource, { design }: RankRow): string {
   return identifier([study.kernel.name, design.implementation ?? ''].join(' '));
 }
 
-/** What all exported code begins with: the design, its predicted time, the assumptions, the model, the evidence. */
+/** Returns the head of all exported code: the design, its predicted time, the assumptions, the model, the evidence. */
 export function head(
   { study, from, model, inputs, pick, evidence }: CodeSource,
   row: RankRow,
@@ -56,27 +57,30 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** Explains what `grid_for` counts in exported code, so that a loop over `units_per_thread` units misses none. */
+/** Explains the result of `grid_for` in exported code, so that a loop over `units_per_thread` units misses no unit. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
-    ? `Blocks that cover a number of ${what}: as many as the design fixes, and more where a slot would have more than units_per_thread. ` +
-        `A kernel whose slots move on by the whole grid can launch ${fixed} for any number.`
-    : `Blocks that cover another number of ${what} with the same work per slot.`;
+    ? `The number of blocks for a number of ${what}: the number that the design fixes, or more if a slot would otherwise have more than units_per_thread. ` +
+        `A kernel with a grid-stride loop can launch ${fixed} blocks for any number.`
+    : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/** How one of several designs that a measurement may order otherwise was picked, for a header or report. */
+/**
+ * Says how the design was picked, if measurements may order several designs differently. The text is for a header or
+ * report.
+ */
 export function pickText(ties: number, band: TieBand, rule: string): string {
   return ties > 1
-    ? `Measurements may order ${counted(ties, 'design')} of this device otherwise: their times are ${tieBandText(band)}. ${rule}`
+    ? `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}. ${rule}`
     : '';
 }
 
-/** Units one block covers: each slot of u threads takes m units. */
+/** Returns the number of units in a block: each slot of u threads takes m units. */
 export function unitsPerBlock({ design }: RankRow): number {
   return design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
 }
 
-/** `grid_for` in C++14: the blocks that are needed, and at least those that the design fixes. */
+/** `grid_for` in C++14: the number of blocks that the units need, but at least the number that the design fixes. */
 export function gridFor(parameters: string, needed: string, fixed: string | null): readonly string[] {
   return [
     `constexpr unsigned grid_for(${parameters}) {`,
@@ -87,13 +91,14 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
   ];
 }
 
-/** The largest 32-bit word. As a threshold it means none, unless another is as large. */
+/** The largest 32-bit word. As a threshold it means none, unless there is another one of this value. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
 
 /**
- * The launches of a design. A mixed design has one for each class of lengths, the shortest first; any other has one.
+ * Returns the launches of a design. A mixed design has one for each class of lengths, the shortest first; any other has
+ * one.
  */
 export function launchNumbers({ design }: RankRow): Numbers {
   const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
@@ -102,7 +107,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
     [
       'up_to',
       launches.map(({ upTo }) => (upTo === null ? none : Math.floor(upTo))),
-      'Longest length of the units of each launch, iterations; the last has all that are longer.',
+      'Longest length of the units of each launch, iterations; the last launch has all longer units.',
     ],
     [
       'threads_per_unit',
@@ -117,7 +122,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
   ];
 }
 
-/** The numbers of a mixed design, with the units of each class. */
+/** Returns the numbers of a mixed design, with the units of each class. */
 export function classNumbers(row: RankRow, classes: readonly DesignClass[]): Numbers {
   return [
     ...launchNumbers(row).map(([name, values, about]) => [`class_${name}`, values, about] as const),

@@ -47,7 +47,7 @@ export interface CodeExporter extends Exporter {
   readonly code: CodeForm;
 }
 
-/** A design, and how it was picked; null where a person chose it. */
+/** A design, and how it was picked. `picked` is null if the user chose it. */
 export interface PickedRow {
   readonly row: RankRow;
   readonly picked: RecommendedDesign | null;
@@ -82,7 +82,7 @@ export interface MeasuredJob {
   readonly metadata: Readonly<Record<string, unknown>> & { readonly device_name: string };
 }
 
-/** A document whose text is made as it is read. */
+/** A document whose text is made while it is read. */
 export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
   readonly parts: AsyncIterator<string, void>;
 }

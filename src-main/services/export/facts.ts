@@ -33,7 +33,7 @@ import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 
-/** An input of the prediction that nobody stated: the assumed value, the usual ones, and the source. */
+/** An unstated input of the prediction: the assumed value, the usual ones, and the source. */
 interface AssumedInput {
   readonly label: string;
   readonly value: string;
@@ -41,18 +41,17 @@ interface AssumedInput {
   readonly note: string;
 }
 
-/** What both reports say: numbers and sentences, not yet escaped. */
+/** The content of both reports: numbers and sentences, not yet escaped. */
 export interface ReportFacts {
   readonly title: string;
   readonly description: string;
   readonly chosen: RankRow;
-  /** The design in words. */
   readonly recommendation: string;
-  /** Why it is this design: at most three reasons with their figures, the most telling first. */
+  /** At most three reasons for the design with their figures, the strongest first. */
   readonly reasons: readonly string[];
   /** The inputs that were neither stated, measured nor imported. */
   readonly assumed: readonly AssumedInput[];
-  /** Why the fastest device wins, and what was not measured; empty for a run on one device. */
+  /** Why the fastest device wins, and what was not measured. Empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
   readonly ties: number;
@@ -60,7 +59,7 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Which implementation to write, and the best time of each per device; empty if the study names none. */
+  /** Which implementation to write, and the best time of each per device. Empty if the study names none. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -69,11 +68,11 @@ export interface ReportFacts {
 
 const MAX_REASONS = 3;
 
-/** Rows of the table of designs near the chosen one. */
+/** The number of rows in the table of designs near the chosen one. */
 const MAX_ROWS = 20;
 
 /**
- * @param recommended how the chosen design was picked; null if a person chose it
+ * @param recommended how the chosen design was picked; null if the user chose it
  * @param within the designs that the report covers: all valid ones, or those of one device
  */
 export function reportFacts(
@@ -160,7 +159,10 @@ export function reportFacts(
   });
 }
 
-/** What supports the predicted time of a design: public measurements and its own; and whether designs are missing. */
+/**
+ * Returns the evidence for the predicted time of a design: public measurements and its own, and whether designs are
+ * missing.
+ */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
   return [
@@ -173,7 +175,7 @@ export function designEvidence(view: RunView, device: Device, { designIndex, kin
     .join(' ');
 }
 
-/** The best time of an implementation on a device, compared with the fastest one there. */
+/** Returns the best time of an implementation on a device, compared with the fastest one there. */
 function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
   if (fastest?.design.implementation === name) return `${timeText(fastest.timeMs)}, fastest`;
   const own = others.find(({ design }) => design.implementation === name);
@@ -181,20 +183,20 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
   return `${timeText(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
 }
 
-/** @param isCpu whether the best is of a CPU, whose time is not simulated */
+/** @param isCpu whether the best design is for a CPU, whose time is not simulated */
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
-  const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order otherwise: ${tieBandText(tieBand)}`;
+  const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order differently: ${tieBandText(tieBand)}`;
   const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
   return `${band}${ties > 1 ? choice : ''}.`;
 }
 
-/** Says where the simulation of the chosen design contradicts its prediction. */
+/** Says if the simulation of the chosen design contradicts its prediction. */
 function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow): readonly string[] {
   const simulated = view.simulated.times.get(designIndex);
   if (!simulated || !isContradicted(predictedMs, simulated)) return [];
   const text = contradictionText(predictedMs, simulated);
   return [
-    `Played event by event it takes ${timeText(simulated.meanMs)}, ${text}: trust the simulation more, or measure.`,
+    `Simulated event by event, it takes ${timeText(simulated.meanMs)}, ${text}. Trust the simulation more, or measure.`,
   ];
 }
 
@@ -206,7 +208,7 @@ function designSentence(
   const shared =
     design.threadsPerUnit === 1 ? 'one thread per unit' : `${design.threadsPerUnit} threads share each unit`;
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
-  const order = design.balancing === 'none' ? 'units in the order they come' : `balancing by ${design.balancing}`;
+  const order = design.balancing === 'none' ? 'units in their own order' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
   const one = byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
@@ -230,13 +232,13 @@ function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice
   return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
-/** Differences of time below this fraction are not reported. */
+/** Smaller relative differences of time are not reported. */
 const WORTH_TELLING = 1e-3;
 
 function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
   const { gridBlocks: cores, balancing } = row.design;
   const sentences = [
-    `${percent(parts.idealWork / timeMs)} of the time is what moving all bytes takes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the one with the most to move.`,
+    `${percent(parts.idealWork / timeMs)} of the time is the transfer of all bytes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
     `That core has ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
@@ -246,7 +248,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   const enough = others.find((other) => other.timeMs <= timeMs * (1 + AGREEMENT_FRACTION));
   if (enough && enough.cores < cores)
     sentences.push(
-      `${counted(enough.cores, 'core')} would do: with ${balancing} they are within ${percent(AGREEMENT_FRACTION)}.`,
+      `${counted(enough.cores, 'core')} would be enough: with ${balancing} the time is within ${percent(AGREEMENT_FRACTION)}.`,
     );
   const most = others.at(-1);
   if (most && most.cores > cores && most.timeMs > timeMs * (1 + WORTH_TELLING))
@@ -254,7 +256,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   return sentences;
 }
 
-/** Parts smaller than this share of the time are left out of the sentences. */
+/** Smaller shares of the time are left out of the sentences. */
 const WORTH_SAYING = 0.03;
 
 function designReasons(

@@ -8,17 +8,17 @@ import { EXPORTERS, exporterOf } from './formats.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
-/** Characters of one answer. A document may have a gigabyte, and a string cannot hold more than half of that. */
+/** The number of characters in one reply. A document may have a gigabyte, twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
-/** Documents of which callers have read a part. One more drops the one that was asked for longest ago. */
+/** The largest number of unfinished documents. One more drops the least recently read document. */
 const MAX_UNFINISHED = 16;
-/** A document is dropped, with the run that it reads, when nobody asks for its next part for this long. */
+/** An unfinished document and its run are dropped if no part is requested for this time. */
 const UNFINISHED_MS = 60_000;
 
-/** @param partCharacters of an answer: fewer in tests */
+/** @param partCharacters of a reply: fewer in tests */
 export function exportHandlers(context: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
   const { views, store } = context;
-  // One part at a time, and sent before the next: a page may ask for many documents at once.
+  // One part is rendered and sent at a time, because a page may request many documents at once.
   let before: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = before.then(work);
@@ -36,7 +36,7 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
       const { done, value } = await parts.next();
       if (done) return { text };
       text += value;
-      await setImmediate(); // other calls are answered meanwhile
+      await setImmediate(); // other calls run here
     }
     const next = ++last;
     keep(unfinished, MAX_UNFINISHED, next, parts);
@@ -73,7 +73,7 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
         unfinished.delete(part);
         return parts
           ? ok(await nextPart(parts))
-          : fail('not-found', `Part ${part} of a document is not kept any more. Export the document again.`);
+          : fail('not-found', `Part ${part} of the document is no longer available. Export the document again.`);
       }),
   };
 }

@@ -11,19 +11,25 @@ import { html } from './text.ts';
 
 /** The interactive landscape of the HTML report: data in an attribute, and one script that only draws it. */
 
-/** Values along an axis at most: what a page of 800 px can show. More share a cell, which has the best of them. */
+/**
+ * The largest number of cells along an axis, because a page of 800 px can show no more. Values that share a cell show
+ * the best of them.
+ */
 const MAX_CELLS = 96;
 
-/** The map of one device. Cells are stored row by row from the smallest value of y; `null` if no design is valid. */
+/**
+ * The map of one device. Cells are stored row by row from the smallest value of y. A cell is `null` if no design is
+ * valid.
+ */
 interface DeviceMap {
   readonly device: string;
   readonly x: { readonly label: string; readonly texts: readonly string[] };
   readonly y: { readonly label: string; readonly texts: readonly string[] };
   readonly timeMs: readonly (number | null)[];
-  /** For each cell, which of `settings` its best design has on the axes that are not drawn. */
+  /** For each cell, the index in `settings` of its best design's values on the axes that are not drawn. */
   readonly setting: readonly number[];
   readonly settings: readonly string[];
-  /** Where the chosen design stands; −1 on the maps of other devices. */
+  /** The cell of the chosen design; −1 on the maps of other devices. */
   readonly chosen: number;
 }
 
@@ -80,15 +86,15 @@ function deviceMap(view: RunView, device: number, chosen: RankRow): DeviceMap | 
   };
 }
 
-/** Sequential, fast to slow, in light and in dark: the tokens of the application. */
+/** A sequential scale from fast to slow, in light and in dark, like the tokens of the application. */
 const COLOURS = {
   light: ['#192159', '#144f84', '#1e809c', '#58b0aa', '#abd7bc', '#f2f1e3'],
   dark: ['#eff3c5', '#a1e4ae', '#57bfaf', '#2c91a7', '#2f628a', '#2d3d5a', '#232733'],
 };
 
 /**
- * Draws the map on a canvas and describes what is under the pointer or the arrow keys. It is plain JavaScript, and
- * writes to the page as text only. The page's policy allows this script by its hash and no other.
+ * Draws the map on a canvas and describes the cell under the pointer, or the cell chosen by the arrow keys. It is plain
+ * JavaScript, and writes to the page only as text. The page's policy allows only this script, by its hash.
  */
 const SCRIPT = `'use strict';
 const box = document.getElementById('map');
@@ -120,7 +126,7 @@ function draw() {
   const pen = canvas.getContext('2d');
   pen.scale(ratio, ratio);
   const low = best(), stops = dark.matches ? colours.dark : colours.light;
-  // Best to twice the best; what is slower has the last colour.
+  // The scale goes from the best to twice the best time; slower cells have the last colour.
   map.timeMs.forEach((ms, i) => {
     if (ms === null) return;
     const [x, y, w, h] = cell(i);
@@ -182,12 +188,12 @@ box.hidden = false;
 show(-1);
 `;
 
-/** What the page's policy must allow: this script, and no other. */
+/** The script that the page's policy must allow. */
 export const MAP_SCRIPT_HASH = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
 
 export const MAP_STYLE = `#map canvas{display:block;width:100%;height:340px;cursor:crosshair}#map canvas:focus-visible{outline:2px solid var(--accent);outline-offset:2px}#map output{display:block;min-height:40px;color:var(--text-2);font-size:12px;line-height:18px}#map select{margin:0 0 8px;font:inherit}`;
 
-/** The section of the report; empty where no device has a map. The device of the chosen design comes first. */
+/** Returns the section of the report; empty if no device has a map. The device of the chosen design comes first. */
 export function mapSection(view: RunView, chosen: RankRow): string {
   const maps = view.devices
     .flatMap((_, device) => deviceMap(view, device, chosen) ?? [])
@@ -197,11 +203,11 @@ export function mapSection(view: RunView, chosen: RankRow): string {
   const label = `Predicted time over ${maps[0].x.label.toLowerCase()} and ${maps[0].y.label.toLowerCase()} on ${maps[0].device}; the chosen design takes ${timeText(chosen.timeMs)}. Arrow keys move over the map.`;
   return [
     '<h2>Landscape</h2>',
-    '<p>The best predicted time of each pair of values, over all others. Dark is fast in the light theme, light in the dark one; ringed: the chosen design.</p>',
+    '<p>The best predicted time of each pair of values, over all others. A fast design is dark in the light theme and light in the dark theme. A ring marks the chosen design.</p>',
     `<div id="map" hidden data-maps="${html(JSON.stringify(maps))}" data-colours="${html(JSON.stringify(COLOURS))}">`,
     maps.length > 1 ? `<select aria-label="Device of the landscape">${options}</select>` : '',
     `<canvas tabindex="0" role="img" aria-label="${html(label)}"></canvas><output aria-live="polite"></output></div>`,
-    '<p class="note" id="map-off">The map needs scripts, which are off here. It is drawn when the saved file is opened in a browser.</p>',
+    '<p class="note" id="map-off">The map needs scripts, which are off here. Open the saved file in a browser to see it.</p>',
     `<script>${SCRIPT}</script>`,
   ].join('');
 }

@@ -10,9 +10,9 @@ import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } fr
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
-/** A measured run as files of Kernel Tuner, with every repeat. For a configuration without times they say why. */
+/** Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has the reason. */
 
-/** Whether a run is a measurement, of a sweep's designs or of anything else. */
+/** Whether a run is a measurement, of a sweep or of something else. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
 
 /** Writes a measurement. Fails if the format cannot express one, or if no measured design has parameters. */

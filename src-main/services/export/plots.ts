@@ -6,8 +6,8 @@ import type { DeviceBest, Histogram } from '../../contract/api.ts';
 import { html, whole } from './text.ts';
 
 /**
- * Charts of the HTML report, as ECharts draws them without a page. Colours are the custom properties of the report's
- * style sheet, which knows light and dark.
+ * Draws charts of the HTML report with ECharts, without a page. Colours are the custom properties of the report's style
+ * sheet, which supports light and dark.
  */
 
 const WIDTH = 680;
@@ -16,7 +16,7 @@ const RIGHT = 12;
 const FONT = { fontFamily: 'inherit', fontSize: 11 } as const;
 const colour = (name: string): string => `var(--${name})`;
 
-/** Marks of series 1–5: square, diamond, triangle, cross, disc. */
+/** The marks of series 1–5: square, diamond, triangle, cross, disc. */
 const SYMBOLS = [
   'rect',
   'diamond',
@@ -30,7 +30,7 @@ export interface ReportChart {
   readonly label: string;
   readonly height: number;
   readonly option: EChartsOption;
-  /** The tooltip of a mark, by its series and its place there. */
+  /** Returns the tooltip of a mark, by its series and its index. */
   readonly title?: (series: number, index: number) => string;
 }
 
@@ -71,7 +71,7 @@ function axes(
       showMinLabel: true,
       showMaxLabel: true,
       hideOverlap: false,
-      // ECharts gives ticks of logarithmic axes back with the rounding of their logarithms.
+      // ECharts returns ticks of logarithmic axes with rounding errors.
       formatter: (value: number) => text(ticks.reduce((a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a))),
     },
   });
@@ -106,13 +106,13 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
   style: { stroke: colour(name), ...style },
 });
 
-/** Ticks of times, ms, in a unit. */
+/** Formats ticks of times, ms, in a unit. */
 const inUnit =
   ({ perMs }: TimeUnit) =>
   (timeMs: number): string =>
     String(Number((timeMs * perMs).toPrecision(4)));
 
-/** All designs of the chosen device by predicted time. */
+/** Draws all designs of the chosen device by predicted time. */
 export function distributionPlot({ edgesMs, counts, best, median }: Histogram, chosenMs: number): ReportChart {
   const [first, last] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
   const box = { left: LEFT, right: WIDTH - RIGHT, top: 26, bottom: 160 };
@@ -168,7 +168,7 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
   };
 }
 
-/** Best time by threads per unit, one line per device; null if there is nothing to compare. */
+/** Draws the best time by threads per unit, one line per device. Returns null if there is nothing to compare. */
 export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | null {
   const curves = devices.map(({ device, byThreadsPerUnit }) => ({
     name: device.name,
@@ -234,7 +234,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
       }) as never,
       graphic: [
         words(box.right, box.bottom + 27, 'threads per unit', { align: 'right' }),
-        // Labels at the ends of their lines, pushed apart where lines end together.
+        // Labels are at the ends of their lines, with a distance between labels of lines that end close together.
         ...curves.flatMap(({ name, points }, i) =>
           points.length ? [words(box.right + 2, ends[i], name, { strong: true })] : [],
         ),
@@ -243,7 +243,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
   };
 }
 
-/** Each device's best time as a bar of its parts. */
+/** Draws each device's best time as a bar of its parts. */
 export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const shown = devices.filter((entry) => entry.best && entry.breakdown);
   const most = Math.max(...shown.map((entry) => entry.best!.timeMs));
@@ -254,7 +254,7 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const drawnMs = ({ breakdown }: DeviceBest) =>
     parts.reduce((sum, { id }) => sum + Math.max(0, breakdown!.parts[id]), 0);
   return {
-    label: 'Where the time of the best design of each device goes',
+    label: "Parts of the time of each device's best design",
     height: shown.length * row + 4,
     title: (series, index) => `${parts[series].label}: ${timeText(shown[index].breakdown!.parts[parts[series].id])}`,
     option: {
@@ -277,16 +277,16 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   };
 }
 
-/** What the colours of the composition are. */
+/** Explains the colours of the composition. */
 export function compositionLegend(devices: readonly DeviceBest[]): string {
   const items = BREAKDOWN_PARTS.filter(({ id }) => devices.some(({ breakdown }) => (breakdown?.parts[id] ?? 0) > 0));
   return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
 }
 
-/** Draws a chart as the text of an SVG element for a page, without a name or an address. */
+/** Draws a chart as an SVG element for a page, without a name or an address. */
 export type DrawChart = (chart: ReportChart) => string;
 
-/** ECharts is loaded when the first report is made: it takes longer than most commands. */
+/** ECharts is loaded for the first report, because loading it takes longer than most commands. */
 export async function chartDrawer(): Promise<DrawChart> {
   const [
     { init, use },
@@ -305,9 +305,9 @@ export async function chartDrawer(): Promise<DrawChart> {
     chart.setOption({ animation: false, ...option });
     const text = chart.renderToSVGString();
     chart.dispose();
-    // Lines are clipped to the plot, which they never leave; what names a clip would be an address in the page.
+    // Lines never leave the plot, so the clip is removed: its reference would be an address in the page.
     const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
-    // The content policy of the page that shows the report allows no inline styles: they become attributes.
+    // The content policy of the page allows no inline styles, so they become attributes.
     const attributed = plain.replace(/<style.*?<\/style>/gs, '').replace(/ style="([^"]*)"/g, (_, style: string) =>
       style
         .split(';')

@@ -1,19 +1,19 @@
 import { decodeInto, encode } from '../../../src-workers/domain/space.ts';
 
-/** Which combinations of a space can run, as conditions in the words of a tuner. */
+/** Describes which combinations of a space can run, as conditions for a tuner. */
 
-/** An axis of a space, and how a condition on it is written. */
+/** An axis of a space, and the text of conditions on it. */
 export interface WordedAxis {
   readonly count: number;
-  /** That a configuration has none of these places. */
+  /** Returns the condition that a configuration has none of these positions. */
   readonly lacks: (places: readonly number[]) => string;
 }
 
-/** Above this many designs only pairs of values are looked at. */
+/** For more designs than this, only pairs of values are checked. */
 const MAX_FOR_TRIPLES = 2 ** 20;
 
 /**
- * Conditions that leave out the combinations of two or three values that no valid design has.
+ * Returns conditions that exclude the combinations of two or three values that no valid design has.
  *
  * @param valid numbers of the designs that can run, mixed radix over the axes, slowest first
  * @returns the conditions, and how many other designs still pass them
@@ -49,14 +49,17 @@ export function restrictionsOf(
   return { conditions, wrong: wrong.length };
 }
 
-/** All pairs of axes, and then all triples. */
+/** Returns all pairs of axes, and then all triples. */
 function subsets(axes: number, most: number): readonly (readonly number[])[] {
   const all = Array.from({ length: axes }, (_, at) => at);
   const pairs = all.flatMap((a) => all.slice(a + 1).map((b) => [a, b]));
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Refused combinations as few products of places. Those that differ in one axis alone are joined, the last first. */
+/**
+ * Joins refused combinations to few products of positions. Combinations that differ in only one axis are joined, the
+ * last axis first.
+ */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {
@@ -76,7 +79,7 @@ function together(counts: readonly number[], refused: ReadonlySet<number>): read
   return products;
 }
 
-/** Numbers designs anew where an axis keeps only some of its places, in their order. */
+/** Renumbers designs for axes that keep only some of their positions, in order. */
 export function renumbered(designs: Iterable<readonly number[]>, places: readonly (readonly number[])[]): Uint32Array {
   const counts = places.map(({ length }) => length);
   const at = places.map((kept) => new Map(kept.map((place, i) => [place, i])));

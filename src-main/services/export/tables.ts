@@ -10,7 +10,7 @@ import { bestRows } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { Exporter, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
 
-/** A design as the command line and exports print it. */
+/** Returns the fields of a design for the command line and exports. */
 export function designFields(design: Design) {
   return {
     ...(design.implementation !== undefined && { implementation: design.implementation }),
@@ -26,7 +26,7 @@ export function designFields(design: Design) {
   };
 }
 
-/** A row as the command line and exports print it. */
+/** Returns the fields of a row for the command line and exports. */
 export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   return {
     rank: row.rank,
@@ -50,7 +50,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
       high: row.measured.highMs,
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
-      // The kernel alone was timed, so this is its prediction; `predictedMs` includes balancing.
+      // Only the kernel was timed, so this is its prediction; `predictedMs` includes balancing.
       predicted: row.predictedMs - row.orderingMs,
     },
     tied: row.tied,
@@ -67,11 +67,11 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   };
 }
 
-/** The designs that a table lists: the best within a filter. Tables are written row by row, since lists may be long. */
+/** The designs in a table: the best within a filter. Tables are written row by row, because lists may be long. */
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
-  /** The expected loss of each, if it was asked for. */
+  /** The expected loss of each design, if it was requested. */
   readonly weighed?: ReadonlyMap<number, UncertainDesign> | undefined;
 }
 
@@ -87,7 +87,7 @@ export function* mapped<T, U>(values: Iterable<T>, of: (value: T) => U): Generat
   for (const value of values) yield of(value);
 }
 
-/** A design as the parameters of Kernel Tuner. */
+/** Returns a design as the parameters of Kernel Tuner. */
 export function t4Configuration(device: string, design: Design) {
   return {
     device,

@@ -1,13 +1,16 @@
-/** Text from a study (names, descriptions, labels) may hold anything. Each function makes it harmless for one place. */
+/** Text from a study (names, descriptions, labels) may contain anything. Each function makes it harmless somewhere. */
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Text in HTML or SVG, as content or as a quoted attribute. Control characters, which HTML forbids, become spaces. */
+/**
+ * Escapes text for HTML or SVG, as content or in a quoted attribute. Control characters, which HTML forbids, become
+ * spaces.
+ */
 export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
-/** Text in a Markdown paragraph or table cell: one line, and nothing in it is markup. */
+/** Escapes text for a Markdown paragraph or table cell: one line without markup. */
 export function markdown(text: string): string {
   return oneLine(text)
     .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
@@ -36,7 +39,7 @@ export function comment(text: string): string {
     .trim();
 }
 
-/** Letters and digits of a name as an identifier of C++ and WGSL. */
+/** Returns the letters and digits of a name as an identifier of C++ and WGSL. */
 export function identifier(text: string): string {
   const words = text
     .replace(/[^A-Za-z0-9]+/g, '_')
@@ -45,12 +48,12 @@ export function identifier(text: string): string {
   return words === '' ? 'kernel' : /^\d/.test(words) ? `k${words}` : words;
 }
 
-/** Everything that breaks a line or controls a terminal becomes a space. */
+/** Replaces everything that breaks a line or controls a terminal by a space. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
-/** JSON, indented as a property is, with escapes for characters that reorder or break lines on screen. */
+/** Writes JSON, indented like a property, with escapes for characters that reorder or break lines on screen. */
 function json(value: unknown, indent: string): string {
   return JSON.stringify(value, null, 2)
     .replaceAll('\n', `\n${indent}`)
@@ -61,10 +64,10 @@ function json(value: unknown, indent: string): string {
     );
 }
 
-/** Characters in a part of a text. Handing on a part of this size costs little compared with writing it. */
+/** The number of characters in a part. Passing on a part of this size costs little compared with writing it. */
 const PART_CHARACTERS = 65_536;
 
-/** Pieces of a text, joined into parts of about 65,000 characters. */
+/** Joins pieces of a text into parts of about 65,000 characters. */
 export async function* joined(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, void> {
   let part = '';
   for await (const piece of pieces) {
@@ -76,7 +79,7 @@ export async function* joined(pieces: Iterable<string> | AsyncIterable<string>):
   if (part !== '') yield part;
 }
 
-/** An object as indented JSON, in parts. Elements of a property that is a generator are made when their text is. */
+/** Writes an object as indented JSON, in parts. A generator property is read while its text is written. */
 export function jsonParts(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
   return joined(jsonPieces(object));
 }

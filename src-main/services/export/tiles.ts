@@ -2,23 +2,23 @@ import { rowsOf } from '../../../src-workers/predict/dealing/tiles.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
-/** Units in rows, of which blocks take tiles. */
+/** Units in rows; a block takes a tile of them. */
 export interface ImageOfUnits {
-  /** Units of a row, and rows. */
+  /** The number of units in a row, and the number of rows. */
   readonly width: number;
   readonly height: number;
-  /** Units of an image: fewer than width × height where the last row is not full. More units are further images. */
+  /** The number of units in an image: fewer than width × height if its last row is not full. */
   readonly units: number;
 }
 
-/** The image of a plan's units; `null` where they are in no rows. */
+/** Returns the image of a plan's units, or `null` if they are not in rows. */
 export function imageOf({ width, units, ordered }: SweepPlan): ImageOfUnits | null {
   if (width === undefined) return null;
   const length = ordered?.iterations.length ?? units;
   return { width, height: rowsOf(length, units, width), units: Math.min(length, units) };
 }
 
-/** Numbers of a design whose blocks take tiles, by name, with what they mean; none of other designs. */
+/** Returns the numbers of a design whose blocks take tiles, by name, with their meaning. Other designs have none. */
 export function tileNumbers(
   { design: { blockThreads, blockWidth, threadsPerUnit } }: RankRow,
   image: ImageOfUnits | null,
@@ -27,7 +27,7 @@ export function tileNumbers(
   const across = Math.ceil((image.width * threadsPerUnit) / blockWidth);
   const down = Math.ceil((image.height * blockWidth) / blockThreads);
   return [
-    ['block_width', blockWidth, 'Threads of a block side by side: it takes a tile of the units.'],
+    ['block_width', blockWidth, 'Threads of a block side by side; a block takes a tile of the units.'],
     ['block_height', blockThreads / blockWidth, 'Rows of these threads, above one another.'],
     ['image_width', image.width, 'Units of a row.'],
     ['image_height', image.height, 'Rows of an image.'],

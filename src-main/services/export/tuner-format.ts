@@ -11,23 +11,26 @@ import { fasterText, gpuDesign, threadGroupWidth } from './code-format.ts';
 import type { Exporter, ExportJob, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
 import { comment, counted, joined } from './text.ts';
 
-/** The best designs of a device as Python files for tuners. Only checked numbers and cleaned names reach the text. */
+/**
+ * Writes the best designs of a device as Python files for tuners. Only checked numbers and cleaned names reach the
+ * text.
+ */
 
-/** A design, and how many blocks it launches for another number of units. */
+/** A design, and its number of blocks for another number of units. */
 export interface TunedDesign {
   readonly row: RankRow;
-  /** Units that each slot takes, as many blocks as that needs; 0 where the number of blocks is fixed. */
+  /** The number of units per slot, from which the number of blocks follows; 0 if the number of blocks is fixed. */
   readonly unitsPerThread: number;
-  /** Blocks, whatever the number of units; 0 where it follows from them. */
+  /** The fixed number of blocks; 0 if it follows from the units. */
   readonly gridBlocks: number;
 }
 
 export interface TunerSource extends CodeSource {
-  /** Best first, all of one GPU. */
+  /** The designs of one GPU, best first. */
   readonly designs: readonly TunedDesign[];
-  /** Valid designs that these are the best of. */
+  /** The number of valid designs from which these were chosen. */
   readonly of: number;
-  /** A sentence that says what was left out; empty if nothing was. */
+  /** A sentence about what was left out; empty if nothing was. */
   readonly leftOut: string;
 }
 
@@ -100,7 +103,7 @@ export function tunerFormat(options: TunerOptions): Exporter {
       const tuned = { run: view.run.id, study: view.study.study.name, seed: view.run.seed };
       const written = await options.write({ ...job, device, source, tuned });
       return ok({
-        // A name that Python can import.
+        // Python must be able to import the name.
         fileName: `${base}-${id}.py`.replaceAll('-', '_'),
         mediaType: 'text/x-python',
         parts: joined([written.text]),
@@ -147,7 +150,7 @@ function tunerDesigns(
       `Run ${view.run.id} has no design on ${device.name} that ${form.name} can launch. ${form.launchable}`,
     );
   let leftOut = [
-    balancings.length < axes.balancing.length ? 'Mixed designs, of several launches, are left out.' : '',
+    balancings.length < axes.balancing.length ? 'Mixed designs, which have several launches, are left out.' : '',
     rows.length < widths.length ? 'Designs whose blocks are tiles are left out.' : '',
   ]
     .filter(Boolean)
@@ -182,11 +185,11 @@ function tunerDesigns(
   return ok({ designs, of: list.length, leftOut });
 }
 
-/** Times of a tuner's file: more digits than any prediction deserves, fewer than a double has. */
+/** The digits of times in a tuner's file: more than a prediction is accurate to, fewer than a double has. */
 const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';
-/** JSON quotes printable ASCII as Python does. */
+/** JSON quotes printable ASCII like Python. */
 export const pythonText = (value: string): string => JSON.stringify(comment(value));
 export const tuple = (values: readonly string[]): string => `(${values.join(', ')}${values.length === 1 ? ',' : ''})`;
 
@@ -198,5 +201,5 @@ export function tunerHead(source: TunerSource, by = 'predicted time'): readonly 
   ];
 }
 
-/** Python that turns a design into blocks; `units_per_thread` 0 means a fixed number of blocks. */
+/** Python code that returns the blocks of a design; `units_per_thread` 0 means a fixed number of blocks. */
 export const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;

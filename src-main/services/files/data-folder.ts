@@ -3,10 +3,10 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
-/** The database file if none is named. It is in the user's data folder, at the usual place of the platform. */
+/** Returns the default database file, in the user's data folder of the platform. */
 export function defaultDatabaseFile(): string {
   const home = homedir();
-  // The XDG base directory specification has relative paths ignored.
+  // According to the XDG base directory specification, relative paths are ignored.
   const shared = process.env.XDG_DATA_HOME ?? '';
   const folder =
     process.platform === 'win32'
@@ -17,7 +17,7 @@ export function defaultDatabaseFile(): string {
   return join(folder, 'lockstep.db');
 }
 
-/** Makes the folder of a database at its default place. A named folder is not made. Fails with `storage`. */
+/** Makes the folder of a database at the default place, but not a folder that the user names. Fails with `storage`. */
 export function makeDefaultFolder(databaseFile: string): Result<null> {
   if (databaseFile !== defaultDatabaseFile()) return ok(null);
   const folder = dirname(databaseFile);

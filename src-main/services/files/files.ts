@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { fail, FailureError, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
-/** Reads and writes files that a person names. A wrong path must neither fill the memory nor destroy a file. */
+/** Reads and writes files that the user names. A wrong path must neither fill the memory nor destroy a file. */
 
-/** The largest file that is read as a whole text: a study, a device, a table of launches. */
+/** The largest text file that is read whole: a study, a device, a table of launches. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads a file, or what comes through a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`,
- * `not-found` if it cannot be read.
- * @param expected what should be there, as in `a study file (JSON)`
+ * Reads a file or a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`, and with `not-found` if it
+ * cannot be read.
+ * @param expected what the file should be, as in `a study file (JSON)`
  */
 export async function readBytes(path: string, maxBytes: number, expected = 'a file'): Promise<Result<Uint8Array>> {
   try {
@@ -37,13 +37,12 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
   }
 }
 
-/** The same as text. */
 export async function readText(path: string, expected?: string, maxBytes = MAX_TEXT_BYTES): Promise<Result<string>> {
   const bytes = await readBytes(path, maxBytes, expected);
   return bytes.ok ? ok(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.value)) : bytes;
 }
 
-/** Errors of a system where a file may be written but its folder may not, or where a file is mounted by itself. */
+/** These errors occur if the file is writable but its folder is not, or if the file itself is a mount point. */
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
@@ -64,7 +63,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
     await rm(draft, { force: true });
   }
 
-  /** False if only the file itself can be written. */
+  /** Returns false if only the file itself can be written. */
   async function attempt(work: Promise<void>): Promise<boolean> {
     try {
       await work;
@@ -76,7 +75,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
   }
 }
 
-/** `writeWhole` with a failure (`storage`, or that of the content) instead of an exception. */
+/** Like `writeWhole`, but returns a failure (`storage`, or the failure of the content) instead of throwing. */
 export async function writeFor(path: string, content: Parameters<typeof writeWhole>[1]): Promise<Result<null>> {
   try {
     await writeWhole(path, content);

@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
-/**
- * Prefix of this machine's folders; the id of the process that made one follows. A plan's lengths may be hundreds of
- * megabytes.
- */
+/** The prefix of this machine's folders; the id of the process follows. Lengths may have hundreds of megabytes. */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
-/** Makes a temporary folder for the time of a call. Fails with `storage` if it cannot. */
+/** Makes a temporary folder for the duration of a call. Fails with `storage` if this is impossible. */
 export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>): Promise<Result<T>> {
   let folder: string;
   try {
@@ -26,12 +23,12 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>)
   }
 }
 
-/** Takes away what processes left that were killed. */
+/** Removes the folders of killed processes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;
     if (pid === undefined || processLives(Number(pid))) continue;
-    // A folder of another user cannot be removed, and stays.
+    // A folder of another user cannot be removed and stays.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
   }
 }

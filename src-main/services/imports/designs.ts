@@ -28,27 +28,27 @@ import type { RunView } from '../runs/run-view.ts';
 import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
 /**
- * Configurations of a kernel that someone else measured, as designs of a sweep: found by the values of the axes, under
- * the names that exports give them.
+ * Finds the configurations of a kernel that another program measured among the designs of a sweep, by the values of the
+ * axes under their exported names.
  */
 
-/** DesignFields whose names no other program gives its parameters. */
+/** Fields whose names no other program uses for its parameters. */
 const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
 
 export type Value = number | string | boolean;
 type Configuration = Readonly<Record<string, Value>>;
-/** A field of a design as a file says it. */
+/** A field of a design in a file. */
 interface Given {
   readonly name: string;
   readonly value: Value;
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-/** The fields of a design that a configuration has. */
+/** Returns the fields of a design that a configuration has. */
 export function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const field of DESIGN_FIELDS) {
-    // A name that a person gave comes before what names usually mean.
+    // A name that the user gave has priority over usual meanings.
     const own = Object.keys(named).filter((name) => named[name] === field);
     const names: readonly string[] = DESIGN_NAMES[field];
     const name = [...own, ...names].find(
@@ -59,14 +59,14 @@ export function wantedOf(configuration: Configuration, named: NamedParameters): 
   return wanted;
 }
 
-/** Numbers that stand as text are numbers. */
+/** Converts a number in a text to a number. */
 function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
 
 /**
- * The design that a case asks for; `null` if its file has none of the parameters.
- * @param deviceId of a design, given besides
+ * Returns the design of a case, or `null` if its file has none of the parameters.
+ * @param deviceId of the design, if it is given separately
  */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
@@ -79,7 +79,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** A case with names instead of an exported script's numbers, or why its numbers mean nothing. */
+/** Returns a case with names instead of an exported script's numbers, or the reason why its numbers mean nothing. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -87,7 +87,7 @@ function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnow
   return { ...one, case: { ...one.case, parameters: { ...one.case.parameters, configuration } } };
 }
 
-/** Whether any of the cases has a parameter that only designs have, or one that a person named. */
+/** Whether any case has a parameter that only designs have, or one that the user named. */
 export async function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): Promise<boolean> {
   const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
   const slice = new Slice();
@@ -99,30 +99,27 @@ export async function hasDesignParameters(cases: readonly CaseResult[], named: N
   return false;
 }
 
-/** The designs that a file's cases have in a sweep. */
+/** The designs of a sweep that match a file's cases. */
 export interface LinkedDesigns {
   readonly cases: readonly CaseResult[];
-  /** The device of the sweep that the designs are of. */
   readonly device: Device;
-  /** How many cases are designs of the sweep. */
+  /** The number of cases that are designs of the sweep. */
   readonly designs: number;
   readonly warnings: readonly string[];
 }
 
 const NO_PARAMETERS =
-  'it has none of the parameters of a design, such as threads_per_unit. Say which parameter is which axis (import --map NAME=AXIS)';
+  'it has none of the parameters of a design, such as threads_per_unit. Map a parameter to an axis (import --map NAME=AXIS)';
 
 /**
- * Links cases to the designs of a sweep. A case without a design stays as it is. Where several cases have one design,
- * the fastest is linked: they differ in parameters that designs lack. A time that equals the sweep's prediction to the
- * last digit was not measured, and its case is left out.
+ * Links cases to the designs of a sweep. A case without a design stays unchanged. If several cases have the same
+ * design, they differ in parameters that designs lack, and the fastest is linked. A time that equals the sweep's
+ * prediction to the last digit was not measured, and its case is left out. Fails if no case is a design.
  *
- * Fails if no case is a design.
- *
- * @param deviceIds per case, where the file gives them besides the configurations
- * @param named device of the sweep by id or name, where the file or the person says which measured
+ * @param deviceIds per case, if the file gives them separately from the configurations
+ * @param named device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this very sweep; then a predicted time that differs was changed
+ * @param exported whether the file was exported from this sweep; a predicted time that differs was then changed
  */
 export async function linkDesigns(
   view: RunView,
@@ -158,7 +155,7 @@ export async function linkDesigns(
   if (linked.every((one) => one === null))
     return fail(
       'conflict',
-      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; of ${caseWords(cases[0])}: ${String(found[0])}`,
+      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
     );
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
@@ -166,7 +163,7 @@ export async function linkDesigns(
     return fail('conflict', `All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
   const [chosen] = most;
 
-  // The fastest result of a design comes before those without a time.
+  // The fastest result of a design comes before results without a time.
   const best = new Map<number, number>();
   const timeOf = (at: number): number => {
     const { timesMs, correct } = linked[at]!.result;
@@ -202,7 +199,7 @@ export async function linkDesigns(
   const runId = view.run.id;
   if (unknown.length > 0)
     warnings.push(
-      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'stands' : 'stand'} alone; of ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'is' : 'are'} not linked; for ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
     );
   if (elsewhere.length > 0)
     warnings.push(
@@ -210,11 +207,11 @@ export async function linkDesigns(
     );
   if (unchanged > 0)
     warnings.push(
-      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the time that run ${runId} predicted, unchanged: left out, as not measured.`,
+      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as its time, which was not measured: left out.`,
     );
   if (slower > 0)
     warnings.push(
-      `${counted(slower, 'configuration')} ${isAre(slower)} of a design that a faster one is of as well, and ${slower === 1 ? 'stands' : 'stand'} alone.`,
+      `${counted(slower, 'configuration')} ${slower === 1 ? 'has' : 'have'} the design of a faster configuration, and ${isAre(slower)} not linked.`,
     );
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
@@ -231,7 +228,7 @@ const isAre = (count: number): string => (count === 1 ? 'is' : 'are');
 const counted = (count: number, what: string): string =>
   `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 
-/** A case in words: the first parameters of its configuration, or its design. */
+/** Describes a case by the first parameters of its configuration, or by its design. */
 function caseWords({ case: one }: CaseResult): string {
   const parameters: Readonly<Record<string, unknown>> =
     one.benchmark === 'external'
@@ -247,7 +244,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** Its time is the prediction: there is nothing measured. */
+  /** True if its time is the prediction, so that nothing is measured. */
   readonly predicted: boolean;
 }
 
@@ -259,7 +256,7 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
   const { case: own } = one;
   const link = { design, designIndex: index, predictedMs };
   if (own.benchmark === 'unit-loop') {
-    // A design of an exported file, with the time in it: the prediction, or what someone wrote over it.
+    // Reads a design of an exported file, with its time: the prediction, or the time that replaced it.
     const time = own.parameters.predictedMs;
     const predicted = time === null || !exported || isPrediction(time);
     const parameters = { ...own.parameters, ...link };
@@ -279,12 +276,12 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
   };
 }
 
-/** The most designs that are looked through for one configuration. */
+/** The largest number of designs that are checked for one configuration. */
 const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Finds a design by the fields in a file: its index, or why there is none. */
+/** Returns a function that finds a design by the fields in a file: its index, or the reason why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);
@@ -307,7 +304,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       if (!asked) return every;
       const { name, value } = asked;
       const at = every.filter((place) => same(values[place], value));
-      return at.length > 0 ? at : `${name}=${String(value)} is none of ${values.map(String).join(', ')}`;
+      return at.length > 0 ? at : `${name}=${String(value)} is not one of ${values.map(String).join(', ')}`;
     };
     const equal = (value: unknown, asked: Value): boolean => value === asked;
     const capped = axes.registerCap.map((cap) => cap ?? 0);
@@ -319,7 +316,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const orders = pick('balancing', axes.balancing, equal);
     const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
     const blocks = pick('blockThreads', axes.blockThreads, equal);
-    // Where a study has no implementations, a file's own are none of its axes.
+    // If a study has no implementations, the implementations of a file are ignored.
     const implementations = axes.implementations
       ? pick(
           'implementation',
@@ -327,7 +324,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
           equal,
         )
       : [0];
-    // A file that names no width has blocks of one row.
+    // A file without a block width has blocks of one row.
     const widths =
       axes.blockWidth && wanted.blockWidth ? pick('blockWidth', axes.blockWidth, equal) : [rowPosition(axes)];
     const launches = places(counts[AXIS.launch]);
@@ -338,13 +335,13 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     let reason: string | null = null;
     let looked = 0;
     for (const device of devices as number[]) {
-      // A core's share has one thread, whatever block sizes the GPUs have.
+      // The share of a core has one thread. Block sizes of GPUs do not matter.
       const ofDevice = axes.devices[device].kind === 'cpu' ? [0] : blocks;
       if (typeof ofDevice === 'string') {
         reason ??= ofDevice;
         continue;
       }
-      // Launches come last, so that of equal designs the first in this order counts.
+      // Launches come last, so that the first of equal designs in this order counts.
       const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
@@ -358,7 +355,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         );
         const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
-        // Launches of CPUs say nothing of GPUs, nor the reverse.
+        // The launches of CPUs do not apply to GPUs, nor the reverse.
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
@@ -376,14 +373,14 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
   };
 }
 
-/** How files write that nothing caps the registers. */
+/** If blocks are 0 and units per thread are not, the number of blocks must follow from the units. */
 export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 
-/** What a block size and a launch make of a design. */
+/** The fields that a block size and a launch determine. */
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  // Files for tuners write 0 for the one of blocks and units per thread that follows from the other.
+  // Of blocks and units per thread, files for tuners write 0 for the one that follows from the other.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 
@@ -405,8 +402,8 @@ function launchWords(wanted: Wanted): string {
 }
 
 /**
- * Says what a file or a person must add for a design to be the only one.
- * @param hits `[place of the device, design]` of each design that it fits, as JSON; null if they are too many
+ * Says what a file or the user must add to identify one design.
+ * @param hits `[position of the device, design]` of each matching design, as JSON; null if there are too many
  */
 function tooLittle(
   wanted: Wanted,
@@ -426,19 +423,19 @@ function tooLittle(
   ).map((field) => DESIGN_NAMES[field][0]);
   const advice: string[] = [];
   if (!wanted.device && !isOneDevice) {
-    const none = named === null ? '' : `; ${shown(named)} is none of its devices`;
+    const none = named === null ? '' : `; ${shown(named)} is not one of its devices`;
     advice.push(
-      `Say which device measured (import --device ID, one of ${devices.map(({ id }) => id).join(', ')}${none})`,
+      `Specify the device of the measurements (import --device ID, one of ${devices.map(({ id }) => id).join(', ')}${none})`,
     );
   }
   if (!isOneDesign)
     advice.push(
       missing.length === 0
         ? 'Add the number of the design'
-        : `Say which parameters are ${missing.join(', ')} (import --map NAME=AXIS), or add some of them`,
+        : `Map parameters to ${missing.join(', ')} (import --map NAME=AXIS), or add some of them`,
     );
   const count = hits === null ? `more than ${MAX_CANDIDATES}` : String(hits.length);
-  return `it fits ${count} designs of run ${run.id}. ${advice.join('. ')}`;
+  return `it matches ${count} designs of run ${run.id}. ${advice.join('. ')}`;
 }
 
 function isNamed(device: Device, name: string | null): boolean {

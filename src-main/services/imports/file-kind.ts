@@ -8,15 +8,15 @@ import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
 import { hasColumns, hasMembers, type FileContent, type Importer } from './importer.ts';
 
 /**
- * What a file is, by its content. `lengths`: a matrix, a table, which may be a workload, or what a kernel was compiled
- * to; `message` says what to do with it.
+ * The kind of a file, by its content. `lengths` is a matrix, a table that may be a workload, or a compiled kernel;
+ * `message` says what to do with it.
  */
 export type FileKind =
   | { readonly kind: 'measurements'; readonly importer: Importer }
   | { readonly kind: 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
-/** Studies and devices are small; a larger JSON file is measurements. */
+/** Studies and devices are small; a larger JSON file contains measurements. */
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 
@@ -53,8 +53,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
 
 const KERNEL: FileKind = {
   kind: 'lengths',
-  message:
-    'It says what a kernel is, not how long it takes. Use it on Kernel profile, or with lockstep kernel inspect.',
+  message: 'It describes a kernel, not its time. Use it on Kernel profile, or with lockstep kernel inspect.',
 };
 
 const columnsOf = (head: string): readonly string[] =>
@@ -83,7 +82,7 @@ function jsonKind({ json }: FileContent): FileKind {
       message: 'An exported ranking holds no measurements. Import its study and predict it again.',
     };
   }
-  return { kind: 'other', message: `The JSON file has no format that is known. Lockstep imports ${KNOWN_FORMATS}.` };
+  return { kind: 'other', message: `The format of the JSON file is not known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
 function tableKind(file: FileContent): FileKind {
@@ -96,7 +95,7 @@ function tableKind(file: FileContent): FileKind {
     return {
       kind: 'other',
       message:
-        'Costs of single work groups do not say which lengths they had. Import their means (distribution, n, groups, …).',
+        'Costs of single work groups do not include the lengths. Import their means (distribution, n, groups, …).',
     };
   }
   if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(firstLine(head))) {

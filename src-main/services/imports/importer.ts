@@ -31,23 +31,23 @@ export interface FileContent {
   readonly json?: unknown;
 }
 
-/** What every format comes to. */
+/** The common result of reading every format. */
 export interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
-  /** Per case, where the file is of several devices; otherwise `device` is the one. */
+  /** The device of each case, if the file has several devices; otherwise `device` is the only one. */
   readonly devices: readonly string[] | null;
-  /** The device that measured, where the file describes it in full. */
+  /** The device of the measurements, if the file describes it completely. */
   readonly device: MeasuringDevice | null;
-  /** The name of the device alone: as the person or the file says, and as the name of the file may say. */
+  /** The device that the user or the file names, and the device that the name of the file suggests. */
   readonly deviceName: string | null;
   readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;
-  /** The sweep whose designs the configurations are, where the file says it. */
+  /** The sweep of the configurations' designs, if the file names it. */
   readonly sweep: FileSweep | null;
   /** Whether the cases without a time are predictions of Lockstep. */
   readonly predicted: boolean;
-  /** What else the file says about itself: any JSON value. */
+  /** Other facts in the file about itself: any JSON value. */
   readonly head: unknown;
   readonly warnings: readonly string[];
 }
@@ -58,9 +58,9 @@ export interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Fields of designs by the file's names of parameters, with those kept from earlier imports of the same study. */
+  /** Fields of designs by the file's names of parameters, including names from earlier imports of the same study. */
   readonly parameters?: NamedParameters | undefined;
-  /** Unit of times that have none in the file. */
+  /** The unit of times without one in the file. */
   readonly timeUnit?: TimeUnit | undefined;
   /** The study to import, from a file with several. */
   readonly studyName?: string | undefined;
@@ -85,7 +85,7 @@ export const NOTHING_SAID = {
 /** The device that a person names for the file. */
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
-/** `convolution-A100_T4.json.gz`, as published files are called: a kernel, then a device. */
+/** Parses the names of published files, `convolution-A100_T4.json.gz`: a kernel, then a device. */
 export function nameParts(fileName: string): {
   readonly stem: string;
   readonly kernel: string;

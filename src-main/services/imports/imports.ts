@@ -21,18 +21,15 @@ import { linkedFile, linkedPlan } from './link.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
 /**
- * Measurements that were made elsewhere: read, and kept as a run of kind `import` with every repeat, so that they are
- * listed, compared and exported like those of this machine.
+ * Reads measurements from elsewhere and saves them as a run of kind `import` with every repeat. They are then listed,
+ * compared and exported like measurements of this machine.
  */
 
-/** What one message to the store holds: neither side is busy with it for long. */
+/** The limits of one message to the store, so that neither side is busy with it for long. */
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/**
- * See the contract's `import.file`. A file that cannot be read leaves nothing in the database, and neither does one
- * whose import did not end: the store takes it out.
- */
+/** See the contract's `import.file`. The store removes a file that cannot be read, and an import that did not end. */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
@@ -94,7 +91,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
-  // Cases without a design belong to another device or kernel than the sweep's designs.
+  // A case without a design belongs to a device or kernel other than the sweep's designs.
   const isRanked = (one: CaseResult): boolean =>
     !linked || (one.case.benchmark === 'external' ? one.case.parameters.linked !== undefined : one.timesMs.length > 0);
   const best = saved.ok ? await saveCases(context, runId, cases, records, isRanked) : saved;
@@ -109,7 +106,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
-/** Values of a parameter that are shown. */
+/** The number of shown values of a parameter. */
 const SHOWN_VALUES = 6;
 
 /** See the contract's `import.inspect`. A file that names its designs, or has none of another program, asks nothing. */
@@ -121,7 +118,7 @@ export async function inspectImport(
   if (!content.ok) return content;
   const file = { fileName, bytes: content.value, studyName };
   const importer = importerOf(file.bytes);
-  // Importing says what is wrong.
+  // Importing reports what is wrong.
   if (!importer.ok) return ok(null);
   const { needsUnit = false } = importer.value;
   const named = importer.value.studies ? await importer.value.studies(file) : ok([]);
@@ -163,7 +160,7 @@ function machineOf(device: MeasuringDevice | null): unknown {
   return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
 }
 
-/** Saves in batches; gives the fastest case of those that are ranked. */
+/** Saves cases in batches. Returns the fastest of the ranked cases. */
 async function saveCases(
   context: Context,
   runId: number,
@@ -198,7 +195,7 @@ async function parsedFile(input: ImportInput): Promise<Result<Imported>> {
     : fail(importer.error.code, `${input.fileName}: ${importer.error.message}`);
 }
 
-/** The suite that the first of the cases belongs to. */
+/** Returns the suite of the first case. */
 function suiteOf(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
   const suites: Readonly<Record<BenchmarkId, MeasuringRequest['suite']>> = {
     'unit-loop': 'designs',

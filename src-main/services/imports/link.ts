@@ -16,18 +16,18 @@ import { hasDesignParameters, linkDesigns } from './designs.ts';
 import type { ImportInput, Imported } from './importer.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
-/** A file's cases, with the sweep whose designs they are where there is one. */
+/** A file's cases, with the sweep of their designs, if there is one. */
 export interface Linked extends LinkedSource {
   readonly cases: readonly CaseResult[];
   readonly devices: readonly (string | null)[] | null;
   readonly device: MeasuringDevice | null;
-  /** Configurations of another program that are designs of the sweep. */
+  /** The configurations of another program that are designs of the sweep. */
   readonly linked: ImportedFile['linked'] | null;
   /** The parameters by which the designs were found. */
   readonly parameters: NamedParameters;
 }
 
-/** A device known by its name alone. */
+/** A device of which only the name is known. */
 function deviceNamed(name: string): MeasuringDevice {
   return {
     type: 'device',
@@ -44,7 +44,7 @@ function deviceNamed(name: string): MeasuringDevice {
   };
 }
 
-/** The sweep that designs were taken from, where this database has it. */
+/** The sweep of the designs, if it is in this database. */
 interface LinkedSource {
   readonly source: Pick<PlanSource, 'runId' | 'deviceId'> | null;
   readonly study: {
@@ -55,7 +55,7 @@ interface LinkedSource {
   readonly warnings: readonly string[];
 }
 
-/** A bundle's results, with the sweep of its plan. */
+/** Returns a bundle's results, with the sweep of its plan. */
 export async function linkedPlan(
   context: Context,
   { cases, device, plan }: Imported,
@@ -72,8 +72,8 @@ export async function linkedPlan(
 }
 
 /**
- * Looks for a plan's sweep. Another database has other runs under the same numbers, so study, seed, device and every
- * design must be the same; where they are not, the measurements stand alone.
+ * Looks for the sweep of a plan. Other databases have other runs under the same numbers, so study, seed, device and
+ * every design must be equal. Otherwise, the measurements are not linked.
  */
 async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
@@ -104,22 +104,22 @@ async function sourceOf(context: Context, line: PlanLine | null): Promise<Result
 const alone = (why: string): LinkedSource => ({
   source: null,
   study: null,
-  warnings: [`${why}: the measurements stand alone.`],
+  warnings: [`${why}: the measurements are not linked to a sweep.`],
 });
-const anotherRun = (runId: number): string => `Run ${runId} of this database is not the one that the designs are of`;
+const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** The run that a file says its designs are of, or why it is not here. */
+/** Returns the run that a file names for its designs, or the reason why it is not here. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;
   if (!run.ok || run.value.kind !== 'sweep' || run.value.deletedAt !== null)
-    return ok(`The designs are of run ${runId} of "${study}", which is not in this database`);
+    return ok(`The designs belong to run ${runId} of "${study}", which is not in this database`);
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
 /**
- * Links cases of a file to the sweep whose designs they are: the run that the user names, else the file, else the open
- * one.
+ * Links the cases of a file to the sweep of their designs: the run that the user names, else the run in the file, else
+ * the open run.
  */
 export async function linkedFile(
   context: Context,
@@ -143,17 +143,19 @@ export async function linkedFile(
       linked: null,
       parameters: {},
       warnings: [
-        ...(isAllPredicted ? ['A file of Lockstep: its times are predictions, nothing in it was measured.'] : warnings),
+        ...(isAllPredicted
+          ? ['The file was exported by Lockstep: its times are predictions, and nothing in it was measured.']
+          : warnings),
         ...(left > 0 ? [leftOutText(left)] : []),
         ...(read.deviceName === null && read.deviceGuess !== null
           ? [`The file names no device; ${shown(read.deviceGuess)} is from the file's name.`]
           : []),
-        ...(name === null && !read.predicted ? ['The file does not say which device measured.'] : []),
+        ...(name === null && !read.predicted ? ['The file does not name the device of the measurements.'] : []),
       ],
     });
   };
 
-  // Times of designs are nothing without their sweep.
+  // Times of designs mean nothing without their sweep.
   const isAsked = runId !== undefined || read.kind === 'times';
   let target = runId ?? read.sweep?.runId ?? null;
   let exported = read.sweep !== null && read.sweep.runId === target;
@@ -172,7 +174,7 @@ export async function linkedFile(
     return isAsked
       ? fail(
           'bad-input',
-          'The file does not say of which sweep its designs are. Name the run (import --run RUN), or open it in the app.',
+          'The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
         )
       : unlinked({ warnings: [] });
 
@@ -183,8 +185,7 @@ export async function linkedFile(
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
   }
-  // A prediction of another run is no measurement of this one, and cannot be distinguished from a time that replaced
-  // it.
+  // A prediction of another run is not a measurement, and looks like a time that replaced a prediction.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);
@@ -212,7 +213,9 @@ export async function linkedFile(
       ...warnings,
       ...(left > 0 ? [leftOutText(left)] : []),
       ...(read.deviceName === null
-        ? [`The file does not say which device measured; taken as ${device.name}, which its designs are of.`]
+        ? [
+            `The file does not name the device of the measurements. It is assumed to be ${device.name}, the device of its designs.`,
+          ]
         : []),
     ],
   });

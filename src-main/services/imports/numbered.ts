@@ -5,28 +5,29 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Parameters of Kernel Tuner are numbers, since kernels get them as macros. These names say what the numbers mean, for
- * the exported script and for the cache that it measures. Files for Optuna have the same mark besides names.
+ * Parameters of Kernel Tuner are numbers, because kernels receive them as macros. These names identify the meaning of
+ * the numbers, for the exported script and for the cache that it measures. Files for Optuna have the same mark besides
+ * names.
  */
 
-/** Places of the loops. Those of implementations and balancings are places on the axes of the sweep. */
+/** The positions of loops. For implementations and balancings, they are positions on the axes of the sweep. */
 export const LOOPS: readonly LoopForm[] = ['nested', 'flattened'];
 
-/** A parameter of one value: which sweep the other numbers are of, and which of its devices. */
+/** A parameter with one value, which identifies the sweep and the device of the other numbers. */
 export const SWEEP_PARAMETER = 'lockstep_sweep';
 
 type Value = number | string | boolean;
 
 /**
- * The value of `SWEEP_PARAMETER`. It is the same for sweeps in which the same numbers mean the same designs.
- * @param deviceId whose designs they are; files of earlier versions do not say it
+ * Returns the value of `SWEEP_PARAMETER`. It is equal for sweeps in which equal numbers mean equal designs.
+ * @param deviceId the device of the designs; files of earlier versions do not have it
  */
 export function sweepNumber({ implementations, balancing }: SpaceAxes, units: number, deviceId?: string): number {
   const names = implementations?.map(({ name }) => name);
   return crc32(JSON.stringify([names, balancing, units, ...(deviceId === undefined ? [] : [deviceId])]));
 }
 
-/** Names of the numbered parameters, the newest first. A macro with a plain name breaks kernels that use the name. */
+/** The names of the numbered parameters, the newest first. A macro with a common name would break a kernel. */
 export const NUMBERED = {
   implementation: ['lockstep_implementation', 'implementation'],
   loop: ['lockstep_loop', 'loop'],
@@ -34,13 +35,11 @@ export const NUMBERED = {
 } as const;
 
 /**
- * A configuration that an exported script measured, with the names that its numbers stand for, its device and its
- * number of blocks; any other one as it is.
+ * Converts a configuration that an exported script measured: its numbers become names, and it gets its device and
+ * number of blocks. Other configurations stay unchanged. Returns a reason if the numbers are invalid or belong to
+ * another sweep.
  *
- * Returns a reason where the numbers are of another sweep, or stand for nothing.
- *
- * @param isDeviceKnown the device that measured is one of the sweep: its designs are meant, whatever device the script
- *   was exported for
+ * @param isDeviceKnown whether the measuring device is in the sweep; it then replaces the device of the script
  */
 export function withNames(
   configuration: Readonly<Record<string, Value>>,
@@ -52,7 +51,7 @@ export function withNames(
   if (sweep === undefined) return configuration;
   const device = axes.devices.find(({ id }) => sweepNumber(axes, units, id) === sweep);
   if (!device && sweep !== sweepNumber(axes, units))
-    return `${SWEEP_PARAMETER}=${String(sweep)} says that its numbers stand for designs of another sweep. Import the file with the run that its script was exported from`;
+    return `${SWEEP_PARAMETER}=${String(sweep)} shows that its numbers belong to another sweep. Import the file with the run of the exported script`;
   const lists: Readonly<Record<string, readonly string[] | undefined>> = {
     implementation: axes.implementations?.map(({ name }) => name),
     loop: LOOPS,
@@ -66,13 +65,13 @@ export function withNames(
     const given = NUMBERED[name as keyof typeof NUMBERED].find((each) => each in configuration) ?? name;
     const number = configuration[given];
     const value = typeof number === 'string' ? number : list[Number(number)];
-    if (value === undefined) return `${given}=${String(number)} is none of 0 to ${list.length - 1}`;
+    if (value === undefined) return `${given}=${String(number)} is not a number from 0 to ${list.length - 1}`;
     named[name] = value;
   }
   const { threads_per_unit: threads, units_per_thread: rounds, balancing } = named;
   const block = named.block_size_x ?? named.block_threads;
   const blocks = Number(named.fixed_blocks ?? named.grid_blocks);
-  // A mixed design is several launches, each with blocks of its own.
+  // A mixed design has several launches, each with its own blocks.
   const isOne = unwrap(parseBalancing(String(balancing))).kind !== 'mixed';
   if (blocks > 0 || isOne)
     named.grid_size_x = blocks || Math.ceil((units * Number(threads)) / (Number(block) * Number(rounds)));

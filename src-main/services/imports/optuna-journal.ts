@@ -4,8 +4,8 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
 /**
- * The other storage of Optuna, a journal (optuna/storages/journal/_storage.py): a line of JSON for each operation, in
- * order. Studies and trials are numbered as they are created.
+ * Reads a journal, the other storage of Optuna (optuna/storages/journal/_storage.py): a line of JSON for each
+ * operation, in order. Studies and trials are numbered as they are created.
  */
 
 /** Whether a text is a journal, by its first bytes. */
@@ -23,7 +23,7 @@ interface Study {
   readonly trials: Trial[];
 }
 
-/** Operations and states, as their numbers say. */
+/** The numbers of operations and states. */
 const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAMETER, STATE, , TRIAL_USER] = [0, 1, 2, 3, 4, 5, 6, 7, 8]; // prettier-ignore
 const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
 const MAX_LINES = 2 ** 22;
@@ -32,8 +32,8 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads all studies of a journal. An incomplete last line, as a stopped program leaves it, is skipped; any other one is
- * refused.
+ * Reads all studies of a journal. An incomplete last line, which a stopped program leaves, is skipped. Any other
+ * incomplete line is refused.
  */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const studies: (Study | null)[] = [];
@@ -68,13 +68,13 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   );
 }
 
-/** A line's value; numbers that are not finite, which Python writes as it names them, are null. */
+/** Parses a line. Numbers that are not finite, which Python writes by name, become null. */
 function parsed(line: string): unknown {
   for (const text of [line, line.replace(/(?<=[[,:]\s*)(?:-?Infinity|NaN)(?=\s*[\],}])/g, 'null')]) {
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      // Perhaps without these numbers.
+      // The line may be valid without these numbers.
     }
   }
   return undefined;
@@ -118,7 +118,7 @@ function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): v
         setParameter(trial, String(operation.param_name), operation.param_value_internal, operation.distribution);
       return;
     case STATE:
-      // Where several workers end a trial, the first one counts.
+      // If several workers end a trial, the first one counts.
       if (trial && ![COMPLETE, PRUNED, FAILED].includes(trial.state))
         setState(trial, Number(operation.state), operation.values);
       return;

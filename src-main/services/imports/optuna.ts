@@ -19,7 +19,7 @@ const isConfiguration = (mark: unknown): mark is Configuration =>
   SWEEP_PARAMETER in mark &&
   Object.values(mark).every((value) => ['number', 'string', 'boolean'].includes(typeof value));
 
-/** All studies of a storage, a journal or a database. SQLite reads a file in pieces; it would copy a buffer whole. */
+/** Reads all studies of a storage. A database is read from a file, because SQLite would copy a buffer as a whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   if (!isSqlite(bytes)) return readJournal(bytes, label);
   const read = await inTemporaryFolder(async (folder) => {
@@ -41,8 +41,8 @@ export async function readOptunaStudies(bytes: Uint8Array, label: string): Promi
 }
 
 /**
- * A study of Optuna as measured configurations: complete trials, those with the same parameters as repeats of one, and
- * failed ones. A trial of an exported file says which design it is.
+ * Reads a study of Optuna as measured configurations: complete trials (those with the same parameters are repeats) and
+ * failed ones. A trial of an exported file names its design.
  */
 export async function readOptunaStudy(
   bytes: Uint8Array,
@@ -79,7 +79,7 @@ export async function readOptunaStudy(
     if (slice.isOver) await slice.next();
     const value = values[at];
     const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
-    // Nothing can be said of a trial that failed before it had parameters.
+    // A trial that failed before it had parameters says nothing.
     const configuration = isConfiguration(mark) ? mark : parameters;
     if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;
@@ -105,12 +105,12 @@ export async function readOptunaStudy(
       left === 0
         ? []
         : [
-            `${left} of ${study.trials.length + study.incomplete} trials were pruned, still run, or have no time > 0 or no parameters: left out.`,
+            `${left} of ${study.trials.length + study.incomplete} trials were left out: they were pruned, are still running, or have no time > 0 or no parameters.`,
           ],
   });
 }
 
-/** The objective that is a time, and its unit. */
+/** Returns the objective that is a time, and its unit. */
 function objectiveOf(
   { name, objectives }: OptunaStudy,
   label: string,
@@ -126,13 +126,13 @@ function objectiveOf(
   if (!objectives[at].minimised)
     return fail(
       'bad-input',
-      `${label}: The study ${shown(name)} maximises its objective, so that it is not a time. Import a study that minimises a time.`,
+      `${label}: The study ${shown(name)} maximises its objective, which therefore is not a time. Import a study that minimises a time.`,
     );
   const unit = timeUnit ?? TIME.exec(objectives[at].name ?? '')?.[1]?.toLowerCase();
   if (unit === undefined)
     return fail(
       'bad-input',
-      `${label}: Values of Optuna have no unit. Specify that of the times: s, ms, us or ns (import --time-unit ms).`,
+      `${label}: Values of Optuna have no unit. Specify the unit of the times: s, ms, us or ns (import --time-unit ms).`,
       { needs: 'timeUnit' },
     );
   return ok({ at, unit });

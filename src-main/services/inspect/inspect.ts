@@ -13,17 +13,17 @@ import type { Context } from '../context.ts';
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
 
 /**
- * Limit for every program that an inspection starts, and for reading its output. A compiler may need a minute for a
- * large kernel.
+ * The limit for all programs of an inspection, and for reading their output. A compiler may need a minute for a large
+ * kernel.
  */
 const TIME_LIMIT_MS = 120_000;
 
 const NO_COMPILER =
-  'Send what was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
+  'Specify a file that was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
 
 /**
- * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that says nothing of a kernel, `not-found`
- * if a source needs nvcc, `unsupported` with the compiler's words or after the time limit.
+ * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that does not describe a kernel, with
+ * `not-found` if a source needs nvcc, and with `unsupported` on an error of the compiler or after the time limit.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
@@ -54,7 +54,7 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
 const tookTooLong = (fileName: string): Result<never> =>
   fail('unsupported', `${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
 
-/** Starts the programs of the toolkit in a folder of the inspection's own. */
+/** Starts the programs of the toolkit in the inspection's own folder. */
 class Tools {
   readonly folder: string;
   private readonly fileName: string;
@@ -75,14 +75,14 @@ class Tools {
     const { code, stdout, stderr } = ended.value;
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
-    // Headers in the same folder are named as the file includes them.
+    // A header in the same folder is named as in the #include.
     return fail(
       'unsupported',
       source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''),
     );
   }
 
-  /** The machine code of a cubin, from an installed disassembler. Null if none is installed. */
+  /** Returns the machine code of a cubin from an installed disassembler, or null if none is installed. */
   async disassembled(cubin: string): Promise<Result<string> | null> {
     for (const [name, ...args] of [
       ['nvdisasm', '-c', '-g', cubin],
@@ -124,7 +124,7 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
     case null:
       return fail(
         'bad-input',
-        `${fileName} says nothing of a kernel. Specify a CUDA source (.cu), PTX, a cubin, a listing of nvdisasm or cuobjdump, a log of ptxas -v, or a table of Nsight Compute (ncu --csv).`,
+        `${fileName} does not describe a kernel. Specify a CUDA source (.cu), PTX, a cubin, a listing of nvdisasm or cuobjdump, a log of ptxas -v, or a table of Nsight Compute (ncu --csv).`,
       );
   }
 }
@@ -132,7 +132,7 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
 const NO_DISASSEMBLER =
   "Neither nvdisasm nor cuobjdump was found, so the loops of this cubin were not read. To get them, inspect the kernel's PTX instead (nvcc -ptx -lineinfo).";
 
-/** The machine code of `kernel.cubin`, or why there is none. */
+/** Returns the machine code of `kernel.cubin`, or the reason why there is none. */
 async function disassembled(tools: Tools, without: string | null): Promise<Pick<Texts, 'sass' | 'notes'>> {
   const code = await tools.disassembled('kernel.cubin');
   if (code?.ok) return { sass: code.value, notes: [] };
@@ -140,9 +140,9 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
   return { notes: note === null ? [] : [note] };
 }
 
-/** The name that a person's folder has in that of an inspection. */
+/** The name of the user's folder inside the folder of the inspection. */
 const OWN = 'own';
-/** Names that no shell reads as more than a name. */
+/** Names without special characters for a shell. */
 const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
 
 async function compiledSource(
@@ -151,10 +151,10 @@ async function compiledSource(
 ): Promise<Result<Texts>> {
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
-  if (arch === undefined) return fail('bad-input', `Specify what ${fileName} is compiled for, as in --arch sm_90.`);
-  // The file is compiled in its own folder and under its own name, because it may include its neighbours, one of which
-  // may be called kernel.cu. nvcc passes its arguments to a shell, which must not interpret the names of a person's
-  // folders.
+  if (arch === undefined) return fail('bad-input', `Specify the architecture for ${fileName}, as in --arch sm_90.`);
+  // The file is compiled in its own folder and under its own name, because it may include its neighbours, and one of
+  // them may be called kernel.cu. nvcc passes its arguments to a shell, which must not interpret the names of the
+  // user's folders.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);
@@ -185,7 +185,7 @@ async function compiledSource(
     const header =
       folder === undefined && /No such file|cannot open source file|could not open source file/.test(log.error.message);
     const advice = header
-      ? ' Its headers are not here: inspect it where they are, by lockstep kernel inspect FILE.'
+      ? ' Its headers are missing here. Inspect it in the folder of its headers: lockstep kernel inspect FILE.'
       : '';
     return fail(log.error.code, `nvcc refused: ${log.error.message}${advice}`, log.error.context);
   }
@@ -197,7 +197,7 @@ async function compiledSource(
   return ok({ log: log.value, ptx, capped: capped.value, ...code });
 }
 
-/** PTX has the loops. What the kernel needs of a device comes from the assembler, if there is one. */
+/** PTX has the loops. The assembler, if there is one, gives the resources that the kernel needs. */
 async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): Promise<Result<Texts>> {
   const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
   const nvcc = await findNvcc(process.env, target);
@@ -226,7 +226,7 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   return ok({ ptx, log: log.value, capped: capped.value, ...code });
 }
 
-/** What `ptxas -v` says about `kernel.ptx` under each cap. */
+/** Returns the output of `ptxas -v` for `kernel.ptx` under each cap. */
 async function underCaps(
   nvcc: string,
   arch: string,

@@ -1,5 +1,6 @@
 /**
- * Names of Chromium's executable, the most likely first. Plain JavaScript, since tests may be started with an old Node.
+ * The names of Chromium's executable, the most likely first. This is plain JavaScript, because an old Node may start
+ * the tests.
  * @type {readonly string[]}
  */
 export const CHROMIUM_NAMES = [

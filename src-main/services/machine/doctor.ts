@@ -29,7 +29,6 @@ function check(
     : { id, label, state: 'ok', found, advice: '' };
 }
 
-/** The compiler for this machine's GPUs. */
 async function cudaCompiler(): Promise<DoctorCheck> {
   const [id, label] = ['nvcc', 'CUDA compiler'];
   const chosen = await findToolkit(process.env, await localCapabilities());
@@ -41,7 +40,7 @@ async function cudaCompiler(): Promise<DoctorCheck> {
       label,
       state: 'problem',
       found,
-      advice: `A GPU of this machine is not among those it knows: ${lackingText(chosen.value.lacking)}.`,
+      advice: `It does not know a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
     };
   return check(
     id,
@@ -57,9 +56,7 @@ async function hipCompiler(): Promise<string | null> {
   return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
 }
 
-/**
- * Cache sizes of one core and of all cores together, as Linux reports them. Empty if the system does not report them.
- */
+/** Returns the cache sizes of one core and of all cores together, as Linux reports them, or an empty text. */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
   for (let index = 0; index < 8; index += 1) {
@@ -75,7 +72,7 @@ async function cacheSizes(): Promise<string> {
   return found.join(', ');
 }
 
-/** Whether the database could be opened, or made. */
+/** Checks whether the database can be opened or created. */
 function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
   const made = makeDefaultFolder(file);
   const looked = made.ok ? inspectDatabase({ file, migrationsFolder: migrationsIn(resourceFolder) }) : made;
@@ -112,7 +109,7 @@ export async function doctorChecks(
     cacheSizes(),
   ]);
   return [
-    // Every entry refuses a Node that is too old.
+    // Every entry refuses an old Node, so this one is fine.
     check('node', 'Node', `${process.version} (${process.execPath})`, ''),
     check(
       'processor',

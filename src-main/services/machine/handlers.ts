@@ -29,7 +29,7 @@ export function appHandlers(context: Context): Handlers<ProceduresOf<'app' | 'se
     },
     'settings.set': async ({ key, value }) => {
       if (key === AGENTS_SETTING) {
-        // A setting that does not work is refused, and so is a password in it.
+        // Refuses an invalid setting, and a password in it.
         const setting = agentsSetting(value);
         const used = setting.ok ? await context.agents.use(setting.value) : setting;
         if (!used.ok) return used;

@@ -1,7 +1,7 @@
 import { cpus, hostname, platform, release } from 'node:os';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 
-/** What a run executes on, as the run keeps it. */
+/** Describes this machine for the record of a run. */
 export function thisMachine(): Readonly<Record<string, string | number>> {
   return {
     host: hostname(),
@@ -13,8 +13,8 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
 }
 
 /**
- * A run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device that
- * measured.
+ * Describes a run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device
+ * of its measurements.
  */
 export function machineText(machine: unknown): string {
   if (typeof machine !== 'object' || machine === null) return '';

@@ -6,7 +6,7 @@ import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/to
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** A page of a few plots prints in a second; a busy machine takes its time to start a browser. */
+/** A page with a few plots prints in a second, but a busy machine may take long to start a browser. */
 const PRINT_LIMIT_MS = 60_000;
 
 /**
@@ -24,7 +24,7 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
     const [page, file] = [join(folder, 'page.html'), join(folder, 'page.pdf')];
     await writeFile(page, html);
     const flags = ['--headless', '--disable-gpu', '--no-first-run', '--no-pdf-header-footer'];
-    // A Chromium of root refuses to run with its sandbox. The page is ours, and its policy lets it reach nothing.
+    // Chromium refuses to run as root with its sandbox. The page is our own, and its policy blocks all requests.
     if (process.getuid?.() === 0) flags.push('--no-sandbox');
     const ran = await runTool(
       browser,

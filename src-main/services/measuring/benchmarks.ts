@@ -41,24 +41,26 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
- * The third fidelity: a separate program measures a plan of cases, and each case is saved once it is complete. A run
- * remembers its plan, so that a resumed run measures only the cases without a result, and only on the same device.
+ * The third fidelity: a separate program measures a plan of cases, and each case is saved when it is complete. A run
+ * stores its plan, so that a resumed run measures only the cases without a result, and only on the same device.
  */
 
-/** The content of a `bench` run's `study` column; for designs of a sweep it has the study of the sweep too. */
+/** The content of a `bench` run's `study` column. For designs of a sweep, it includes the study of the sweep. */
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/** Time a program has until its first case speaks: shaders are compiled and results computed by then. */
+/**
+ * The time limit until a program mentions its first case, because it must first compile shaders and compute results.
+ */
 const START_LIMIT_MS = 300_000;
-/** A case's own limit is kept by the program that measures; this much later it is taken for hung. */
+/** The program itself keeps the limit of a case. If it exceeds the limit by this time, it counts as hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 /** The longest time that a timer can wait. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Programs that hang one after another with nothing measured in between. */
+/** The limit of hung programs in a row without a measurement in between. */
 const MAX_HANGS = 3;
-/** Times that an agent goes away with nothing measured in between. */
+/** The limit of times that an agent goes away without a measurement in between. */
 const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
@@ -70,8 +72,8 @@ interface PlannedMeasurement {
 }
 
 /**
- * Lanes of the thread groups of a sweep's device, by default its only one; without a sweep, those of AMD's computing
- * devices.
+ * Returns the number of lanes in the thread groups of a sweep's device, by default its only one. Without a sweep, it is
+ * the number of AMD's computing devices.
  */
 function widthOf(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
@@ -79,7 +81,7 @@ function widthOf(view: RunView | null, deviceId: string | undefined): number {
 }
 
 /**
- * Resolves a request into its cases and the units that they run over.
+ * Resolves a request into its cases and their units.
  * @param view the sweep, if the suite is `designs`
  * @param packed whether another machine measures, so that its device does not answer here
  */
@@ -94,7 +96,7 @@ async function planMeasurement(
   if (!ofTarget.ok) return ofTarget;
   if (kernel && program) return fail('bad-input', 'Specify a kernel or a program, not both.', { field: 'kernel' });
   if (kernel && input.suite !== 'designs')
-    return fail('bad-input', 'A suite measures the device itself. Specify a kernel without a suite.', {
+    return fail('bad-input', 'A suite measures the device itself, not a kernel. Specify a kernel without a suite.', {
       field: 'kernel',
     });
   const backend = kernel ? kernelBackend(context, target, ofTarget.value, kernel) : ofTarget;
@@ -155,7 +157,7 @@ async function planMeasurement(
   if (part !== null && (program || kernel || backend.value === 'cpu'))
     return fail(
       'unsupported',
-      `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Leave the number of units out.`,
+      `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Remove the number of units.`,
       { field: 'units' },
     );
   const standIn = kernel ? null : standInOf(view.study.study.kernel, backend.value);
@@ -206,12 +208,12 @@ async function planMeasurement(
 
 function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   const message = isOwnKernel
-    ? 'The cache is not flushed for a kernel of your own. Leave cache out.'
-    : `Caches can be flushed on CUDA and HIP devices alone, not on ${target}. Leave cache out.`;
+    ? 'The cache is not flushed for your own kernel. Remove cache.'
+    : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Remove cache.`;
   return fail('unsupported', message, { field: 'cache' });
 }
 
-/** Stands in for the command lines of a kernel in CUDA, which the program that measures makes. */
+/** Replaces the command lines of a CUDA kernel, which the measuring program makes itself. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {
@@ -219,14 +221,14 @@ function groupWidth(view: RunView, deviceId: string): number | null {
   return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
-/** A program belongs to its target, and to the command line. */
+/** Only the target `program` has a program, and only the command line may start one. */
 function checkProgram(
   context: Context,
   target: string,
   program: ProcedureArguments<'bench.start'>['program'],
 ): Result<null> {
   if ((target === PROGRAM_TARGET) !== (program !== undefined))
-    return fail('bad-input', `Specify a program for the target ${PROGRAM_TARGET}, and for no other.`, {
+    return fail('bad-input', `Specify a program only for the target ${PROGRAM_TARGET}, which needs one.`, {
       field: 'program',
     });
   if (target === EMULATION_TARGET)
@@ -246,30 +248,29 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
 const resumeByCaller = (runId: number, target: string): string =>
   `Run ${runId} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`;
 
-/** Runs of a page's own GPU, or of a caller, that wait for its records. */
+/** The runs on a page's own GPU, or by a caller, that wait for records. */
 export interface PageMeasurements {
-  /** The remaining measurements. */
   plan(runId: number): Result<BenchPlan>;
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
 }
 
 export interface Benchmarks extends PageMeasurements {
-  /** How much of a sweep a target can run. */
+  /** Returns how many designs of a sweep a target can run. */
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
-  /** A plan for CUDA with everything that a machine without Lockstep needs to measure it. */
+  /** Packs a plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  /** What fits the time, by a few launches before. */
+  /** Launches a few cases and proposes what fits the time. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
-  /** Whether a probe of this client was under way. */
+  /** Returns whether a probe of this client was running. */
   cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
-  /** Resumes a run that stopped: only the cases that have no result are measured. */
+  /** Resumes a stopped run: only the cases without a result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 
 /**
- * @param targets whose devices say which designs they can run
- * @param pageSilenceMs a page that answers nothing for this long has gone away
+ * @param targets whose devices determine which designs they can run
+ * @param pageSilenceMs a page that is silent for this time counts as gone
  */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();
@@ -359,12 +360,12 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   };
 }
 
-/** Lets one measurement begin at a time, because two at once would disturb each other. */
+/** Allows one measurement at a time, because two would disturb each other. */
 function oneAtATime(context: Context) {
-  /** The run that is being measured, or that one is being prepared. */
+  /** The run that is being measured, or the text if one is being prepared. */
   let busy: number | 'another run' | null = null;
   return async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
-    // A run that ended has left before its end is heard of: the next may start at once.
+    // An ended run leaves `running` before its end is announced, so that the next one may start at once.
     if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
     if (busy !== null)
       return fail(
@@ -382,7 +383,7 @@ function oneAtATime(context: Context) {
   };
 }
 
-/** Packs a plan, with all that measures it, for a machine with a compiler. */
+/** Packs a plan, with everything to measure it, for a machine with a compiler. */
 async function packMeasurement(
   context: Context,
   planned: PlannedMeasurement,
@@ -409,7 +410,7 @@ async function packMeasurement(
   return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
 }
 
-/** Opens a run in the store for a measurement that was planned. */
+/** Opens a run in the store for a planned measurement. */
 function createMeasuredRun(context: Context, planned: PlannedMeasurement): Promise<Result<RunRecord>> {
   const { plan: wanted, digest, request, view } = planned;
   const study: BenchRunStudy = {
@@ -433,7 +434,7 @@ function createMeasuredRun(context: Context, planned: PlannedMeasurement): Promi
   });
 }
 
-/** The session of a run that stopped, with what it measured before. */
+/** Reopens the session of a stopped run, with its earlier measurements. */
 async function reopenSession(context: Context, run: RunRecord) {
   const asked = measuredRunStudy(run);
   if (!asked.ok) return asked;
@@ -457,7 +458,7 @@ async function reopenSession(context: Context, run: RunRecord) {
   return ok({ session: openSession(context, run, plan, request, before.value), request });
 }
 
-/** Measures what is left with a program of the target, and with another one after a case that hung. */
+/** Measures the remaining cases with a program of the target. Starts another program after a case that hung. */
 function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): RunHandle {
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, context.closing]);
@@ -468,7 +469,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
       const before = session.state().saved;
       const attempt = await measureOnce(context, session, request.target, signal);
       if (attempt.kind === 'lost') {
-        // What the agent had measured is saved. The rest waits until it is back.
+        // The agent's measurements are saved. The rest waits until the agent is back.
         losses = session.state().saved > before ? 1 : losses + 1;
         if (losses < MAX_LOSSES) continue;
         return session.finish({
@@ -487,7 +488,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
     }
   };
   const finished = measure().catch((error: unknown) =>
-    // A bug here must neither leave the run open nor take the engine down.
+    // A bug here must neither leave the run open nor end the engine.
     session.finish({ code: 'internal', message: error instanceof Error ? error.message : String(error) }),
   );
   return { runId: session.run.id, finished, cancel: () => controller.abort() };
@@ -511,7 +512,7 @@ async function measureOnce(
   if (plan.cases.length === 0) return { kind: 'complete' };
   let refused: Failure | null = null;
   const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
-  // Our program keeps the limits of a person's own one, and of its build.
+  // Our program enforces the limits of the user's program and of its build.
   const totalMs = Math.min(
     MAX_TIMER_MS,
     START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0)),
@@ -531,7 +532,7 @@ async function measureOnce(
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };
-  // Evaluated late, after a case that failed with the program has been saved too.
+  // A function, because a case may still be saved as failed before this text is used.
   const kept = (): string =>
     `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {
@@ -551,7 +552,7 @@ async function measureOnce(
     case 'hung':
       return { kind: 'hung', label: state.failed ?? '' };
     case 'ended':
-      return failed({ code: 'internal', message: `The measuring program ended before it was done. ${kept()}` });
+      return failed({ code: 'internal', message: `The measuring program ended before it had finished. ${kept()}` });
     case 'refused':
       return failed({ code: 'bad-input', message: `${withoutStop(end.message)}. ${kept()}` });
     case 'crashed': {
@@ -566,9 +567,9 @@ async function measureOnce(
       if (end.whole || !state.begun)
         return failed({
           code: 'unsupported',
-          message: `The measuring program ${end.whole ? 'was not done' : 'did not begin to measure'} within ${seconds} and was stopped. ${kept()}`,
+          message: `The measuring program ${end.whole ? 'did not finish' : 'did not begin to measure'} within ${seconds} and was stopped. ${kept()}`,
         });
-      const at = await session.giveUp(`No result within ${seconds}: given up.`);
+      const at = await session.giveUp(`There was no result within ${seconds}, so the case was abandoned.`);
       return at.ok ? { kind: 'hung', label: at.value ?? '' } : failed(at.error);
     }
   }

@@ -30,7 +30,7 @@ import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
-/** Measurements of a kernel on a device: fitting parameters to them, keeping the fit, and using it in studies. */
+/** Calibration: fitting parameters to measurements of a kernel on a device, saving the fit, and using it in studies. */
 
 /**
  * A measured run of designs of a sweep, with the sweep. The predictor is for the measured loop and the measured number
@@ -44,11 +44,11 @@ export interface MeasuredSweep {
   readonly deviceAt: number;
   readonly measuring: MeasuringDevice;
   readonly records: readonly MeasurementRecord[];
-  /** The loop that was measured in place of the kernel, whose times the predictor predicts. */
+  /** The loop that was measured in place of the kernel. The predictor predicts its times. */
   readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
-/** The backend that the times belong to. A person's own kernel counts as their own program, wherever it ran. */
+/** Returns the backend of the times. The user's own kernel counts as their own program on every target. */
 export function timedBackend({
   request,
   measuring,
@@ -56,7 +56,7 @@ export function timedBackend({
   return request.kernel ? 'program' : measuring.backend;
 }
 
-/** Opens a measured run with the sweep whose designs it measured. */
+/** Opens a measured run with the sweep of its designs. */
 export async function openMeasuredSweep({ store, views }: Context, runId: number): Promise<Result<MeasuredSweep>> {
   const run = await store.getRun(runId);
   if (!run.ok) return run;
@@ -67,7 +67,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   if (sourceRunId === null || deviceId === null)
     return fail(
       'unsupported',
-      `Run ${runId} measured no designs of a sweep. Specify one that did${run.value.kind === 'import' ? ', or import the file for the sweep that its designs are of' : ''}.`,
+      `Run ${runId} measured no designs of a sweep. Specify a run that did${run.value.kind === 'import' ? ', or import the file with the sweep of its designs' : ''}.`,
     );
   if (!measuring) return fail('conflict', `Run ${runId} has measured nothing yet.`);
   const view = await views.open(sourceRunId);
@@ -95,8 +95,8 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
 }
 
 /**
- * The loop that a run measured in place of the kernel, according to its plan. `null` if no GPU ran it, or if its file
- * does not say.
+ * Returns the loop that a run measured in place of the kernel, according to its plan. Returns `null` if no GPU ran it,
+ * or if its file does not describe it.
  */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
@@ -110,7 +110,7 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** The designs that have a time and no wrong result. If a design was measured twice, the newest measurement counts. */
+/** Returns the designs with a time and without a wrong result. The newest measurement of a design counts. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {
@@ -126,7 +126,7 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
   return [...designs.values()];
 }
 
-/** Fits in a worker: it takes seconds. */
+/** Fits in a worker, because it takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
   const divergence = await divergenceOf(context, measuring.fingerprint);
@@ -147,7 +147,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
   return fitted.ok ? fitted : fail(fitted.error.code, `run ${run.id}: ${fitted.error.message}`);
 }
 
-/** The result of the newest run of divergent loops on the same device, if there is one. */
+/** Returns the newest result for divergent loops on the same device, if there is one. */
 async function divergenceOf(
   context: Context,
   fingerprint: string,
@@ -172,7 +172,7 @@ async function divergenceOf(
       return all.length === 0 ? [] : [{ loops, divergentLanes, cycles: median(Float64Array.from(all)) }];
     });
     const fit = fitDivergence(runs);
-    // Loops that say nothing are no reason not to calibrate the rest.
+    // A failed fit of divergent loops does not prevent calibrating the rest.
     if (fit.ok) return ok({ runId: id, fit: fit.value });
   }
   return ok(null);
@@ -193,7 +193,7 @@ export async function listCalibrations(
 ): Promise<Result<readonly SavedProfile[]>> {
   const records = await store.listCalibrations(deviceId);
   if (!records.ok) return records;
-  // A profile of a newer version is left out rather than misread.
+  // A profile of a newer version is left out, because it could be misread.
   return ok(records.value.flatMap((record) => (isKnown(record.profile) ? [profileOf(record, record.profile)] : [])));
 }
 
@@ -215,7 +215,7 @@ function profileOf({ id, name, createdAt }: CalibrationRecord, profile: Calibrat
 function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
   return isKnown(record.profile)
     ? ok(profileOf(record, record.profile))
-    : fail('storage', `Calibration ${record.id} is of a version that this Lockstep cannot read.`);
+    : fail('storage', `Calibration ${record.id} has a version that this Lockstep cannot read.`);
 }
 
 /** The sharpest knee that a study may have. */
@@ -228,7 +228,7 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * A study that predicts a device with a profile of its own kernel. The properties of the kernel itself that the
+ * Returns a study that predicts a device with a profile of its own kernel. The properties of the kernel that the
  * measurement found (its serial part, the cost of cooperation, its setup) apply to all devices of the study. Fails with
  * `unsupported` for a profile of the loop that stands in for a kernel, and for a study of several kernels.
  */
@@ -238,14 +238,14 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
   if (isStandIn(profile.backend))
     return fail(
       'unsupported',
-      'This calibration was fitted to the loop that stands in for a kernel, so it says nothing of the kernel of the study. Measure your kernel (lockstep bench RUN --exec … or --kernel …), and calibrate from that run.',
+      'This calibration was fitted to the loop that stands in for a kernel, so it does not apply to the kernel of the study. Measure your kernel (lockstep bench RUN --exec … or --kernel …), and calibrate from that run.',
     );
   if (profile.deviceId !== deviceId)
-    return fail('conflict', `The calibration is of ${profile.deviceId}. Specify one of ${deviceId}.`);
+    return fail('conflict', `The calibration is for ${profile.deviceId}. Specify a calibration for ${deviceId}.`);
   if (study.implementations)
     return fail(
       'unsupported',
-      `The study has ${study.implementations.length} implementations, each with a kernel of its own, and a calibration is of one kernel. Use it in a study of one implementation.`,
+      `The study has ${study.implementations.length} implementations, each with its own kernel, but a calibration is for one kernel. Use it in a study with one implementation.`,
     );
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;
   return validate(
@@ -270,8 +270,8 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
 }
 
 /**
- * A study that predicts a device from its data sheet. If no other device has calibrated figures, the calibrated fields
- * of the kernel get their values from before the calibration; unknown ones are marked as assumed.
+ * Returns a study that predicts a device from its data sheet. If no other device has calibrated figures, the calibrated
+ * fields of the kernel get their values from before the calibration; unknown ones are marked as assumed.
  *
  * @param before the study at the time of the sweep whose designs the calibration measured
  */
@@ -300,8 +300,8 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 }
 
 /**
- * The study of the sweep whose designs a calibration of a study's device measured; `null` if no kept calibration is
- * the one.
+ * Returns the study of the sweep whose designs were measured for the calibration of a study's device, or `null` if no
+ * saved calibration matches.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);

@@ -12,19 +12,19 @@ interface Gathered extends GatheredCase {
   readonly case: BenchCase;
 }
 
-/** Puts the records of a running measurement together, case by case, and says when a case has all it will get. */
+/** Combines the records of a running measurement by case, and determines when a case is complete. */
 export interface CaseCollector {
   /**
-   * The cases that are complete now. A case is complete when it has failed, or when it has every launch that counts (or
-   * values, if it has no launches) and records of another case follow, because its check may come last. Programs may
-   * alternate between cases. Fails with `bad-input` on a case that is not expected.
+   * Returns the cases that are now complete. A case is complete when it has failed, or when it has every counted launch
+   * (or values, if it has no launches) and records of another case follow, because its check may come last. Programs
+   * may alternate between cases. Fails with `bad-input` on an unexpected case.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
-  /** The complete cases when no more records come, however the program ended. */
+  /** Returns the complete cases when no more records come, in whatever way the program ended. */
   settle(): readonly CaseResult[];
-  /** After `done`: finishes all other cases. A case without an answer failed. */
+  /** Finishes all other cases after `done`. A case without an answer has failed. */
   finish(): readonly CaseResult[];
-  /** The case that was being measured, or would have been next. */
+  /** Returns the current case, or the next one if none is running. */
   underWay(): BenchCase | null;
 }
 

@@ -71,7 +71,7 @@ export async function compareRuns(
   const few = measured.filter(({ cases }) => cases.some((one) => one.measured.repeats < MIN_VERDICT_REPEATS));
   if (few.length > 0)
     warnings.unshift(
-      `A verdict needs ${MIN_VERDICT_REPEATS} repeats on both sides. Designs with fewer: ${few.map(({ run }) => `run ${run.id}`).join(', ')}.`,
+      `A verdict needs ${MIN_VERDICT_REPEATS} repeats on both sides. These runs have designs with fewer: ${few.map(({ run }) => `run ${run.id}`).join(', ')}.`,
     );
   for (const [at, count] of lost.entries())
     if (count > 0 && at > 0)
@@ -79,7 +79,7 @@ export async function compareRuns(
         `Designs of run ${measured[0].run.id} that failed or gave wrong results in run ${measured[at].run.id}: ${count.toLocaleString('en')}.`,
       );
   if (common === 0)
-    warnings.unshift('No design was measured in all of these runs: only their fastest ones can be compared.');
+    warnings.unshift('No design was measured in all of these runs, so only their fastest designs can be compared.');
   return ok({
     threshold,
     runs: measured.map(({ run, cases }, at): ComparedRun => ({
@@ -116,8 +116,8 @@ const isTimed = (one: MeasuredCase): one is TimedCase =>
 const timeOf = (one: TimedCase | null): number => one?.measured.medianMs ?? Infinity;
 
 /**
- * The design whose longest detour is the shortest, among those measured in all runs. @param factors by design and run,
- * over its best
+ * Returns the design whose worst ratio to the fastest is smallest, among those measured in all runs.
+ * @param factors by design and run, over the best of the run
  */
 function oneForAll(factors: readonly (readonly number[])[]): RunsComparison['oneForAll'] {
   let found: RunsComparison['oneForAll'] = null;
@@ -134,9 +134,9 @@ function deviceName({ measuringDevice }: RunRecord): string {
 }
 
 /**
- * The key that identifies the same case in different runs. For designs of one sweep it is the position on all axes but
- * the device; launches that fill the device may differ. Otherwise it is the design, the parameters of another program,
- * or the case.
+ * Returns the key that identifies the same case in different runs. For designs of one sweep it is the position on all
+ * axes except the device; launches that fill the device may differ. Otherwise it is the design, the parameters of
+ * another program, or the case.
  */
 async function keyOf(context: Context, measured: readonly Measured[]): Promise<Result<(one: MeasuredCase) => string>> {
   const cases = measured.flatMap((run) => run.cases);
@@ -154,5 +154,5 @@ async function keyOf(context: Context, measured: readonly Measured[]): Promise<R
   });
 }
 
-/** JSON with the names of an object in order. */
+/** Writes an object as JSON with sorted names. */
 const sorted = (value: object): string => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -25,7 +25,7 @@ export async function compareMeasured(
   if (profile && profile.profile.deviceId !== deviceId)
     return fail(
       'conflict',
-      `Calibration ${profile.id} is of ${profile.profile.deviceId}, and run ${run.id} was predicted for ${deviceId}.`,
+      `Calibration ${profile.id} is for ${profile.profile.deviceId}, but run ${run.id} was predicted for ${deviceId}.`,
     );
   const measured = comparableDesigns(sweep);
   if (measured.length < 2)
@@ -118,12 +118,12 @@ export async function compareMeasured(
   });
 }
 
-/** Clocks that are nearer than this to the predicted one are the same. */
+/** Smaller relative differences between clocks are ignored. */
 const SAME_CLOCK = 0.005;
 
 /**
- * The median clock while the run was measured, where it is not the one of the prediction. Null on another device than
- * the predicted one.
+ * Returns the median clock during the measurement, if it differs from the clock of the prediction. Returns null if the
+ * device is not the predicted one.
  */
 function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
   const device = view.devices[deviceAt];
@@ -133,7 +133,7 @@ function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep)
   return Math.abs(clockMhz / device.clockMhz - 1) > SAME_CLOCK ? clockMhz : null;
 }
 
-/** Rank of each time, from 1. Equal times are ranked in the given order. */
+/** Returns the rank of each time, from 1. Equal times are ranked in the given order. */
 function ranks(timesMs: Float64Array): readonly number[] {
   const out = new Array<number>(timesMs.length);
   const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a] - timesMs[b] || a - b);
@@ -151,27 +151,29 @@ function basisWarnings(
     const counts = [kernel, ...Object.values(kernelsByThreads)].map((one) => one.instructionsPerIteration);
     const [least, most] = [Math.min(...counts).toFixed(0), Math.max(...counts).toFixed(0)];
     warnings.push(
-      `Measured is ${standIn.version === 3 ? 'a' : 'an older'} loop that stands in for the kernel, and predicted is that loop: ${least === most ? least : `${least} to ${most}`} instructions per iteration${least === most ? '' : ', by threads per unit'}. Measure your kernel with lockstep bench --exec or --kernel.`,
+      `The measurement and the prediction are for ${standIn.version === 3 ? 'a' : 'an older'} loop that stands in for the kernel: ${least === most ? least : `${least} to ${most}`} instructions per iteration${least === most ? '' : ', by threads per unit'}. Measure your kernel with lockstep bench --exec or --kernel.`,
     );
   }
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
     if (version !== MODEL_VERSION)
-      warnings.push(`The sweep was predicted by ${version}; the predictions here are by ${MODEL_VERSION}.`);
+      warnings.push(`The sweep was predicted by ${version}; these predictions are by ${MODEL_VERSION}.`);
     return warnings;
   }
   if (profile.profile.sourceRunIds.includes(run.id))
     warnings.push(
-      'The calibration was fitted to these measurements: how well it predicts others is its held-out error, not this.',
+      'The calibration was fitted to these measurements. Its error on others is the held-out error, not this one.',
     );
   const ofStandIn = isStandIn(profile.profile.backend);
   if (ofStandIn !== isStandIn(timedBackend({ request, measuring })))
     warnings.push(
       ofStandIn
-        ? 'The calibration is of the loop that stands in for a kernel, and these measurements are of the kernel itself.'
-        : 'The calibration is of the kernel itself, and these measurements are of the loop that stands in for it.',
+        ? 'The calibration is for the loop that stands in for a kernel, but these measurements are of the kernel itself.'
+        : 'The calibration is for the kernel itself, but these measurements are of the loop that stands in for it.',
     );
   if (profile.profile.fingerprint !== measuring.fingerprint)
-    warnings.push(`The calibration is of ${profile.profile.deviceName}, these measurements are of ${measuring.name}.`);
+    warnings.push(
+      `The calibration is for ${profile.profile.deviceName}, but these measurements are from ${measuring.name}.`,
+    );
   return warnings;
 }

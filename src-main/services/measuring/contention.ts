@@ -13,7 +13,7 @@ export async function contentionFindings(store: StoreClient, runId: number): Pro
   if (!study.ok) return study;
   const { suite } = study.value.request;
   if (suite !== 'contention')
-    return fail('unsupported', `Run ${runId} is of the suite ${suite}. Specify a run of the suite contention.`);
+    return fail('unsupported', `Run ${runId} measured the suite ${suite}. Specify a run of the suite contention.`);
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   const cases = records.value.flatMap(({ timesMs, failure, correct, detail }) => {

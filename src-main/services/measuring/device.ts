@@ -4,13 +4,12 @@ import { wholeOf } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 
-/** Words that a driver or a browser adds to a device's name, or leaves out: makers, trademarks, kinds, capacities. */
+/** Words that a driver or a browser adds to a device's name or leaves out: makers, trademarks, kinds, capacities. */
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
 /**
- * Words that the catalogue has and a driver leaves out: the usual form of a model, or the whole card of a partitioned
- * one.
+ * Words in the catalogue that a driver leaves out: the usual form of a model, or the whole card of a partitioned one.
  */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
@@ -18,29 +17,29 @@ function words(name: string): readonly string[] {
   return name.replaceAll('_', ' ').replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
 }
 
-/** The words of a name that tell the model: those with a digit, or all if none has one (SwiftShader). */
+/** Returns the words of a name that identify the model: those with a digit, or all if none has one (SwiftShader). */
 function modelWords(name: string): readonly string[] {
   const all = words(name);
   const numbered = all.filter((word) => /\d/.test(word));
   return numbered.length > 0 ? numbered : all;
 }
 
-/** Words in a name that distinguish the boards of one model: memory and form. */
+/** Returns the words in a name that distinguish the boards of one model: memory and form. */
 function variant(board: string): readonly (string | undefined)[] {
-  // The memory in the name of a Grace Hopper is the memory of its CPU.
+  // The memory in the name of a Grace Hopper belongs to its CPU.
   const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');
   return [/(\d+)\s*gi?b\b/i.exec(name)?.[1], /sxm|pcie|nvl/i.exec(name)?.[0].toLowerCase()];
 }
 
 /**
- * Whether a measuring device is a given device of the catalogue. The names decide: they must have the same words,
- * except for makers and capacities. A driver's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also counts if
- * two conditions hold. Both names contain the model's own word. The numbers of multiprocessors, in which most variants
- * differ, are equal; if a number is missing, the shorter name may lack only words that drivers leave out. Boards of
- * different memory or form are different devices if both names state it.
+ * Whether a measuring device is a given device of the catalogue. The names must have the same words, except for makers
+ * and capacities. A driver's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also counts if two conditions
+ * hold. Both names contain the model's own word. The numbers of multiprocessors, in which most variants differ, are
+ * equal; if a number is missing, the shorter name may lack only words that drivers leave out. Boards of different
+ * memory or form are different devices if both names state it.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
-  // A part of a device has its name.
+  // A part of a device has the name of the whole device.
   if (wholeOf(device.id) !== null && device.kind === 'gpu' && measuring.multiprocessors !== device.multiprocessors)
     return false;
   const theirs = variant(measuring.name);
@@ -56,8 +55,8 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 }
 
 /**
- * The id of the device of the catalogue that has this id (`ID:66` is a part) or this name, as a driver writes it. If
- * there is none, it fails like the catalogue. If several devices fit, it fails with `bad-input`.
+ * Returns the id of the device of the catalogue with this id (`ID:66` is a part) or with this name, as a driver writes
+ * it. If there is none, it fails like the catalogue. If several devices match, it fails with `bad-input`.
  */
 export async function namedDevice(
   catalogue: Pick<Catalogue, 'list' | 'devices'>,

@@ -5,7 +5,7 @@ import { fail, ok, systemReason, type Result } from '../../../src-workers/domain
 import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
 /**
- * Compiles a CUDA program for the CPU, as nvcc would for a GPU. Fails as `compileEmulated` does, and with `storage`
+ * Compiles a CUDA program for the CPU, as nvcc compiles it for a GPU. Fails like `compileEmulated`, and with `storage`
  * if the program cannot be written.
  * @param cudaFolder of our CUDA sources
  * @param flags such as -Iinclude and -DN=4

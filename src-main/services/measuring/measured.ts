@@ -19,9 +19,8 @@ import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { measuredTime, repeatsOf, summariseAll } from './times.ts';
 
-/** Reads measurements. Runs of this machine and imported files are read in the same way. */
+/** Reads the measurements of runs of this machine and of imported files. */
 
-/** A case in a few words. */
 export function caseLabel(measured: BenchCase): string {
   switch (measured.benchmark) {
     case 'unit-loop':
@@ -57,7 +56,7 @@ export function caseLabel(measured: BenchCase): string {
   }
 }
 
-/** @param ofSweep whether the run's designs come from a sweep, so that device ids are of its devices */
+/** @param ofSweep whether the designs come from a sweep, so that device ids refer to its devices */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
   const { benchmark, parameters } = detail.case;
@@ -81,7 +80,7 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
-/** The cases that a run of kind `bench` was made for; null for a run without a plan. */
+/** Returns the planned cases of a run of kind `bench`, or null for a run without a plan. */
 function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
   const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
   return (line as PlanLine | null)?.plan.cases ?? null;
@@ -105,24 +104,24 @@ function waitingCase(one: BenchCase, position: number, deviceId: string | null):
   };
 }
 
-/** Whether a case has been measured, found something, or failed. */
+/** Whether a case has been measured, has values, or has failed. */
 export function isDone({ measured, failure, values }: MeasuredCase): boolean {
   return measured !== null || failure !== null || Object.keys(values).length > 0;
 }
 
-/** Several cases are counted; one is named by its label. */
+/** Counts several cases, and names a single one by its label. */
 function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
-/** Sentences that say which parts of a measurement were reduced so that it fits its time limit. */
+/** Says which parts of a measurement were reduced so that it fits its time limit. */
 function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, since all would take about ${roughDuration(probe.fullMs)}` : '';
   if (part) {
     const { units, ofUnits, designsLeftOut } = part;
     texts.push(
-      `Measured on ${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units${instead}. The predictions beside these times are for as many units; with all of them the order of designs may differ.`,
+      `Measured on ${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units${instead}. The predictions beside these times are for the same number of units; with all units, the order of designs may differ.`,
     );
     if (designsLeftOut > 0)
       texts.push(
@@ -134,12 +133,10 @@ function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly stri
   return texts;
 }
 
-/** Clocks that differ by more make times of designs differ by more than a model can be judged by. */
+/** If clocks differ by more, times of designs differ too much to judge a model. */
 const CLOCK_SPREAD = 0.02;
 
-/**
- * Warns if the device's clocks varied, with how to lock them, or if the device lowered them by itself, with the reason.
- */
+/** Warns if the clocks varied, with how to lock them, or if the device lowered them by itself, with the reason. */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));
@@ -161,7 +158,7 @@ function clockWarnings(measuring: MeasuringDevice | null, records: readonly Meas
   return warnings;
 }
 
-/** What a reader must know before using the numbers of a run. */
+/** Returns what a reader must know before using the numbers of a run. */
 export function measuringWarnings(
   run: RunRecord,
   request: MeasuringRequest,
@@ -177,7 +174,7 @@ export function measuringWarnings(
     );
   else if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
-      `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the times are of another device, only their order can be compared.`,
+      `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the devices differ, so only the order of the times can be compared.`,
     );
   const labels = (matches: (record: MeasurementRecord) => boolean): string[] =>
     records.filter(matches).map((record) => caseLabel((record.detail as MeasuredCaseDetail).case));
@@ -194,7 +191,7 @@ export function measuringWarnings(
     return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;
   });
   if (disturbed.length > 0)
-    warnings.push(`Measured beside other programs, which had a part of the cores: ${counted(disturbed)}.`);
+    warnings.push(`Other programs used a part of the cores during the measurement: ${counted(disturbed)}.`);
   const elsewhere = records.flatMap(({ detail }) => {
     const { case: one, compiled } = detail as MeasuredCaseDetail;
     const planned = one.benchmark === 'unit-loop' ? one.parameters.residentBlocks : null;

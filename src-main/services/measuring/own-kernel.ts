@@ -20,11 +20,11 @@ import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { checkMayRunPrograms, EMULATION_TARGET, isOpencl, PAGE_TARGET } from './targets.ts';
 
-/** A person's kernel, measured by a host program of ours: its manifest, and which designs it implements. */
+/** The user's kernel, measured by our host program: its manifest, and the designs that it implements. */
 
 export type AskedKernel = ProcedureArguments<'bench.start'>['kernel'];
 
-/** Whether a kernel may be measured on a target, and by what: CUDA's as a program that is built for each design. */
+/** Returns the backend that measures a kernel on a target. A CUDA kernel is a program that is built for each design. */
 export function kernelBackend(
   context: Context,
   target: string,
@@ -46,14 +46,14 @@ export function kernelBackend(
 }
 
 /**
- * The abilities of a target that runs a person's own kernel, from those of its stand-in loop: the kernel itself says
- * how it takes units.
+ * Returns the abilities of a target for the user's kernel, from those of its stand-in loop. The kernel itself
+ * determines how it takes units.
  */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
-/** The kernel that a request names, for a measurement of a sweep's device. Its files are checked. */
+/** Returns the kernel of a request, for a measurement on a sweep's device. Its files are checked. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,
@@ -82,7 +82,7 @@ export async function kernelTask(
     ...(opencl && { platform: 'opencl' as const }),
     ...(emulated && { platform: 'emulation' as const }),
   };
-  // What measures reads them again: a wrong file is to be named before a run is opened.
+  // The files are also read later. Checking them now finds a wrong file before a run is opened.
   const key = `${task.digest} ${task.units}`;
   if (!readable.has(key)) {
     const contents = await readContents(task);
@@ -92,13 +92,10 @@ export async function kernelTask(
   return ok(task);
 }
 
-/** Kernels whose files were right for this number of units. Probes, proposals and each step of a tuning ask again. */
+/** Kernels whose files were correct for this number of units, because probes and tuning steps ask repeatedly. */
 const readable = new Set<string>();
 
-/**
- * The kernel of a run that is resumed, read again. Fails with `conflict` if it is not that which was measured
- * before.
- */
+/** Reads the kernel of a resumed run again. Fails with `conflict` if it has changed since the measurement. */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
   const again = await readKernel(before.file);
   if (!again.ok) return again;
@@ -107,7 +104,7 @@ export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask
     : fail('conflict', `${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
 }
 
-/** Reads a manifest, and once all files that it names. */
+/** Reads a manifest, and each of its files once. */
 async function readKernel(named: string): Promise<Result<Pick<KernelTask, 'manifest' | 'file' | 'digest'>>> {
   const file = resolve(named);
   const text = await readText(file, 'the manifest of a kernel (JSON)');
@@ -125,7 +122,7 @@ async function digestOf(text: string, manifest: KernelManifest, path: string): P
     try {
       // A device such as /dev/zero has no end.
       if (!(await stat(named)).isFile())
-        return fail('bad-input', `${path} names ${named}, which is no file. Specify one.`);
+        return fail('bad-input', `${path} names ${named}, which is not a file. Specify a file.`);
       await pipeline(createReadStream(named), ofFile);
     } catch (error) {
       return fail('not-found', `${path} names ${named}, which cannot be read (${systemReason(error)}).`);
@@ -136,8 +133,8 @@ async function digestOf(text: string, manifest: KernelManifest, path: string): P
 }
 
 /**
- * Checks that a kernel implements designs: the named ones, or else all valid ones of the device, since a choice from a
- * part of a sweep would say nothing about the sweep. Fails with `unsupported` and names what is not implemented.
+ * Checks that a kernel implements the named designs, or else all valid designs of the device, because a choice from a
+ * part of a sweep shows nothing about the sweep. Fails with `unsupported` and names what is not implemented.
  */
 export function checkImplemented(
   view: RunView,
@@ -150,7 +147,7 @@ export function checkImplemented(
   const { ranking } = view;
   const seen = new Set<number>();
   for (const design of named ?? rankedDesigns(ranking, filter.value, 'timeMs')) {
-    // The grid and the units per thread are any, so that most designs are like others.
+    // Entries accept any grid and units per thread, so most designs need no check of their own.
     const key = KEY_AXES.reduce(
       (sum, axis) => sum * ranking.counts[AXIS[axis]] + axisPosition(ranking, AXIS[axis], design),
       0,
@@ -161,7 +158,7 @@ export function checkImplemented(
     if (!entry.ok)
       return fail(
         'unsupported',
-        `${entry.error.message}, which design ${design} of run ${view.run.id} has. ${named ? 'Specify other designs' : 'Leave it out of a copy of the study and predict that, or specify designs with --design'}.`,
+        `${entry.error.message}, which design ${design} of run ${view.run.id} has. ${named ? 'Specify other designs' : 'Remove it from a copy of the study and predict that, or specify designs with --design'}.`,
       );
   }
   return ok(null);

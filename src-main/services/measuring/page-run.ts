@@ -4,9 +4,9 @@ import { fail, ok, type Failure, type Result } from '../../../src-workers/domain
 import type { RunHandle } from '../runs/running.ts';
 import type { MeasuringSession } from './session.ts';
 
-/** How long a page may stay silent before its run ends, ms: long enough for a page that computes expected results. */
+/** The time that a page may stay silent before its run ends, ms. It allows the page to compute expected results. */
 export const PAGE_SILENCE_MS = 14_000;
-/** Pings within that time. */
+/** The number of pings within that time. */
 const PINGS = 4;
 
 export interface PageRun extends RunHandle {
@@ -15,9 +15,9 @@ export interface PageRun extends RunHandle {
 }
 
 /**
- * A run that a page measures: it asks for the plan and sends records, batch by batch. A page in the background has slow
- * timers and one launch may take a minute, so silence alone says nothing: the engine asks (`bench.ping`), and the page
- * answers with what it has.
+ * Runs a measurement on a page, which requests the plan and sends records in batches. A page in the background has slow
+ * timers and one launch may take a minute, so silence alone proves nothing. Therefore the engine asks (`bench.ping`),
+ * and the page answers with its records.
  *
  * @param silenceMs the run ends at most this long after the page last answered; null: it waits until it is cancelled
  */
@@ -25,7 +25,7 @@ export function runOnPage(session: MeasuringSession, silenceMs: number | null, p
   let resolve: (result: Result<RunRecord>) => void;
   const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
   let ended = false;
-  /** Batches one after another. */
+  /** Batches are saved one after another. */
   let queue: Promise<unknown> = Promise.resolve();
 
   const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {
@@ -36,10 +36,10 @@ export function runOnPage(session: MeasuringSession, silenceMs: number | null, p
     resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
   };
   let unanswered = 0;
-  // Counted in pings, not by the clock: a machine that slept has asked nothing meanwhile.
+  // The limit counts pings instead of time, because a machine that slept has sent no pings.
   const askPage = (): void => {
     if (unanswered === PINGS - 1) {
-      const message = 'The page that measured went away. What it sent is saved, and a page can resume the run.';
+      const message = 'The measuring page has gone. Its measurements are saved, and a page can resume the run.';
       void end({ code: 'cancelled', message });
       return;
     }

@@ -30,13 +30,13 @@ import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** Plans a measurement: which designs of a sweep, on units drawn as the sweep's own law says. */
+/** Plans a measurement: the designs of a sweep, on units from the sweep's own law. */
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
 /**
- * The device of a sweep whose designs a backend measures: the named one, or the only one of the backend's kind.
- * @param kernel whether a kernel of the person's own is measured, which may have several implementations like a program
+ * Returns the device of a sweep whose designs a backend measures: the named one, or the only one of the backend's kind.
+ * @param kernel whether the user's own kernel is measured, which may have several implementations like a program
  */
 export function measuredDeviceId(
   view: RunView,
@@ -68,15 +68,15 @@ export function measuredDeviceId(
 }
 
 export interface ChosenDesigns {
-  /** The designs in the order in which they are measured. */
+  /** The designs in the order of measurement. */
   readonly designs: readonly number[];
-  /** The designs that they were chosen from, if some were left out. */
+  /** The designs that could be chosen, if some were left out. */
   readonly leftOut: RunnableDesigns | null;
 }
 
 /**
- * The designs of a request. Designs named by number are all measured; others are chosen from those that the target can
- * run, which may be fewer than asked for.
+ * Chooses the designs of a request. Designs named by number are all measured. Others are chosen from those that the
+ * target can run, which may be fewer than requested.
  * @param ability of the target; needed if designs are chosen
  */
 export async function chosenDesigns(
@@ -98,7 +98,7 @@ export async function chosenDesigns(
       if (blockWidth !== undefined && !(await ability()).tiles)
         return fail(
           'unsupported',
-          `The blocks of design ${design} are tiles, and those of the stand-in loop one row. Specify other designs, or a program of your own (lockstep bench --exec).`,
+          `The blocks of design ${design} are tiles, but those of the stand-in loop are one row. Specify other designs, or your own program (lockstep bench --exec).`,
         );
     }
     return ok({ designs: [...new Set(input.designs)], leftOut: null });
@@ -124,7 +124,7 @@ const listed = new Intl.ListFormat('en');
 
 /**
  * Refuses a run of several implementations, because one loop stands in for a kernel. Names the implementations that the
- * loop could stand in for if they were alone.
+ * loop could stand in for alone.
  */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
@@ -140,7 +140,7 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
       ...(can.length > 0
         ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
         : []),
-      'A program or kernel of your own (lockstep bench --exec or --kernel) can measure all of them.',
+      'Your own program or kernel (lockstep bench --exec or --kernel) can measure all of them.',
     ].join(' '),
   );
 }
@@ -159,7 +159,7 @@ function picked(
       return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]);
     }
     case 'random': {
-      // The first entries of a shuffled list: Fisher and Yates, stopped early.
+      // The first entries of a shuffle (Fisher and Yates) are a random choice.
       const uniform = mersenneTwister(seed);
       const drawn = list.slice();
       for (let i = 0; i < count; i += 1) {
@@ -172,9 +172,8 @@ function picked(
 }
 
 /**
- * Designs of a sweep as cases, predicted for what is measured: where a loop stands in for the kernel, for that loop;
- * where only a part of the units is measured, for that part. Those that have more blocks than there are units are left
- * out.
+ * Makes cases of the designs of a sweep, with predictions for the measured loop and the measured part of the units.
+ * Designs with more blocks than there are units are left out.
  * @param profile of the loop; null if the kernel itself is measured, or a CPU
  */
 export async function designCases(
@@ -219,27 +218,27 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** The loop that stands in for a kernel on a backend; null if none does. */
+/** Returns the loop that stands in for a kernel on a backend; null if there is none. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
   if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
-/** For a person's own program and for a CPU, which run no stand-in. */
+/** For the user's own program and for a CPU, which run no stand-in. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
-/** The units of a measurement, and the digest by which they are known again. */
+/** The units of a measurement, and the digest that identifies them. */
 export interface MeasuredUnits {
   readonly workload: UnitLoopWorkload;
   readonly digest: string;
 }
 
 /**
- * The units of a sweep for measuring. For a GPU, and a program of the person's own: the lengths in their own order
- * where the workload has one for every unit, otherwise drawn from the sweep's law by its seed. For a CPU: the entries
- * that its prediction partitions, with the traffic of the units that each stands for. Asked again it gives the same,
+ * Returns the units of a sweep for measuring. For a GPU and for the user's own program, they are the lengths in their
+ * own order, or draws from the sweep's law with its seed if there is no order for every unit. For a CPU, they are the
+ * entries that its prediction partitions, with the traffic of the units in each. A second call returns the same units
  * unless a file has changed.
- * @param part so many of the units alone, on a GPU
+ * @param part measures only this number of units, on a GPU
  */
 export async function measuredUnits(
   context: Context,
@@ -266,7 +265,7 @@ export async function measuredUnits(
     { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
   ];
   if (backend === 'cpu') {
-    // Lengths as in a run's view (planLengths), and as coreLoads scales them.
+    // The lengths are as in a run's view (planLengths), and as coreLoads scales them.
     order = bundledLengths(order ?? drawnLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {
@@ -279,7 +278,7 @@ export async function measuredUnits(
   }
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
-  // Tens of millions of draws, and their digest, would delay other requests.
+  // Tens of millions of draws and their digest would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', {
     law,
@@ -292,7 +291,7 @@ export async function measuredUnits(
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
-/** The order of a workload file that is still there and still says what the sweep read. */
+/** Returns the order of a workload file, if the file still has the content of the sweep. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
   const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
@@ -303,7 +302,7 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-/** A kept plan with its lengths drawn again; fails if they are not those that were measured. */
+/** Restores a saved plan with its lengths. Fails if they differ from those that were measured. */
 export async function restoredPlan(
   context: Context,
   line: PlanLine,

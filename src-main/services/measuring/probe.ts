@@ -16,13 +16,13 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
 
-/** Before a measurement: a few launches, to find out what fits the time. */
+/** Launches a few designs before a measurement, to find out what fits the time. */
 
-/** Time limit of one design in the probe, ms. A slower one has told enough. */
+/** The time limit of one design in the probe, ms. A slower design needs no exact time. */
 const PROBE_CASE_LIMIT_MS = 20_000;
-/** Time limit of one round, with compiling, ms. */
+/** The time limit of one round with compiling, ms. */
 const ROUND_LIMIT_MS = 300_000;
-/** Growth of the units if the first ones fill no block of any design. */
+/** The growth factor of the units if the first ones fill no block of any design. */
 const GROWTH = 2;
 
 type Request = ProcedureArguments<'bench.start'>;
@@ -30,7 +30,7 @@ type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>
 
 const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled; nothing was measured.');
 
-/** @param plan what a request for a measurement means */
+/** @param plan resolves a request for a measurement */
 export async function probeMeasurement(
   context: Context,
   { timeLimitMs, rounds: known, ...input }: Omit<ProcedureArguments<'bench.probe'>, 'client'>,
@@ -38,9 +38,9 @@ export async function probeMeasurement(
   signal: AbortSignal,
 ): Promise<Result<ProbeAnswer>> {
   if (input.suite !== 'designs')
-    return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without one.', { field: 'suite' });
+    return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without a probe.', { field: 'suite' });
   if (isCallerTarget(input.target) || input.target === EMULATION_TARGET)
-    return fail('unsupported', `${input.target} measures no probe. Start the measurement without one.`, {
+    return fail('unsupported', `${input.target} cannot run a probe. Start the measurement without a probe.`, {
       field: 'target',
     });
   const page = input.target === PAGE_TARGET;
@@ -80,7 +80,7 @@ export async function probeMeasurement(
 
 const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
-/** Designs of a probe: spread evenly over those chosen. */
+/** Chooses designs for a probe, spread evenly over the chosen ones. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
   const count = Math.min(PROBE_DESIGNS, cases.length);
   const step = count > 1 ? (cases.length - 1) / (count - 1) : 0;
@@ -89,7 +89,7 @@ function spread(cases: readonly BenchCase[]): readonly number[] {
   );
 }
 
-/** The plan of a round, with more units where these designs have more blocks than that. */
+/** Plans a round, with more units if these designs have more blocks than units. */
 async function planRound(
   input: Request,
   designs: readonly number[],
@@ -111,15 +111,14 @@ async function planRound(
       const { plan: own } = planned.value;
       return ok({ plan: { ...own, program: { ...own.program!, probe: true } } });
     }
-    // One design after another: the times between their records count.
+    // Designs run one after another, because the times between their records count.
     if (planned.ok) return ok({ plan: { ...planned.value.plan, alternating: 1 } });
     if (units >= ofUnits) return planned;
   }
 }
 
 /**
- * Runs a round with a program of the target. Null if it gave no time, whatever the reason: the measurement will say
- * it.
+ * Runs a round with a program of the target. Returns null if there is no time; the measurement will report the reason.
  */
 async function runRound(
   context: Context,

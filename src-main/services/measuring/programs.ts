@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 
-/** The places of the programs that measure. */
+/** The paths of the programs that measure. */
 export interface MeasuringPrograms {
   readonly cpuChildFile: string;
   readonly webgpuChildFile: string;
-  /** Runs a person's own program. */
+  /** Runs the user's own program. */
   readonly ownChildFile: string;
-  /** Sources of the CUDA program. */
+  /** The sources of the CUDA program. */
   readonly cudaFolder: string;
-  /** Host of OpenCL kernels, in Python. */
+  /** The host of OpenCL kernels, in Python. */
   readonly openclHost: string;
 }
 

@@ -5,31 +5,31 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
 /**
- * The stored form of a measured run: a `bench` run of this machine or an `import` of a file. One place writes and reads
- * both, so that the same procedures return them.
+ * The stored form of a measured run: a `bench` run of this machine or an `import` of a file. Both are written and read
+ * here, so that the same procedures return them.
  */
 
-/** Content of a measured run's `study` column in addition to the study of its sweep. */
+/** The content of a measured run's `study` column, in addition to the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
-    /** What was noticed while measuring or reading. */
+    /** Warnings from measuring or reading. */
     readonly warnings: readonly string[];
   };
 }
 
-/** The data of one measured case that has no column of its own in the store. */
+/** The data of a measured case without its own column in the store. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
 /** The source of the designs of a measured run, and the program that measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** Name of the sweep that the designs come from; without one, the device that measured. */
+  /** The sweep of the designs, by name; without one, the measuring device. */
   readonly deviceId: string;
   readonly backend: string;
 }
 
-/** A measured case as the store takes it. */
+/** Converts a measured case to a record of the store. */
 export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin): MeasurementRecord {
   const { timesMs, correct, failure, ...detail } = measured;
   const { benchmark, parameters } = measured.case;
@@ -50,7 +50,6 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
   };
 }
 
-/** Reads the request of a measured run. */
 export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measuring']> {
   const { study } = run;
   const measuring =

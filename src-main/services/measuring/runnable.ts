@@ -8,7 +8,7 @@ import type { RunnableDesigns, TargetLimit } from '../../contract/runnable.ts';
 import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Which designs of a sweep a target can run. */
+/** Finds the designs of a sweep that a target can run. */
 
 interface Bound {
   readonly limit: TargetLimit;
@@ -19,12 +19,12 @@ function isBestBuckets(text: string): boolean {
   return unwrap(parseBalancing(text)).kind === 'best-buckets';
 }
 
-/** Whether the stand-in loop has a balancing: no padding and no even shares. */
+/** Whether the stand-in loop supports a balancing. It has no padding and no even shares. */
 export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
 
-/** The limits of a target that exclude values of the space's axes. */
+/** Returns the limits of a target that exclude values of the space's axes. */
 function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
   const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
@@ -49,7 +49,7 @@ function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bo
     keep({ quantity: 'tiles', atMost: null }, 'blockWidth', axes.blockWidth ?? [null], (width) => width === null);
   const { wholeUnits } = ability;
   if (wholeUnits) keep({ quantity: 'wholeUnits', atMost: null }, 'balancing', axes.balancing, takesWholeUnits);
-  // Bounds of one axis replace one another: the last has both.
+  // Bounds of one axis replace one another, so the last includes both limits.
   if (!ability.bestBuckets && axes.balancing.some(isBestBuckets)) {
     const can = (text: string): boolean => !isBestBuckets(text) && (!wholeUnits || takesWholeUnits(text));
     keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, can);
@@ -57,7 +57,7 @@ function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bo
   return bounds;
 }
 
-/** The designs of a device that a target can run, best prediction first. */
+/** Returns the designs of a device that a target can run, best prediction first. */
 export function runnableDesigns(
   view: RunView,
   deviceId: string,

@@ -9,7 +9,7 @@ import { linesOf } from '../files/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /**
- * Runs a program that measures, in its own process group, reads JSON lines from its standard output, and says how it
+ * Runs a measuring program in its own process group, reads JSON lines from its standard output, and returns how it
  * ended.
  */
 
@@ -17,61 +17,61 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Added to this process's own environment, less its secrets. */
+  /** Added to the environment of this process, without its secrets. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Limits of time, ms. */
+/** Time limits, ms. */
 export interface ProgramLimits {
-  /** The whole program. */
+  /** The limit of the whole program. */
   readonly totalMs: number;
-  /** Time until the program mentions a case: from its start, or from the last line that began something new. */
+  /** The time until the program mentions a case, from its start or from the last line that began something new. */
   readonly startMs: number;
-  /** The same from then on. */
+  /** The same limit for all later cases. */
   readonly caseMs: number;
 }
 
 /**
- * Receives a record, and when it came, ms from the start of the program; the next one waits for it. A failure refuses
- * the record, which ends the program.
+ * Receives a record and its time, ms from the start of the program. The next record waits for the promise. A failure
+ * refuses the record, which ends the program.
  */
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
 /** How a program ended. */
 export type ProgramEnd =
-  /** Exit code 0 after everything it had to say. */
+  /** Exit code 0 after its last record. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
-  /** The agent that ran it went away, and its program with it. Another start measures the rest. */
+  /** The agent that ran the program went away. Another start measures the rest. */
   | { readonly kind: 'lost' }
   /** A launch hung, and the program named its case. Another start measures the rest. */
   | { readonly kind: 'hung' }
-  /** The program was killed for its time: for the limit of the whole program (`whole`), or because it was silent. */
+  /** The program was killed because it exceeded the limit of the whole program (`whole`) or was silent. */
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
-  /** A crash, an exit code, or a program that cannot be started; the message says which, and its last words. */
+  /** A crash, an exit code, or a program that cannot be started. The message includes its last line. */
   | { readonly kind: 'crashed'; readonly message: string }
-  /** The program printed a line that is no record, or the receiver refused a record. */
+  /** The program printed a line that is not a record, or the receiver refused a record. */
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The longest line that is read: values of a case can be many. */
+/** The longest line that is read, because a case may have many values. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** How much of standard error is kept for a failure's message. */
+/** The part of standard error that is kept for the message of a failure. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
-/** Time for standard error to arrive after a program's end; a process that it started may hold it open for good. */
+/** The wait for standard error after a program's end, because another process may hold it open for good. */
 const LAST_WORDS_MS = 200;
-/** Time to end by itself after being asked to. */
+/** The time that a program has to end by itself. */
 const TERM_GRACE_MS = 2000;
 
-/** A script of ours as a program, which ends with this process: under Electron its own Node runs it. */
+/** Returns our script as a program that ends with this process. Under Electron, its own Node runs it. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
 /**
- * Runs a program and hands over its records one by one, in order. The next record waits for the promise, so everything
- * handed over is dealt with when this resolves. Only a bug in `take` makes it reject.
+ * Runs a program and passes on its records in order. The next record waits for the promise, so all records are
+ * processed when this resolves. It rejects only for a bug in `take`.
  */
 export async function runProgram(
   program: Program,
@@ -148,7 +148,7 @@ export async function runProgram(
       if (now !== about) watchQuiet();
       about = now;
     }
-    // Who left the loop early has closed the pipe: a program that still writes ends by that.
+    // Leaving the loop early has closed the pipe, which ends a program that still writes.
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
@@ -162,7 +162,7 @@ export async function runProgram(
     clearTimeout(total);
     if (quiet) clearTimeout(quiet);
     if (killTimer) clearTimeout(killTimer);
-    // Whatever the program started and left behind goes with it.
+    // Processes that the program left behind end too.
     killGroup(child, ownGroup, 'SIGKILL');
   }
 }
@@ -172,11 +172,11 @@ function killGroup(child: ChildProcess, ownGroup: boolean, signal: NodeJS.Signal
     if (ownGroup && child.pid !== undefined) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch {
-    // Gone already.
+    // The process has already ended.
   }
 }
 
-/** The line of standard error that says what went wrong: the last, or of a script that threw the error itself. */
+/** Returns the line of standard error with the cause: the last line, or the error itself if a script threw it. */
 function errorLine(stderr: string): string {
   const last = lastLine(stderr);
   const thrown = /^Node\.js v/.test(last) ? stderr.split('\n').findLast((line) => /^\w*Error\b/.test(line)) : undefined;
@@ -193,7 +193,7 @@ function recordOf(line: string | null): Result<BenchRecord | null> {
   } catch {
     return fail(
       'bad-input',
-      `The measuring program printed "${shortened(line, MAX_SHOWN_CHARACTERS)}", which is not a record as one JSON line.`,
+      `The measuring program printed "${shortened(line, MAX_SHOWN_CHARACTERS)}", which is not a record in one line of JSON.`,
     );
   }
   const record = parseBenchRecord(value);

@@ -12,33 +12,33 @@ import { openExecution } from '../runs/execution.ts';
 /** A run that a program or a page measures. It takes records, saves every complete case, and reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
-  /** The cases that have no result. */
+  /** Returns the cases without a result. */
   remaining(): BenchPlan;
-  /** Takes one record; resolves when the cases that it completes are saved. A failure is a reason to stop. */
+  /** Takes one record. Resolves when the cases that it completes are saved. A failure is a reason to stop. */
   take(record: BenchRecord): Promise<Result<null>>;
-  /** Saves what is complete although the program that measured is gone. Further records are those of a new program. */
+  /** Saves the complete cases after the measuring program has ended. Further records come from a new program. */
   programEnded(): Promise<Result<null>>;
-  /** Saves the case that was under way, or would have been next, as one that cannot be measured. Its label. */
+  /** Saves the current or next case as one that cannot be measured. Returns its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
-    /** The device has said who it is. */
+    /** The device has reported its name. */
     readonly answered: boolean;
-    /** A case has been spoken of. */
+    /** A case was mentioned. */
     readonly begun: boolean;
-    /** The program has said that it is done. */
+    /** The program has reported its end. */
     readonly done: boolean;
-    /** The case that failed in the last record: nothing else is to blame for the end of the program. */
+    /** The case that failed in the last record, which explains the end of the program. */
     readonly failed: string | null;
-    /** The device is gone, and its last words. */
+    /** The last message of a device that is lost. */
     readonly lost: string | null;
     readonly saved: number;
     readonly total: number;
   };
-  /** Ends the run, by a failure where one is given. Any failure, the store's too, is the result. */
+  /** Ends the run, with a failure if one is given. Any failure, including one of the store, is the result. */
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 
-/** @param before what the run has already */
+/** @param before results that the run already has */
 export function openSession(
   context: Context,
   run: RunRecord,
@@ -51,13 +51,13 @@ export function openSession(
   const known = new Set(before.map((record) => (record.detail as MeasuredCaseDetail).case.id));
   const alreadyDone = known.size;
   let device = run.measuringDevice as MeasuringDevice | null;
-  /** `undefined` until it is known whether the sweep is still there. */
+  /** `undefined` until it is known whether the sweep still exists. */
   let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
   let collector: CaseCollector = collectCases(left(), plan.repeats);
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
   let failed: string | null = null;
-  /** Digest of the right result, by those that are saved. */
+  /** The digest of the correct result, from the saved cases. */
   let reference: string | null = null;
   let best: { readonly timeMs: number; readonly design: string } | null = null;
   for (const { timesMs, correct, failure, detail } of before)
@@ -107,7 +107,7 @@ export function openSession(
 
   async function takeDevice(here: MeasuringDevice): Promise<Result<null>> {
     if (here.backend !== plan.backend)
-      return fail('conflict', `A device of ${here.backend} answered instead of one of ${plan.backend}.`);
+      return fail('conflict', `A ${here.backend} device answered instead of a ${plan.backend} device.`);
     if (device && device.fingerprint !== here.fingerprint)
       return fail(
         'conflict',
@@ -137,7 +137,7 @@ export function openSession(
           lost = record.message;
           return ok(null);
         case 'done': {
-          if (!answered) return fail('bad-input', 'The measuring program was done before it named its device.');
+          if (!answered) return fail('bad-input', 'The measuring program ended before it named its device.');
           const stored = await save(collector.finish());
           if (stored.ok) done = true;
           return stored;

@@ -7,19 +7,21 @@ import { TABLE_I } from '../../../src-workers/models/imbalance/swatman-figures.t
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
 import type { BenchSuite } from '../../contract/measuring.ts';
 
-/** Benchmarks of the device itself: each repeats what a published model was held against, with its settings. */
+/** Benchmarks of the device itself: each repeats the validation of a published model, with its settings. */
 
-/** The width assumed for a device that does not state one. Cases that turn out too wide for it fail. */
+/** The width assumed for a device that does not state one. Cases that are too wide for the device fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
-/** Terms that each thread of the binomial series sums: a launch then takes about as long as the paper's. */
+/**
+ * The number of terms that each thread of the binomial series sums. A launch then takes about as long as in the paper.
+ */
 const SERIES_ELEMENTS = 2 ** 20;
-/** Work groups of a matrix power; the paper's 2¹⁸ need 8 GB. */
+/** The work groups of a matrix power. The paper's 2¹⁸ need 8 GB. */
 const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
-/** On a CPU that plays a GPU every suite is to end within a minute, on two cores that do other things too. */
+/** On a CPU that emulates a GPU, every suite should end within a minute on two busy cores. */
 const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
 const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
-/** The loop takes as long as the start of a launch, in which 32 iterations would not show. */
+/** The loop must take as long as the start of a launch, which would hide 32 iterations. */
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
@@ -33,8 +35,8 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
 };
 
 /**
- * The cases of a suite, or why the backend has none.
- * @param device where it is known beforehand: cases that it cannot run are left out
+ * Returns the cases of a suite, or the reason why the backend has none.
+ * @param device if it is known beforehand: cases that it cannot run are left out
  */
 export function suiteCases(
   suite: Exclude<BenchSuite, 'designs'>,
@@ -64,7 +66,7 @@ export function suiteCases(
   }
 }
 
-/** Langguth's suite on all cores of this machine, beyond its caches where the memory allows. */
+/** Langguth's suite on all cores of this machine. The arrays exceed its caches if the memory allows this. */
 function contention(): readonly BenchCase[] {
   const { multiprocessors, properties } = cpuDevice();
   const totalBytes = standardBytes(Number(properties.lastLevelCacheBytes), freemem());
@@ -82,7 +84,7 @@ function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix
   );
 }
 
-/** Białas and Strzelecki 2015: every number of lanes that leave on their own. */
+/** Białas and Strzelecki 2015: every number of lanes that leave the loop separately. */
 function divergentLoops(width: number, iterations: number): readonly CaseOf<'divergent-loops'>[] {
   return (['single', 'double'] as const).flatMap((loops) =>
     Array.from({ length: Math.min(width, WIDEST_GROUP) }, (_, divergentLanes) => ({
@@ -93,7 +95,7 @@ function divergentLoops(width: number, iterations: number): readonly CaseOf<'div
   );
 }
 
-/** What Kim's model is made of: limits, residency, units, schedulers, caches and bandwidth. */
+/** The parameters of Kim's model: limits, residency, units, schedulers, caches and bandwidth. */
 const PROBES = [
   'limits',
   'resident-blocks',
@@ -107,7 +109,7 @@ const PROBES = [
   'cache-l2',
   'bandwidth',
 ] as const;
-/** These need a clock that lanes can read, or numbers and instructions that WebGPU does not have. */
+/** These need a clock that lanes can read, or numbers and instructions that WebGPU lacks. */
 const CUDA_PROBES: readonly string[] = [
   'state-buffers',
   'double-multiply-add',

@@ -37,23 +37,24 @@ import type { Context } from '../context.ts';
 import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** Where benchmarks run: `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels alone), `webgpu` (Dawn under Node), `cpu`, and the asking page's GPU. */
-export const PAGE_TARGET = 'webgpu-page';
-/** A program of the person's own, which only the command line may start: a page could start any. */
-export const PROGRAM_TARGET = 'program';
-/** A person's kernel on the CPU emulation of CUDA: its results, and no times. Only the command line has it. */
-export const EMULATION_TARGET = 'emulation';
 /**
- * `caller:NAME`: a function NAME of the program that calls, which asks for the plan and sends records as a page does.
+ * The places where benchmarks run: `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels only), `webgpu` (Dawn under Node),
+ * `cpu`, and the GPU of the calling page.
  */
+export const PAGE_TARGET = 'webgpu-page';
+/** The user's own program. Only the command line may start it, because a page could start any program. */
+export const PROGRAM_TARGET = 'program';
+/** The user's kernel on the CPU emulation of CUDA, which gives results but no times. Only the command line has it. */
+export const EMULATION_TARGET = 'emulation';
+/** `caller:NAME`: a function NAME of the calling program, which requests the plan and sends records like a page. */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
-/** `opencl:0`, `opencl:1`, …: the devices of all platforms, for a person's kernel. */
+/** `opencl:0`, `opencl:1`, …: the devices of all platforms, for the user's kernel. */
 export const isOpencl = (target: string): boolean => /^opencl:\d{1,2}$/.test(target);
 
-/** One object file: the kernels are small, but a busy machine is slow. */
+/** The limit for one object file. The kernels are small, but a busy machine is slow. */
 export const COMPILE_LIMIT_MS = 300_000;
-/** Time a device has to say its name. */
+/** The time that a device has to report its name. */
 const ASK_LIMIT_MS = 30_000;
 
 export function targetBackend(asked: string): Result<BenchBackend> {
@@ -65,7 +66,7 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   if (remote && (local || isCallerTarget(target)))
     return fail(
       'unsupported',
-      `An agent does not measure on ${target}. Measure on this machine: leave @${remote.agent.slice(0, 80)} out.`,
+      `An agent does not measure on ${target}. Remove @${remote.agent.slice(0, 80)} to measure on this machine.`,
     );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
@@ -79,8 +80,8 @@ export function targetBackend(asked: string): Result<BenchBackend> {
 type Here = Pick<Context, 'pool' | 'programs'>;
 
 /**
- * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails if something goes wrong before
- * the program starts.
+ * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails if something goes wrong before the
+ * program starts.
  */
 export function measureOn(
   context: Context,
@@ -97,7 +98,7 @@ export function measureOn(
     : measureHere(context, target, plan, limits, signal, take);
 }
 
-/** Measures a plan on a target of this machine, by a program in a temporary folder. */
+/** Measures a plan on a target of this machine, with a program in a temporary folder. */
 export async function measureHere(
   here: Here,
   target: string,
@@ -114,7 +115,7 @@ export async function measureHere(
   return ran.ok ? ran.value : ran;
 }
 
-/** Makes the program that measures a plan on a target, in its own folder. */
+/** Prepares the program that measures a plan on a target, in its own folder. */
 async function prepareProgram(
   context: Here,
   target: string,
@@ -145,7 +146,7 @@ export function checkMayRunPrograms({ host }: Context, instead: string): Result<
     ? ok(null)
     : fail(
         'unsupported',
-        `Only the command line starts your own program, since anyone who reaches this app could start any program. Use ${instead}.`,
+        `Only the command line starts your own program, because otherwise anyone with access to this app could start any program. Use ${instead}.`,
       );
 }
 
@@ -163,7 +164,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }
 
-/** Path of the CUDA program for one device of this machine, compiled where it is not in the cache. */
+/** Returns the path of the CUDA program for one device of this machine. Compiles it if it is not in the cache. */
 async function cudaProgram(
   sources: string,
   objects: readonly CudaObject[],
@@ -173,7 +174,7 @@ async function cudaProgram(
   const chosen = await localToolkit(placeOf(sources, signal));
   if (!chosen.ok) return chosen;
   if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
-  // Only CUDA says which of the GPUs the device is.
+  // Only CUDA reports which of the GPUs the device is.
   const listed = await listDevices(chosen.value, placeOf(sources, signal));
   if (!listed.ok) return listed;
   const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);
@@ -209,7 +210,7 @@ async function compiledProgram(request: CudaCompilation): Promise<Result<string>
   return compiled.ok ? ok(compiled.value.program) : compiled;
 }
 
-/** Path of the HIP program, for all of this machine's AMD devices. */
+/** Returns the path of the HIP program, for all AMD devices of this machine. */
 async function compiledHip(
   sources: string,
   objects: readonly CudaObject[],
@@ -225,7 +226,7 @@ async function compiledHip(
   return compiledProgram({ ...compiler, ...place, objects, architectures: hipArchitectures(devices.value) });
 }
 
-/** The HIP devices of this machine; none if there is no hipcc. */
+/** Returns the HIP devices of this machine; none if there is no hipcc. */
 async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
   const hipcc = await findHipcc(process.env);
   if (!hipcc.ok) return [];
@@ -235,7 +236,7 @@ async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Pro
   return devices.value.map((device) => target(`hip:${device.properties.ordinal}`, 'hip', ok(device), ''));
 }
 
-/** The person's folder for what can be made again, by the customs of the platform. */
+/** Returns the user's cache folder of the platform. */
 export function userCacheFolder(): string {
   const home = homedir();
   if (process.platform === 'win32')
@@ -244,7 +245,7 @@ export function userCacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'lockstep');
 }
 
-/** Every device that the program names. */
+/** Returns every device that the program names. */
 async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
   const devices: MeasuringDevice[] = [];
   let lost: string | null = null;
@@ -271,7 +272,7 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
   }
 }
 
-/** A script asked for its device: by a plan without cases. */
+/** Asks a script for its device, with a plan without cases. */
 async function askScript(
   programs: MeasuringPrograms,
   backend: 'cpu' | 'webgpu',
@@ -296,7 +297,7 @@ async function askScript(
   return asked.ok ? asked.value : asked;
 }
 
-/** The CUDA devices of this machine; compiles the program that asks them where that was not done before. */
+/** Returns the CUDA devices of this machine. Compiles the program that asks them if needed. */
 export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,
@@ -314,16 +315,16 @@ export async function cudaTargets(
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
-/** What a person should know of a CUDA device before it is measured; empty if there is nothing. */
+/** Returns what the user should know about a CUDA device before measuring. */
 export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
   if (/\bMIG\b/.test(name))
     return `It is a slice (MIG) of a GPU: a study names it as DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
   return properties.launchTimeLimit === 1
-    ? 'It draws a screen, so the system ends launches of more than a few seconds: measure fewer units (--units), or raise TdrDelay on Windows.'
+    ? 'It drives a screen, so the system ends launches of more than a few seconds. Measure fewer units (--units), or raise TdrDelay on Windows.'
     : '';
 }
 
-/** A device that answers, and whether a toolkit here compiles for it. */
+/** Returns the target of a device that answers, and whether a toolkit here compiles for it. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
   const own = await findToolkit(process.env, capabilitiesOf([device]));
   const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
@@ -354,7 +355,7 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** @param mayRun whether this host starts kernels: the command line alone does */
+/** @param mayRun whether this host starts kernels, which only the command line does */
 async function openclTargets(
   { openclHost }: MeasuringPrograms,
   mayRun: boolean,
@@ -372,14 +373,14 @@ async function openclTargets(
   });
 }
 
-/** What the emulation is for, where this machine has what it needs. */
+/** Returns the target of the emulation, if this machine can run it. */
 async function emulationTarget(): Promise<MeasuringTarget> {
   const emulator = await findEmulator();
   const label = emulator.ok ? 'CPU emulation of CUDA, for your own kernel (--kernel)' : emulator.error.message;
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results. It measures no times.' : '' }; // prettier-ignore
 }
 
-/** The targets of this machine that are of the kind of one: no other is asked, since asking CUDA takes a compiler. */
+/** Returns the targets of the same kind as `id`. Other kinds are not asked, because asking CUDA needs a compiler. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,
@@ -392,10 +393,12 @@ export async function targetsLike(
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
 
-/** The targets of an engine, each asked once and cached until it must be asked again. */
+/** The targets of an engine, each asked once and cached until the next request to ask again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /** The device of a target where asking is quick; that of CUDA takes a compiler, and only a page knows its own. */
+  /**
+   * Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own device.
+   */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 
@@ -438,7 +441,7 @@ export function openTargets({
     async device(id) {
       if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;
       if (id === 'webgpu') return (await webgpu(false)).device;
-      // Its width must be known before it is measured.
+      // The width of the device must be known before the measurement.
       if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;
       if (isOpencl(id)) return (await opencl(false)).find((target) => target.id === id)?.device ?? null;
       return id === 'cpu' ? (await cpu(false)).device : null;
@@ -459,11 +462,11 @@ type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {
   return limits && target !== PAGE_TARGET
-    ? fail('bad-input', `limits are for the target ${PAGE_TARGET} alone, not for ${target}.`)
+    ? fail('bad-input', `limits are only for the target ${PAGE_TARGET}, not for ${target}.`)
     : ok(null);
 }
 
-/** What a target can run, by what is known of its device: asks it, which takes a process. */
+/** Returns what a target can run, according to its device. Asking the device needs a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,

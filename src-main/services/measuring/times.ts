@@ -4,7 +4,7 @@ import { Slice } from '../../../src-workers/parse/slice.ts';
 import type { MeasuredTime } from '../../contract/measuring.ts';
 import type { MeasuredCaseDetail } from './records.ts';
 
-/** What the repeats of a saved case say. */
+/** The statistics of a saved case's repeats. */
 
 const NS_PER_MS = 1e6;
 
@@ -15,17 +15,17 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** Computing trends of many repeats takes a while, and a saved case is read each time its run is shown. */
+/** Computing trends of many repeats takes long, and a saved case is read each time its run is shown. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** The most numbers that are kept of all cases of all runs: about 64 MB with the times themselves. */
+/** The largest number of cached values of all cases: about 64 MB with the times themselves. */
 const MAX_REMEMBERED = 2 ** 22;
-/** Size of a case besides its times, in numbers. */
+/** The size of a case without its times, in numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // Records come anew from the store each time, so a case is known by its times.
+  // The store returns new records each time, so a case is identified by its times.
   const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
   const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
   const known = summaries.get(key);
@@ -49,7 +49,7 @@ function forget(key: string): void {
   remembered -= known.of.length + NUMBERS_PER_CASE;
 }
 
-/** Summarises all cases of a run, letting the engine answer others meanwhile. */
+/** Summarises all cases of a run. Other calls can run in between. */
 export async function summariseAll(records: readonly Times[]): Promise<void> {
   const slice = new Slice();
   for (const record of records) {
@@ -84,7 +84,7 @@ function summarised({ timesMs, detail }: Times): Repeats | null {
   return { time, warnings };
 }
 
-/** What the repeats of a saved case say; `null` if none was measured. */
+/** Returns the statistics of a saved case's repeats; `null` if there are none. */
 export function measuredTime(record: Times): MeasuredTime | null {
   return repeatsOf(record)?.time ?? null;
 }

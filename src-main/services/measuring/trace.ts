@@ -10,17 +10,17 @@ import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { readBytes, writeFor } from '../files/files.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** Environment variable that names the file that a traced program writes. */
+/** This environment variable names the file that a traced program writes. */
 const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';
-/** Units that go together where the trace does not say how many lanes a thread group has. */
+/** The number of lanes in a thread group if the trace does not state it. */
 const USUAL_WIDTH = 32;
 
 export interface TraceRequest {
-  /** The program and its arguments; no shell. */
+  /** The program and its arguments, run without a shell. */
   readonly words: readonly [string, ...string[]];
-  /** How many units it must run; `null` if the program decides. */
+  /** The number of units that it must run; `null` if the program decides. */
   readonly units: number | null;
-  /** Where the lengths are written, one a line, in the order of the units. */
+  /** The file for the lengths, one a line, in the order of the units. */
   readonly output: string;
   readonly timeLimitMs: number;
 }
@@ -30,16 +30,16 @@ export interface TraceReport {
   readonly units: number;
   readonly meanLength: number;
   readonly maxLength: number;
-  /** Loss of groups of consecutive units, in the order of the units. */
+  /** The loss of groups of consecutive units, in the order of the units. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** The loss by the kernel's active lanes; `null` if only lengths are known. */
+  /** The loss that the kernel's active lanes show; `null` if only lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 
 /**
- * Runs a program whose kernel was compiled with `lockstep.cuh` (or has `lockstep.wgsl` before it), and writes the
- * lengths of its units. Fails if the program does, where it writes no trace, and where the trace is not whole.
- * @param show what the program printed
+ * Runs a program whose kernel was compiled with `lockstep.cuh` (or starts with `lockstep.wgsl`), and writes the lengths
+ * of its units. Fails if the program fails, or if its trace is missing or incomplete.
+ * @param show receives the output of the program
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
   const { words, timeLimitMs } = request;
@@ -59,7 +59,7 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
   return traced.ok ? traced.value : traced;
 }
 
-/** A table of lengths in parts: tens of millions of them have more text than a string can hold. */
+/** Writes a table of lengths in parts, because tens of millions of lengths exceed the size of a string. */
 async function* lengthsTable(lengths: Float64Array): AsyncGenerator<string, void> {
   yield 'length\n';
   for (let at = 0; at < lengths.length; at += PART_LENGTHS)
@@ -76,7 +76,7 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
   if (units !== null && lengths.length !== units)
     return fail(
       'bad-input',
-      `The program traced ${lengths.length} units, and --units says ${units}. Give both the same number.`,
+      `The program traced ${lengths.length} units, but --units is ${units}. Use the same number for both.`,
     );
   const written = await writeFor(output, lengthsTable(lengths));
   if (!written.ok) return written;

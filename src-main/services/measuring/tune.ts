@@ -20,15 +20,15 @@ import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
- * Chooses the designs of a sweep to measure next. A tuning keeps no state: it knows every measurement of the sweep that
- * was made in the same way. So a stopped tuning continues when it is asked again.
+ * Chooses the designs of a sweep to measure next. It keeps no state but uses every measurement of the sweep that was
+ * made in the same way, so another call continues a stopped tuning.
  */
 
-/** Designs that are considered; the time of a step is in proportion to them. */
+/** The number of designs to consider. The time of a step is proportional to it. */
 const MAX_CONSIDERED = 16_384;
-/** The part of them that are the best by prediction, while the skill of the prediction is unknown. */
+/** The share of the best designs by prediction among them, while the skill of the prediction is unknown. */
 const BEST_SHARE = 0.5;
-/** Standard deviation of ln(time): the least that repeats within a minute can show, and that of a single launch. */
+/** Standard deviations of ln(time): the least that repeats within a minute can show, and that of a single launch. */
 const MIN_NOISE = 0.01;
 const UNKNOWN_NOISE = 0.03;
 /** Half the width of a 95 % interval in standard deviations. */
@@ -49,7 +49,7 @@ export async function nextDesigns(
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
   if (target === EMULATION_TARGET)
-    return fail('unsupported', 'The emulation has no times to tune by. Check results with lockstep bench, and tune on cuda:0.', { field: 'target' }); // prettier-ignore
+    return fail('unsupported', 'The emulation has no times for tuning. Check results with lockstep bench, and tune on cuda:0.', { field: 'target' }); // prettier-ignore
   const limited = checkLimits(target, limits);
   if (!limited.ok) return limited;
   const opened = await context.views.open(runId);
@@ -133,11 +133,10 @@ export async function nextDesigns(
 }
 
 /**
- * The designs to choose among: a share of the best by prediction, and the others evenly from all the rest, since a
- * prediction without skill
- * has its best anywhere.
+ * Returns the designs to choose among: a share of the best by prediction, and others spread evenly over the rest,
+ * because without skill the best design may be anywhere.
  * @param list in the order of predictions
- * @param bestShare 0…1, at most; the skill of the prediction
+ * @param bestShare largest share, 0…1; the skill of the prediction
  */
 export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX_CONSIDERED): readonly number[] {
   if (list.length <= most) return [...list];
@@ -147,9 +146,8 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * The designs of a sweep that were measured on a target, all units of them, the newest measurement of each; with the
- * time that ordering the units takes by prediction, which no measurement has. Where devices differ, those of the
- * newest.
+ * Returns the designs of a sweep that were measured on a target with all units, each with its newest measurement and
+ * the predicted time of ordering the units, which measurements lack. If devices differ, only the newest device counts.
  */
 async function knownDesigns(
   { store }: Context,

@@ -8,13 +8,13 @@ import { givenLengths } from '../../../src-workers/predict/ordered.ts';
 import { lossReport } from '../../../src-workers/predict/loss.ts';
 import type { OrderedLaw } from '../studies/workloads.ts';
 
-/** The law of a workload as written; its files are in `folder`. */
+/** Parses the law of a workload; its files are in `folder`. */
 export async function writtenLaw(workload: string, folder: string): Promise<Result<LengthLaw>> {
   const found = await workloadWithFiles({ text: workload, folder });
   return found.ok ? ok(found.value.law) : found;
 }
 
-/** The losses of a workload as written; its files are in `folder`. */
+/** Computes the losses of a workload; its files are in `folder`. */
 export async function workloadLoss(
   workload: string,
   groupSizes: readonly number[],
@@ -32,10 +32,7 @@ export function withNote(report: LossReport, note: string | undefined): LossRepo
   return note ? { ...report, workload: { ...report.workload, note } } : report;
 }
 
-/**
- * The losses of lengths in their order, integers ≥ 0, or of a law.
- * @param quantiles see `lossReport`
- */
+/** Computes the losses of a law, or of lengths in their order (integers ≥ 0). @param quantiles see `lossReport` */
 export function lossOf(
   lengths: ArrayLike<number> | LengthLaw,
   groupSizes: readonly number[],
@@ -48,7 +45,7 @@ export function lossOf(
   return known.ok ? ok(lossReport(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
-/** The law and the order of these lengths: integers ≥ 0, one for each unit. */
+/** Returns the law and the order of lengths: integers ≥ 0, one for each unit. */
 export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');

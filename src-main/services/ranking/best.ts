@@ -14,10 +14,7 @@ import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
-/**
- * Rows by prediction, each at its best fidelity, made as they are read.
- * @param fastest of the list that the rows are of
- */
+/** Yields rows by prediction, each at its best fidelity. @param fastest of the list of the rows */
 export function* bestFidelityRows(
   view: RunView,
   rows: Iterable<RankRow>,
@@ -29,7 +26,7 @@ export function* bestFidelityRows(
   }
 }
 
-/** Adds the regime and the order of units to rows that are shown. Each takes about a tenth of a millisecond. */
+/** Adds the regime and the order of units to shown rows. Each takes about a tenth of a millisecond. */
 function withRegimes(
   view: RunView,
   rows: readonly RankRow[],
@@ -54,7 +51,7 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** A page of the best rows. With `groups` equal designs share a row, and `equal` counts them. */
+/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` counts them. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,

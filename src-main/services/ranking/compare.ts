@@ -15,8 +15,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Each device of a run with its best design (or every device with the design `designIndex`), the time of each device's
- * best on the other devices, and sentences that say why the fastest device wins.
+ * Compares the devices of a run, each at its best design (or all at the design `designIndex`). Adds the time of each
+ * device's best design on the other devices, and sentences that explain why the fastest device wins.
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
@@ -72,7 +72,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   });
 }
 
-/** A row with the range of its time, for the inputs as stated. */
+/** Returns a row with the range of its time, for the inputs as stated. */
 function ranged(device: Device, row: RankRow): RankRow {
   const { error, startMs } = expectedTimes(device, row.kind);
   const { lowMs, highMs } = timeRange(row.predictedMs, startMs, [error]);
@@ -81,7 +81,7 @@ function ranged(device: Device, row: RankRow): RankRow {
 
 const listed = new Intl.ListFormat('en');
 
-/** Says which implementation is the fastest on which devices, and where several are too close to choose by time. */
+/** Says which implementation is the fastest on which devices, and which others are too close to exclude. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();
@@ -102,7 +102,7 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
   return close.size === 0 ? [fast] : [fast, `Too close to the fastest to choose by predicted time: ${where(close)}.`];
 }
 
-/** Devices whose simulation contradicts the prediction that they are compared by, in sentences. */
+/** Names the devices whose simulation contradicts the compared prediction. */
 export function contradictions(devices: readonly DeviceBest[]): readonly string[] {
   return devices.flatMap(({ device, best }) =>
     best?.simulated && isContradicted(best.predictedMs, best.simulated)
@@ -116,32 +116,32 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
 const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
 
-/** Sentence parts for each part of the breakdown that takes less time on the faster device. Both devices are GPUs. */
+/** The parts of the breakdown in sentences about the faster device. Both devices are GPUs. */
 const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   idealWork: 'issuing the work itself',
   cooperation: 'threads that share a unit',
   imbalance: 'lanes that wait for the longest unit of their group',
   registerCap: 'spills under a register cap',
-  latency: 'latency that too few active thread groups leave open',
-  blockTail: 'slots held until the last thread group of their block ends',
-  lastWave: 'multiprocessors that run out of blocks at the end',
-  divergence: 'the stack that divergent lanes reconverge by',
+  latency: 'latency that too few active thread groups cannot hide',
+  blockTail: 'slots that wait for the last thread group of their block',
+  lastWave: 'multiprocessors without blocks at the end',
+  divergence: 'the stack for reconverging divergent lanes',
   balancing: 'ordering or fetching units',
 };
-/** The words where at least one device is a CPU. */
+/** The same words if at least one device is a CPU. */
 const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   ...GPU_PART_WORDS,
   idealWork: 'the work itself',
-  imbalance: 'waiting for those with the most work',
-  latency: 'too little in flight to keep it busy',
+  imbalance: 'waiting for the cores with the most work',
+  latency: 'too few accesses in flight',
 };
 const gigabytesPerSecond = (device: Device): number =>
   device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
-/** Parts smaller than this share of the difference are not worth a sentence. */
+/** Smaller parts of the difference are not worth a sentence. */
 const WORTH_SAYING = 0.05;
 const MAX_CAUSES = 3;
 
-/** Why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
+/** Explains why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
 export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
   const ranked = devices
     .filter((entry) => entry.best && entry.breakdown)
@@ -191,7 +191,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
   lines.push(
     peaks >= 1
-      ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', of which this kernel cannot use all.' : ', which is what the times show.'}`
+      ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', as the times show.'}`
       : `It wins in spite of a lower peak instruction rate, ${percent(peaks)} of that of ${next.device.name}.`,
   );
   return lines;

@@ -13,7 +13,7 @@ import { AXIS, axisCounts, decodeInto, type SpaceAxes } from '../../../src-worke
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
 
-/** A design in words: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
+/** Describes a design: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {
   const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
   const named = implementationText(design);
@@ -29,7 +29,9 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/** A design in one line. Its launch is written as in the study, so that the text is the same on every device. */
+/**
+ * Describes a design in one line. Its launch is written as in the study, so that the text is the same on all devices.
+ */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -43,7 +45,7 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
 }
 
 /**
- * What one design has that another has not: `16 threads per unit, blocks of 128 threads`. An invalid one has no blocks.
+ * Describes what another design changes: `16 threads per unit, blocks of 128 threads`. An invalid one has no blocks.
  */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
@@ -65,28 +67,28 @@ export function differenceText(from: Design, to: Design): string {
 
 function classSentences(classes: readonly DesignClass[]): readonly string[] {
   return [
-    'Units in classes of length, each in the order they come and in a launch of its own, one after another.',
+    'Units are divided into classes by length. Each class keeps its order and has its own launch, one after another.',
     ...classes.map(({ upTo, threadsPerUnit, units, gridBlocks }, at) => {
-      const lengths = upTo !== null ? `up to ${upTo} iterations` : at === 0 ? 'all' : 'all that are longer';
+      const lengths = upTo !== null ? `up to ${upTo} iterations` : at === 0 ? 'all' : 'all longer units';
       const threads = counted(threadsPerUnit, 'thread');
       return `Class ${at}: ${lengths}, ${threads} per unit; here ${units} units in ${gridBlocks} blocks.`;
     }),
   ];
 }
 
-/** How the units of a design on a GPU are to be laid out for its prediction to hold, in sentences. */
+/** Explains how to arrange the units of a design on a GPU, because its prediction assumes this arrangement. */
 export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));
   if (design.classes) return classSentences(design.classes);
   if (isCpuDesign(design) || !isLockstep(order)) return [];
-  const dealt = 'In round j, slot s takes the unit at j * slots + s of that order.';
+  const dealt = 'In round j, slot s takes the unit at position j * slots + s of that order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
   const given =
     design.blockWidth === undefined
-      ? 'Units in the order they come.'
+      ? 'Units keep their order.'
       : `Units by tiles of ${blockText(design)} threads: row by row in a tile, tiles row by row over the image, places beyond its edges empty.`;
-  const shuffled = 'blocks take their places in that order at random';
+  const shuffled = 'blocks take their positions in that order at random';
   switch (order.kind) {
     case 'none':
       return [given, dealt, ...flattened];
@@ -100,34 +102,34 @@ export function layoutSentences(design: Design): readonly string[] {
     case 'best-buckets':
       return [`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`, dealt, ...flattened];
     case 'padded':
-      return ['Units in the order they come, all padded to the longest of all.', dealt, ...flattened];
+      return ['Units keep their order, and all are padded to the longest unit.', dealt, ...flattened];
     case 'padded-slice':
       return [
-        `Units in the order they come, every ${order.units} in a row padded to the longest of them.`,
+        `Units keep their order, and each ${order.units} consecutive units are padded to the longest of them.`,
         dealt,
         ...flattened,
       ];
     case 'nonzero-split':
       return [
-        'Units in the order they come, one behind the other; slot s takes the iterations from s * share on, where share is all iterations divided by the slots, rounded up.',
+        'Units keep their order; slot s takes the iterations from s * share on, where share is all iterations divided by the slots, rounded up.',
         'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
       ];
     case 'merge-path':
       return [
-        'Units in the order they come, each with one item for its end; slot s takes the items from s * share on, where share is all items divided by the slots, rounded up.',
+        'Units keep their order, each with one item for its end; slot s takes the items from s * share on, where share is all items divided by the slots, rounded up.',
         'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
       ];
     case 'dynamic-fetch':
       switch (order.fetch) {
         case undefined:
-          return ['Units in the order they come; a slot that is done with one takes the next from a common counter.'];
+          return ['Units keep their order; a slot that has finished a unit takes the next one from a common counter.'];
         case 'group':
           return [
-            'Units in the order they come; a thread group that is done takes the next ones, one for each of its slots, from a common counter.',
+            'Units keep their order; a thread group that has finished takes the next units, one for each of its slots, from a common counter.',
           ];
         default:
           return [
-            `Units in the order they come; a slot that is done takes the next ${order.fetch} from a common counter.`,
+            `Units keep their order; a slot that has finished takes the next ${order.fetch} units from a common counter.`,
           ];
       }
   }

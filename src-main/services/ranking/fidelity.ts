@@ -10,21 +10,21 @@ import { isSameDevice } from '../measuring/device.ts';
 import { measuredRunStudy } from '../measuring/records.ts';
 import { measuredTime } from '../measuring/times.ts';
 
-/** Times of a sweep's designs played event by event. */
+/** The times of simulated designs of a sweep. */
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
   /** Design indices by simulated mean; equal means keep the order of the designs. */
   readonly order: readonly number[];
 }
 
-/** Fields that a saved simulation has besides its times. */
+/** The fields of a saved simulation besides its times. */
 export interface SimulationDetail {
   readonly lowMs: number;
   readonly highMs: number;
   readonly precise: boolean;
 }
 
-/** Reads a saved simulation. One saved without an interval gets the range from its smallest to its largest time. */
+/** Reads a saved simulation. Without an interval, it gets the range from its smallest to its largest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
   const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
@@ -59,7 +59,7 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
   return records.ok ? ok(simulatedDesigns(records.value)) : records;
 }
 
-/** Times of a sweep's designs measured on the very device of their rows. */
+/** The times of designs measured on the device of their rows. */
 export interface MeasuredDesigns {
   readonly times: ReadonlyMap<number, MeasuredDesignTime>;
   /** Design indices by measured median; equal medians keep the order of the designs. */
@@ -67,9 +67,9 @@ export interface MeasuredDesigns {
 }
 
 /**
- * Measured times that a ranking may show. A row is about one device, and only a measurement on that device gives its
- * time there. Devices count as the same by their names (`isSameDevice`). All other measurements are shown only in the
- * comparison of their run, which names both devices. Designs with a wrong result have no time.
+ * Returns the measured times for a ranking. A row is about one device, so it shows only measurements on that device.
+ * Names identify devices (`isSameDevice`). All other measurements are shown only in the comparison of their run, which
+ * names both devices. Designs with a wrong result have no time.
  * @param records oldest first; the newest counts if a design was measured twice
  */
 export function measuredDesigns(
@@ -105,7 +105,7 @@ export async function loadMeasuredDesigns(
     if (!run.ok) return run;
     const device = run.value.measuringDevice as MeasuringDevice | null;
     const measuring = measuredRunStudy(run.value);
-    // The time of fewer units is not that of the sweep's design.
+    // The time of fewer units is not the time of the sweep's design.
     const ofPart = measuring.ok && measuring.value.request.part !== undefined;
     if (device && !ofPart) measuredBy.set(runId, device);
   }
@@ -117,19 +117,19 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Whether the intervals of two times overlap, so that the times cannot be told apart. False without an interval. */
+/** Whether the intervals of two times overlap, so that the times cannot be distinguished. False without an interval. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
 }
 
-/** What simulations and measurements say about a sweep's designs. */
+/** The results of simulations and measurements for a sweep's designs. */
 export interface Findings {
   readonly simulated: SimulatedDesigns;
   readonly measured: MeasuredDesigns;
 }
 
-/** The fastest designs of a list at each fidelity, where it has any. */
+/** The fastest design of a list at each fidelity that the list has. */
 export interface FastestFound {
   readonly simulated: SimulatedTime | null;
   readonly measured: MeasuredDesignTime | null;
@@ -145,7 +145,7 @@ export function fastestFound({ simulated, measured }: Findings, isListed: (desig
 }
 
 /**
- * A predicted row with the simulated and measured times of its design. Fidelities are combined only here.
+ * Returns a predicted row with the simulated and measured times of its design. Only this function combines fidelities.
  * @param tiesBy decides ties in a list by simulated times, even if a design was measured too
  */
 export function atBestFidelity(
@@ -169,33 +169,31 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/** The fastest designs of a list. A bit for each design: a list may have millions. */
+/** Returns the fastest designs of a list. One bit per design marks the list, which may have millions. */
 export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
   for (const design of list) listed[design] = 1;
   return fastestFound(findings, (design) => listed[design] === 1);
 }
 
-/** Columns of a ranking whose order changes as times come. */
+/** The columns of a ranking whose order changes when new times come. */
 export type FoundColumn = 'simulatedMs' | 'measuredMs';
 
-/** The order of what was found when a list was opened. */
+/** The order of the results when a list was opened. */
 export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
-/** Orders that lists on screen still stand by, by their number: scrolling shows the list that was opened. */
+/** The orders of lists on screen, by number. With them, scrolling shows the list as it was opened. */
 export interface FoundOrders {
-  /** Number of the order that uses everything known. */
+  /** The number of the order that includes all results. */
   readonly newest: number;
   at(number: number): FoundOrder | undefined;
 }
 
 /**
- * Number of orders that are kept; more than there are windows with a list. The least recently used order is dropped
- * first.
+ * The number of saved orders, more than there are windows with a list. The least recently used order is dropped first.
  */
 const MAX_ORDERS = 8;
 
-/** Creates the cache of the orders of one run. */
 export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
   const orders = new Map<number, FoundOrder>();
   let last = 0;
@@ -206,7 +204,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
   return {
     add({ simulated, measured }) {
       const order = { simulatedMs: simulated.order, measuredMs: measured.order };
-      // Read again without anything new: lists that stand by the newest still do.
+      // Nothing is new, so lists with the newest order stay current.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
       keep(orders, MAX_ORDERS, newest, order);
@@ -216,9 +214,9 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
 }
 
 /**
- * A ranked list with the designs that were simulated (or measured) put first, in their order. A descending list is read
- * from its end, so for one they are put last.
- * @param within those designs that are in the list
+ * Returns a ranked list with the simulated (or measured) designs first, in their order. A descending list is read from
+ * its end, so they are last in it.
+ * @param within the designs of these that are in the list
  */
 export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
   const chosen = new Set(within);

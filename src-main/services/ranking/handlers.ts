@@ -11,7 +11,7 @@ export function rankingHandlers({
   pool,
   views: { read },
 }: Context): Handlers<ProceduresOf<'ranking' | 'landscape' | 'compare' | 'design'>> {
-  /** Reads a run with its groups of equal designs, where these share a row. */
+  /** Reads a run with its groups of equal designs. */
   const readGroups: typeof read = (runId, body) =>
     read(runId, async (view) => {
       await findEquals(pool, view);

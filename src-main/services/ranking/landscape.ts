@@ -20,7 +20,7 @@ import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { axisTexts, rankingFilter } from './rows.ts';
 
-/** Maps of a run over its axes. All synchronous over columns in memory. */
+/** Computes maps of a run over its axes, synchronously from columns in memory. */
 
 const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   device: 'Device',
@@ -34,7 +34,9 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Positions of the launches that devices of one kind have; launches of CPUs come last. `null` for the whole axis. */
+/**
+ * Returns the positions of the launches of one kind of device; launches of CPUs come last. `null` means the whole axis.
+ */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -45,7 +47,9 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** The kind of the device at a position, otherwise of all devices in the run. `null` if there are both kinds. */
+/**
+ * Returns the kind of the device at a position, otherwise of all devices in the run. `null` if there are both kinds.
+ */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -66,11 +70,13 @@ export function landscapeAxes(view: RunView): readonly {
   });
 }
 
-/** Axes of a map, as positions in AXIS_ORDER, with the first of its designs and the axes that are minimised over. */
+/**
+ * The axes of a map, as positions in AXIS_ORDER, with the first of its designs and the axes that are minimised over.
+ */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** Number of values of each axis. Only launches of the devices on the map are counted. */
+  /** The number of values of each axis. Only launches of the devices on the map are counted. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;
@@ -111,13 +117,13 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/** An axis drawn with at most `cells` cells, each `size` cells of the map wide. More values than that share cells. */
+/** Returns an axis with at most `cells` cells, each `size` cells of the map wide. More values share cells. */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };
 }
 
-/** 1 for each cell with a valid design that passes a filter; null if the filter holds back none. */
+/** Returns 1 for each cell with a valid design that passes a filter; null if the filter excludes none. */
 function passingCells(
   view: RunView,
   asked: ProcedureArguments<'landscape.grid'>['filter'],
@@ -136,8 +142,8 @@ function passingCells(
 }
 
 /**
- * Best time for every pair of values of two axes. Each other axis is fixed if the input fixes it, otherwise it takes
- * its best value.
+ * Returns the best time for every pair of values of two axes. Each other axis has the value in the input, otherwise its
+ * best value.
  */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
@@ -156,7 +162,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const tied = new Uint8Array(nx * ny);
   const invalidReason = new Uint8Array(nx * ny);
   const waves = new Float32Array(nx * ny);
-  // In the order of the columns, too.
+  // The fixed axes are in the order of the columns, too.
   const across = { count: nx, cells: 1, stride: strides[x] };
   const up = { count: ny, cells: nx, stride: strides[y] };
   const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];
@@ -190,7 +196,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   });
 }
 
-/** One small map for each value of an axis: see the contract's `landscape.facets`. */
+/** See the contract's `landscape.facets`. */
 export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
   const { ranking } = view;
   const { strides, columns } = ranking;
@@ -225,7 +231,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   return ok({ columns: nx, rows: ny, facets });
 }
 
-/** A deterministic sample of valid designs over the axes and a few results: the best, then evenly spaced by rank. */
+/** Samples valid designs over the axes and a few results, deterministically: the best, then evenly spaced by rank. */
 export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
@@ -249,7 +255,7 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   return ok({ axes, columns, designIndex: designs, sampledFrom });
 }
 
-/** Valid designs of a filter: the best, then evenly spaced by rank. */
+/** Samples valid designs of a filter: the best, then evenly spaced by rank. */
 function sampled(
   { ranking }: RunView,
   filter: RankingFilter,
@@ -265,14 +271,14 @@ function sampled(
   return { designs, sampledFrom: list.length };
 }
 
-/** A sample of the designs of a device under its two roofs. Designs without known traffic are left out. */
+/** Samples the designs of a device under its two roofs. Designs without known traffic are left out. */
 export function roofline(view: RunView, input: ProcedureArguments<'landscape.roofline'>): Result<Roofline> {
   const { deviceId, sample } = input;
   const filter = rankingFilter(view, { ...input.filter, deviceId });
   if (!filter.ok) return filter;
   const device = view.devices.find(({ id }) => id === deviceId)!;
   if (device.kind === 'cpu')
-    return fail('unsupported', `${device.name} is a CPU, of which instructions are not predicted. Choose a GPU.`);
+    return fail('unsupported', `${device.name} is a CPU, whose instructions are not predicted. Choose a GPU.`);
   const peakIssueGips = peakInstructionsGigaPerSecond(device);
   const { designs, sampledFrom } = sampled(view, filter.value, sample);
   const known = Array.from(designs, (designIndex) => ({

@@ -14,7 +14,7 @@ import { ALL_VALID, alongAxis, axisTexts, checkDesign, rankRow, rankedWhole, ran
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Reading a run's ranking. All synchronous over columns in memory. */
+/** Reads a run's ranking, synchronously from columns in memory. */
 
 function detailed(view: RunView, row: RankRow): RankRow {
   if (row.invalid !== null) return row;
@@ -25,7 +25,7 @@ function detailed(view: RunView, row: RankRow): RankRow {
   };
 }
 
-/** Finds equal designs (`sweep/equal.ts`) once for a run, in a worker: half a second for a million designs. */
+/** Finds equal designs (`sweep/equal.ts`) once for a run, in a worker, because a million designs take half a second. */
 export async function findEquals(pool: Pool, { ranking, study }: RunView): Promise<void> {
   if (ranking.firstEquals) return;
   const { axes, strides, counts, waves, designs: kept, columns } = ranking;
@@ -35,13 +35,13 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Finds the first equal of a design, after `findEquals`; undefined if the run has no such design. */
+/** Returns a function that finds the first equal of a design. Undefined if `findEquals` was not called. */
 function equalsOf({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
 }
 
-/** A list in which equal designs are one row, see `groupedDesigns`. */
+/** Returns a list in which equal designs are one row, see `groupedDesigns`. */
 export function groupedList(
   view: RunView,
   list: Uint32Array,
@@ -51,7 +51,7 @@ export function groupedList(
   return groupedDesigns(list, equalsOf(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists, kept as long as the lists themselves. Pages of one list are usually read one after another. */
+/** Grouped lists, cached as long as the lists themselves, because pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
@@ -135,7 +135,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** Position in a list of a design, or of the row that represents it; −1 if there is none. */
+/** Returns the position of a design, or of the row that represents it; −1 if there is none. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
@@ -147,7 +147,7 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
-/** Rank of a design by time in a list ascending in time, from 1; 0 if it is not in the list. */
+/** Returns the rank of a design in a list ascending in time, from 1; 0 if it is not in the list. */
 function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
     const time = timeOf(ranking, design);
@@ -196,7 +196,7 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   return ok(designRow(view, input.designIndex, whole, tiesIn(view, whole)));
 }
 
-/** Times slower than this many times the best are counted, not drawn. */
+/** Times beyond this multiple of the best are counted, not drawn. */
 const HISTOGRAM_SPAN = 8;
 
 export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.histogram'>): Result<Histogram> {
@@ -219,7 +219,7 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   return ok({ edgesMs, counts, passing, best, median: timeMs(list[list.length >>> 1]), beyond });
 }
 
-/** Designs of a list ascending in time from each edge up to the next; the last edge belongs to the last bin. */
+/** Counts the designs of an ascending list between edges. The last edge belongs to the last bin. */
 function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesMs: Float64Array): Float64Array {
   const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>
@@ -233,7 +233,7 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
   return counts;
 }
 
-/** For every axis with more than one value: the designs that differ from this one in that axis only. */
+/** Returns, for every axis with more than one value, the designs that differ from this one only in that axis. */
 export function designSlices(
   view: RunView,
   designIndex: number,
@@ -254,7 +254,7 @@ export function designSlices(
       const { timeMs, designIndex: designs, at } = alongAxis(view, designIndex, place);
       const whole = { from: 0, to: timeMs.length };
       const own = axis === 'launch' ? launchesOf(view, device.kind) : whole;
-      // A design may have a launch of the other kind of device, and be invalid for that.
+      // A design may have a launch of the other kind of device, which makes it invalid.
       const { from, to } = at >= own.from && at < own.to ? own : whole;
       if (to - from < 2) return [];
       return [

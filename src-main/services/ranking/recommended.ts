@@ -19,14 +19,14 @@ import { tiesIn } from './rows.ts';
 /** The design that cards, reports and headers name if no design is requested. */
 export interface RecommendedDesign {
   readonly designIndex: number;
-  /** Designs of its device tied with the fastest. */
+  /** The number of designs of its device that are tied with the fastest. */
   readonly ties: number;
   readonly band: TieBand;
 }
 
 /**
- * Finds the fastest device within a filter, and which of its tied designs the rule picks. A run that keeps fewer
- * designs than are tied knows the pick of all, which need not be among them.
+ * Finds the fastest device within a filter, and the tied design that the rule picks. A run that keeps fewer designs
+ * than are tied has saved the pick from all designs, which it may not keep.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;
@@ -48,12 +48,12 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   return { designIndex: isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!, ties: count, band };
 }
 
-/** The rule by which a design of a device is picked. */
+/** Returns the rule that picks a design of a device. */
 export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }
 
-/** The inputs from which times of a run on one device are made, for all its implementations or for one. */
+/** Returns the inputs of the times of a run on one device, for all its implementations or for one. */
 export function runInputs(
   { study: { study }, ranking }: RunView,
   device: Device,
@@ -62,7 +62,6 @@ export function runInputs(
   return inputFacts(predictionInputs(study, ranking.axes), device, implementation);
 }
 
-/** Facts of all devices, by id. */
 export function inputsByDevice(view: RunView): Readonly<Record<string, readonly InputFact[]>> {
   return Object.fromEntries(view.devices.map((device) => [device.id, runInputs(view, device)]));
 }

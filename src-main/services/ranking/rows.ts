@@ -22,16 +22,18 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Designs of an opened run: checked, filtered, and as rows. */
+/** Checks and filters the designs of an opened run, and makes rows of them. */
 
-/** The designs that cannot be told apart from the first of a list ascending in time, and their device's band. */
+/**
+ * Returns the designs that cannot be distinguished from the first of a list ascending in time, and their device's band.
+ */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
   return { count, isTied, band: tieBand(view.devices[device]) };
 }
 
-/** Fails with `not-found` if a design is not of the run. */
+/** Fails with `not-found` if a design is not in the run. */
 export function checkDesign(view: RunView, design: number): Result<null> {
   const total = sizeOf(view.ranking);
   return design < total
@@ -39,7 +41,7 @@ export function checkDesign(view: RunView, design: number): Result<null> {
     : fail('not-found', `Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
 }
 
-/** Fails if a design has no predicted time: `not-found`, or `conflict` of an invalid one and one that waits. */
+/** Fails if a design has no predicted time: `not-found`, or `conflict` if it is invalid or not yet predicted. */
 export function checkPredicted(view: RunView, design: number): Result<null> {
   const known = checkDesign(view, design);
   if (!known.ok) return known;
@@ -54,10 +56,12 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   return fail('conflict', `Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
 }
 
-/** Every valid design. */
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-/** The contract's filter, as positions and ranges over the run's axes. Unknown values are failures, not empty lists. */
+/**
+ * Converts the contract's filter to positions and ranges on the run's axes. An unknown value is a failure, not an empty
+ * list.
+ */
 export function rankingFilter(
   view: RunView,
   filter: ProcedureArguments<'ranking.page'>['filter'],
@@ -118,13 +122,13 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
-/** The designs among which a rank counts: all valid ones, or those of the device that a filter names. */
+/** Returns the filter of a rank: all valid designs, or those of the device that a filter names. */
 export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   const device = positions[AXIS.device];
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/** One design as a row of the ranking; `rank` is 0 if it has none. A design that was not kept is predicted. */
+/** Returns a design as a row of the ranking; `rank` is 0 if it has none. A design that was not kept is predicted. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   const { predictor, ranking } = view;
   const entry = entryOf(ranking, design);
@@ -133,10 +137,7 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     : predictedRow(predictor, design, ranking.columns, entry, rank, tied);
 }
 
-/**
- * A design of a predictor as a row.
- * @param at its entry in the columns
- */
+/** Returns a design of a predictor as a row. @param at its index in the columns */
 export function predictedRow(
   predictor: Predictor,
   design: number,
@@ -177,14 +178,14 @@ export function predictedRow(
 }
 
 /**
- * The part of a valid design's predicted time, ms, that ordering the units takes before the launch. Measurements time
- * the kernel alone, so measured times compare with the predicted time less this.
+ * Returns the part of a valid design's predicted time for ordering the units before the launch, ms. Measurements time
+ * only the kernel, so compare a measured time with the predicted time minus this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
   return balancingTimeOf(view.predictor, design);
 }
 
-/** The best designs of a run within a filter, from one place on, as rows that are made as they are read. */
+/** Yields the best designs of a run within a filter, from a position on. Rows are made while they are read. */
 export function* bestRows(view: RunView, filter: RankingFilter, limit: number, from = 0): Generator<RankRow, void> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -193,8 +194,8 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
 }
 
 /**
- * The best design of every value of an axis within a filter, as rows, the fastest first. Ranks are among the designs of
- * the filter. Values without a valid design are left out.
+ * Returns the best design of every value of an axis within a filter, as rows, the fastest first. Ranks are among the
+ * designs of the filter. Values without a valid design are left out.
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
@@ -211,7 +212,7 @@ export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter)
   return rows;
 }
 
-/** Filter for one device of the run, by id. */
+/** Returns the filter for one device of the run, by id. */
 export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
   const at = view.devices.findIndex((device) => device.id === deviceId);
   if (at < 0)
@@ -222,14 +223,17 @@ export function deviceFilter(view: RunView, deviceId: string): Result<RankingFil
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
 }
 
-/** Predicted time of a design, ms, even if the run did not keep it. NaN if it is invalid. */
+/** Returns the predicted time of a design, ms, even if the run did not keep it. NaN if it is invalid. */
 export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
   return run.kept && entryOf(ranking, design) < 0
     ? predictChunk(predictor, design, 1).timeMs[0]
     : timeOf(ranking, design);
 }
 
-/** Times along one axis of the space, with all other axes as in `design`. NaN also if the run did not keep a design. */
+/**
+ * Returns times along one axis of the space, with all other axes as in `design`. NaN also if the run did not keep a
+ * design.
+ */
 export function alongAxis(
   view: RunView,
   design: number,
@@ -249,7 +253,6 @@ export function alongAxis(
   return { timeMs, designIndex, at };
 }
 
-/** Text of every value of an axis, by axis name. */
 export function axisTexts(view: RunView, axis: number): readonly string[] {
   const { axes } = view.ranking;
   switch (AXIS_ORDER[axis]) {

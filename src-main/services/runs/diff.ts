@@ -6,10 +6,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
 
-/**
- * The differences between two runs: fields of their studies, the best design per device, and the correlation of their
- * rankings.
- */
+/** Compares two runs: fields of their studies, the best design per device, and the correlation of their rankings. */
 export function diffRuns(
   left: RunView,
   right: RunView,
@@ -35,7 +32,7 @@ export function diffRuns(
   return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
 }
 
-/** Leaves of two JSON values that differ, by path. */
+/** Returns the leaves of two JSON values that differ, by path. */
 export function differences(
   left: unknown,
   right: unknown,
@@ -63,7 +60,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
   return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
 }
 
-/** Designs compared at most: a million rank pairs would take a second and add nothing. */
+/** The limit of compared designs. A million rank pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
 function rankCorrelation(left: RunView, right: RunView): number {

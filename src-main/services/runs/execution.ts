@@ -5,21 +5,21 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
-/** Shortest time between two reports of a run with many small tasks, ms. */
+/** The shortest time between two reports of a run with many small tasks, ms. */
 const REPORT_INTERVAL_MS = 50;
 
 /** Reports the progress of a run of any kind while it executes, and ends the run. */
 export interface Execution {
-  /** Designs or cases that have a result. */
+  /** The number of designs or cases with a result. */
   done(): number;
   add(count: number): void;
-  /** Reports how far the run is. */
+  /** Reports the progress. */
   progress(): void;
-  /** The same, unless it did so a moment ago. */
+  /** Reports the progress unless this happened a moment ago. */
   progressAtTimes(): void;
-  /** Saves how the run ended. The failure that ended it, or that of the store, is the result. */
+  /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
   finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
-  /** The same once the work of the run has ended. An exception in it fails the run. */
+  /** Like `finish`, after the work of the run has ended. An exception in it fails the run. */
   finishAfter(
     work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>,
   ): Promise<Result<RunRecord>>;
@@ -72,7 +72,7 @@ export function openExecution(
         context.emit('run.finished', runSummary(record.value, 0));
         context.changed('runs');
       } else {
-        // The store cannot even save how the run ended, but windows that show it must hear of it.
+        // The store cannot save how the run ended, but windows must still be informed.
         const error = (failure ?? record.error).message;
         context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
       }
@@ -92,7 +92,7 @@ function internal(error: unknown): Failure {
 }
 
 /**
- * A task of a sweep, which runs once more if it fails.
+ * Runs a task of a sweep, and runs it once more if it fails.
  * @returns null if the run was cancelled, else the task's result or its designs
  */
 export async function triedTwice<T>(
@@ -105,7 +105,7 @@ export async function triedTwice<T>(
       return ok(await run());
     } catch (error) {
       if (signal.aborted) return null;
-      // A task that hangs does so again.
+      // A task that hangs would hang again.
       if (attempt < 2 && !(error instanceof FailureError)) continue;
       const { message } = internal(error);
       const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');

@@ -11,7 +11,7 @@ import { runStudy } from './run-view.ts';
 import type { RunHandle } from './running.ts';
 import { runSummary } from './runs.ts';
 
-/** The function that resumes a run, for each kind of run. */
+/** The functions that resume a run, by kind. */
 export type Resumers = Readonly<Record<Exclude<RunKind, 'import'>, (run: RunRecord) => Promise<Result<RunHandle>>>>;
 
 export function runHandlers(
@@ -23,7 +23,7 @@ export function runHandlers(
     'runs.resume': ({ id }) => running.start(resumed(context, resumers, id)),
     'runs.cancel': async ({ id }) => {
       const handle = running.get(id);
-      if (!handle) return fail('conflict', `Run ${id} is not running in this engine. Specify one that is.`);
+      if (!handle) return fail('conflict', `Run ${id} is not running in this engine. Specify a running one.`);
       handle.cancel();
       await handle.finished;
       return ok(null);
@@ -78,7 +78,7 @@ export function runHandlers(
   };
 }
 
-/** Takes over a run that stopped and resumes it. */
+/** Takes over a stopped run and resumes it. */
 async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
   const before = await store.getRun(id);
   // An import cannot be resumed, so it is not taken over and stays as it ended.
@@ -93,7 +93,7 @@ async function resumed({ store, views }: Context, resumers: Resumers, id: number
   return handle;
 }
 
-/** Bytes in the database by run. */
+/** Returns the number of bytes in the database by run. */
 async function bytesOfRuns({ store }: Context): Promise<ReadonlyMap<number, number>> {
   const disk = await store.diskUse();
   return new Map(disk.ok ? disk.value.runs.map((run) => [run.runId, run.bytes]) : []);
@@ -107,7 +107,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
   if (!study.ok) return study;
   const now = studyId === null ? null : await getStudy(store, studyId);
-  // An unstated input is predicted with the middle of its law, which the run keeps.
+  // An unstated input is predicted with the middle of its law, which the run stores.
   const asPredicted = (located: LocatedStudy): LocatedStudy =>
     takesMiddles(modelVersions.prediction) ? { ...located, study: atMiddle(located.study, devices) } : located;
   const bytes = await bytesOfRuns(context);
@@ -123,12 +123,12 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   });
 }
 
-/** Measurements of the device itself, and imported files, have no study. */
+/** Measurements of the device itself and imported files have no study. */
 function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
-/** Largest number of sweeps whose inputs are compared. Their studies are read one by one. */
+/** The largest number of sweeps whose inputs are compared. Their studies are read one by one. */
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {
@@ -140,7 +140,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   for (const { id } of page.value.rows.toReversed()) {
     const run = await store.getRun(id);
     const study = run.ok ? runStudy(run.value) : run;
-    // A run that was deleted meanwhile, or is damaged, reports that when it is opened.
+    // A run that was deleted in the meantime, or is damaged, reports this when it is opened.
     if (!run.ok || !study.ok) continue;
     const { workload, kernel, implementations, devices } = study.value.study;
     const problem = JSON.stringify(
@@ -148,7 +148,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
       (key, value: unknown) => (key === 'origins' || key === 'origin' ? undefined : value),
     );
     if (!problems.has(problem)) problems.set(problem, id);
-    // Sweeps of files that were not saved as a study do not follow one another.
+    // Sweeps of files that were not saved as a study have no order.
     const last = run.value.studyId === null ? undefined : before.get(run.value.studyId);
     const fields = last ? staleFields(last.study, study.value) : [];
     changes.push({ id, since: last?.id ?? null, fields, problem: problems.get(problem)! });
@@ -158,7 +158,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
 }
 
 /**
- * What changed in a study since a run was made with it. The name, description, seed and origins do not change a
+ * Returns the changes of a study since a run was made with it. The name, description, seed and origins do not change a
  * prediction.
  */
 function staleFields(then: LocatedStudy, now: LocatedStudy | null): readonly FieldChange[] {

@@ -32,7 +32,6 @@ export interface RunView extends Found {
   readonly devices: readonly Device[];
   readonly ranking: Ranking;
   readonly predictor: Predictor;
-  /** Times that cannot be told apart. */
   readonly ties: TieTable;
 }
 
@@ -40,14 +39,14 @@ interface Found extends Findings {
   readonly orders: FoundOrders;
 }
 
-/** Runs kept open: each holds about 45 bytes per design. */
+/** The number of runs that stay open. Each needs about 45 bytes per design. */
 const MAX_OPEN = 3;
 
 export interface RunViews {
   open(runId: number): Promise<Result<RunView>>;
-  /** Opens a run and reads something of it. */
+  /** Opens a run and reads something from it. */
   read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
-  /** Forgets a run: it changed or was deleted. */
+  /** Closes a run that changed or was deleted. */
   drop(runId: number): void;
   /** Drops the simulated and measured findings of all runs. They are read again on demand. */
   dropFindings(): void;
@@ -86,7 +85,7 @@ export function createRunViews(store: StoreClient): RunViews {
   };
 }
 
-/** Reads what a run's `study` column holds. */
+/** Reads a run's `study` column. */
 export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
   if (!located.ok) return located;
@@ -98,7 +97,7 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-/** The plan of a sweep from the data that the run recorded, so that opening and resuming it predict the same. */
+/** Restores the plan of a sweep from the data of the run, so that opening and resuming predict the same. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,
@@ -112,7 +111,7 @@ export async function runPlan(
   if (!workload.value) return fail('storage', `The workload of run ${run.id} is missing from the database.`);
   const { law, provenance } = workload.value;
   const known = await unpackLengths(provenance);
-  // Earlier predictions took the units of GPUs as independent draws, whatever their order.
+  // Earlier predictions treated the units of GPUs as independent draws, whatever their order.
   const order = known && { ...known, given: known.given && isOrderAware(run.modelVersions.prediction) };
   const ordered = planLengths(study.value.study, axes.value, law, order);
   const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, law, ordered);

@@ -5,12 +5,12 @@ import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
 /** A run that executes in this engine. */
 export interface RunHandle {
   readonly runId: number;
-  /** The run as it ended, or the failure that ended it. */
+  /** The run at its end, or the failure that ended it. */
   readonly finished: Promise<Result<RunRecord>>;
   cancel(): void;
 }
 
-/** All runs that execute in this engine, from any client: a run that is not here cannot be cancelled. */
+/** All runs that execute in this engine, from any client. No other run can be cancelled here. */
 export interface RunningRuns {
   /** Registers a run from its start to its end. Returns a failure to start. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
@@ -20,13 +20,13 @@ export interface RunningRuns {
    * running.
    */
   leave(runId: number): void;
-  /** How fast this machine predicts, by the sweeps that ended here. */
+  /** Returns how fast this machine predicts, from the sweeps that ended here. */
   designsPerMs(): number;
-  /** Cancels all runs and waits for their end; also for those that are still being prepared. */
+  /** Cancels all runs, including those that are still being prepared, and waits for their end. */
   end(): Promise<void>;
 }
 
-/** @param changed hears of every run that starts, and `ended` of every run that ends */
+/** @param changed is called for every run that starts, and `ended` for every run that ends */
 export function openRunningRuns(
   closing: AbortSignal,
   changed: () => void,

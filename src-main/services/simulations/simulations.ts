@@ -26,11 +26,11 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
 /**
- * The second fidelity: designs of a sweep played event by event, each in a worker, each saved as it comes. The run
- * keeps its request, so that resuming simulates only the missing designs.
+ * The second fidelity: designs of a sweep are simulated event by event, each in a worker, and saved one by one. The run
+ * stores its request, so that resuming simulates only the missing designs.
  */
 
-/** What a `simulate` run's `study` column holds besides the study of its sweep. */
+/** The content of a `simulate` run's `study` column, including the study of its sweep. */
 interface SimulationStudy extends RunStudy {
   readonly simulation: {
     readonly sourceRunId: number;
@@ -58,7 +58,7 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
 
-/** The designs a request means, best first by prediction where it does not name them. */
+/** Returns the named designs of a request, or else the best by prediction. */
 function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.start'>): Result<readonly number[]> {
   const runId = view.run.id;
   if (input.designs) {
@@ -84,7 +84,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   return designs.length > 0 ? ok(designs) : fail('conflict', `Run ${runId} has no valid design${where} to simulate.`);
 }
 
-/** Opens a run that simulates the best designs of a sweep, or those named, and starts. */
+/** Opens and starts a run that simulates the best or the named designs of a sweep. */
 export async function startSimulations(
   context: Context,
   input: ProcedureArguments<'simulations.start'>,
@@ -117,7 +117,7 @@ export async function startSimulations(
   return ok(runSimulations(context, view, run.value, study.simulation, []));
 }
 
-/** Resumes a run that stopped: only the designs that are missing are simulated. */
+/** Resumes a stopped run: only the missing designs are simulated. */
 export async function resumeSimulations(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;
@@ -210,7 +210,10 @@ function runSimulations(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-/** One design in a worker, tried once more where the worker failed: a bug fails twice, a lost worker does not. */
+/**
+ * Simulates a design in a worker. Repeats it once if it fails, because the worker may have been lost; a bug fails
+ * twice.
+ */
 async function simulated(
   context: Context,
   runId: number,
@@ -254,7 +257,7 @@ function simulationRecord(view: RunView, design: number, found: SimulatedDistrib
   };
 }
 
-/** Simulated designs of a sweep by their simulated mean. */
+/** Returns the simulated designs of a sweep by their simulated mean. */
 export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns): readonly SimulatedDesign[] {
   const first = order[0] === undefined ? null : times.get(order[0])!;
   return order.map((designIndex, at) => {
@@ -278,14 +281,14 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
   });
 }
 
-/** How well the predictions of simulated designs agree with their simulations. */
+/** Returns how well predictions agree with simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
-  /** Spearman's rank correlation; null if there is none: fewer than two designs, or all alike. */
+  /** Spearman's rank correlation; null with fewer than two designs, or if all are equal. */
   readonly spearman: number | null;
-  /** Median of |predicted / simulated mean − 1|. */
+  /** The median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;
 } {
-  // Times that differ by rounding alone have no order.
+  // Times that differ only by rounding have no order.
   const rounded = (time: number): number => Number(time.toPrecision(6));
   const order = spearman(
     Float64Array.from(rows, (row) => rounded(row.predictedMs)),
@@ -298,7 +301,7 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   };
 }
 
-/** Results of one `simulate` run for the designs of its sweep. */
+/** Returns the results of one `simulate` run for the designs of its sweep. */
 export async function ownSimulations(context: Context, runId: number): Promise<Result<SimulatedDesigns>> {
   const records = await context.store.listSimulations(runId);
   return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;

@@ -35,7 +35,7 @@ interface AdvisedInputs {
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Fields that a measured pipeline replaces. */
+/** The fields that a measured pipeline replaces. */
 const MEASURED: ReadonlySet<KernelField> = new Set([
   'dependentLoadsPerIteration',
   'bytesPerIteration',
@@ -43,7 +43,7 @@ const MEASURED: ReadonlySet<KernelField> = new Set([
   'chainInstructions',
 ]);
 
-/** Refuses laws of inputs that have none, and such that do not ascend. */
+/** Refuses laws of inputs without a law, and laws that do not ascend. */
 export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
   const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
     path,
@@ -56,12 +56,12 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
         field,
       });
     if (law.some((value, at) => at > 0 && value < law[at - 1]))
-      return fail('bad-input', `assumed["${path}"] must ascend, not ${law.join(', ')}.`, { field });
+      return fail('bad-input', `assumed["${path}"] must be in ascending order, not ${law.join(', ')}.`, { field });
   }
   return null;
 }
 
-/** The laws of a study: its own laws, otherwise those of `db/assumed.json`. */
+/** Returns the laws of a study: its own laws, otherwise those of `db/assumed.json`. */
 function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
   for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
@@ -72,7 +72,7 @@ function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** The unknown inputs of a study on a device: those without a stated value that have a law. */
+/** Returns the unknown inputs of a study on a device: those without a stated value that have a law. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = lawsOf(assumed);
   const measured = pipeline?.[device.id] !== undefined;
@@ -108,7 +108,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
     return accesses?.some((one) => one.pattern === 'scattered' && one.missFraction === undefined) ?? false;
   const isOpen = (one: KernelField): boolean => isAssumed(kernelOrigin(kernel, one));
   if (!isOpen(field)) return false;
-  // Whoever says what splitting costs says that iterations are split.
+  // A study that states the cost of splitting implies that iterations are split.
   const isSharingOpen = isOpen('sharing') && isOpen('serialFraction') && isOpen('cooperationCost');
   switch (field) {
     case 'sharing':
@@ -140,8 +140,8 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 }
 
 /**
- * The study that is predicted: inputs of its kernel that nobody gave have the middles of their laws and are marked as
- * assumed. The share of a gather that misses the cache is left to the model, which knows the footprint.
+ * Returns the study to predict: unstated inputs of its kernel have the middles of their laws and are marked as assumed.
+ * The model itself determines the share of a gather that misses the cache, because it knows the footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;
@@ -149,7 +149,7 @@ export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: r
   const cpu = devices.some(({ kind }) => kind === 'cpu');
   const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
   const fields = unknown.filter(
-    // A CPU's time is that of the bytes, which its studies must give.
+    // The time on a CPU is that of its bytes, which a study must state.
     ({ field, of, stated }) => of < 0 && !stated && field !== 'accesses' && !(cpu && field === 'bytesPerIteration'),
   );
   if (fields.length === 0) return study;

@@ -4,28 +4,28 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Context } from '../context.ts';
 import { readStudyFile, saveStudy, type LocatedStudy } from './studies.ts';
 
-/** The example studies that come with Lockstep, in order of their file names, Acts first. */
+/** Returns the example studies of Lockstep, by file name; Acts comes first. */
 async function exampleFiles(resourceFolder: string): Promise<readonly string[]> {
   return (await readdir(join(resourceFolder, EXAMPLES_FOLDER)))
     .filter((name) => name.endsWith('.json'))
     .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
 }
 
-/** Below the folder of resources. */
+/** A path in the folder of resources. */
 export const EXAMPLES_FOLDER = join('db', 'examples');
-/** Set once a database has all examples of its first start. */
+/** Set when a database has all examples of its first start. */
 const STARTED = 'examples.version';
-/** Files of the examples that a database has had, whatever the person did with them since. */
+/** The example files that a database has received, even if the user changed or deleted them since. */
 const OFFERED = 'examples.offered';
-/** What databases had that do not have that setting. */
+/** The examples of databases from before that setting. */
 const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'].map(
   (name) => `${name}.json`,
 );
 
 /**
- * A new database starts with the example studies, an old one gains those that are new since; none comes a second time,
- * changed or deleted. Those that an earlier start saved before it was ended are there already. Returns the id of the
- * first one, or null if the database has started before.
+ * Adds the example studies to a new database, and new ones to an old database. None is added a second time, even if it
+ * was changed or deleted. Examples from an interrupted start are kept. Returns the id of the first one, or null if the
+ * database has started before.
  */
 export async function seedExamples({ store, host, resourceFolder }: Context): Promise<Result<number | null>> {
   if (host === 'cli') return ok(null);

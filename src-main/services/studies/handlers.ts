@@ -89,7 +89,7 @@ async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result
   return studyRecord(stored, page.ok ? page.value.rows.map((run) => run.id) : []);
 }
 
-/** Saves a study and says so. */
+/** Saves a study and announces the change. */
 export async function savedStudy(context: Context, located: LocatedStudy, id?: number): Promise<Result<StudyRecord>> {
   const stored = await saveStudy(context.store, located, id);
   if (!stored.ok) return stored;
@@ -128,7 +128,7 @@ async function upload(
   });
 }
 
-/** The chosen columns, without the syntax of the file. */
+/** Returns the chosen columns without the syntax of the file. */
 function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: CsvColumns): CsvColumns {
   return columns;
 }
@@ -148,7 +148,7 @@ function resolved(law: LengthLaw, lengths: Float64Array | null, note?: string): 
   };
 }
 
-/** The most lengths whose order a preview shows. More would delay other requests. */
+/** The largest number of lengths in a preview of the order. More would delay other requests. */
 const MAX_PREVIEWED_LENGTHS = 2 ** 20;
 const STRIP_STRETCHES = 120;
 const ORDER_GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];

@@ -9,21 +9,21 @@ import { writeFor } from '../files/files.ts';
 import { spmvOf } from './spmv.ts';
 
 export interface StudyOfLengths {
-  /** A file, as seen from the working folder, or a text of the workload grammar. */
+  /** A file, relative to the working folder, or a text of the workload grammar. */
   readonly lengths: string;
-  /** Identifiers of devices; left out: the usual one. */
+  /** The ids of devices. The default is the usual one. */
   readonly device?: readonly string[];
-  /** Compare the kernels for the product of a sparse matrix and a vector. */
+  /** Compares the kernels for the product of a sparse matrix and a vector. */
   readonly spmv?: boolean;
 }
 
-/** Writes a study of lengths, with usual values for what is not known of the kernel. Fails if the file exists. */
+/** Writes a study of lengths, with usual values for the unknown properties of the kernel. Fails if the file exists. */
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,
   { lengths, device, spmv }: StudyOfLengths,
 ): Promise<Result<{ readonly units: number; readonly mean: number; readonly max: number }>> {
-  if (existsSync(file)) return fail('bad-input', `${file} exists already. Name another file, or remove it first.`);
+  if (existsSync(file)) return fail('bad-input', `${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
   const text = workloadText(lengths, folder);
   if (text === lengths && /^[^():]*$/.test(lengths)) return fail('not-found', `There is no file ${lengths}.`);
@@ -48,7 +48,7 @@ export async function writeNewStudy(
   return saved.ok ? ok({ units, mean, max }) : saved;
 }
 
-/** A file may be named by its path from here. In the study its path starts at the study. */
+/** Makes the path of a file relative to the folder of the study. */
 function workloadText(lengths: string, folder: string): string {
   const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
   if (!existsSync(path)) return lengths;

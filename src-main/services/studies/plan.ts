@@ -20,7 +20,7 @@ import { MAX_AXIS_VALUES, MAX_DESIGNS, MAX_SPACE, type CountAxis, type Study } f
 import { sharedLaw } from './workloads.ts';
 import type { RunAxes } from '../../../db/records.ts';
 
-/** The values of an axis in ascending order, each once. */
+/** Returns the values of an axis in ascending order, each once. */
 function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
@@ -47,40 +47,40 @@ const COUNT_AXES = [
   'cores',
 ] as const;
 
-/** Part of the instructions whose class is known. */
+/** Returns the part of the instructions with a known class. */
 function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<Phase> = {}): number {
   return integerShare + fp64Share + specialShare;
 }
 
-/** What a study with a CPU among its devices must say, or its designs there would all be invalid or cost nothing. */
+/** Checks what a study with a CPU needs. Otherwise all its designs there would be invalid or cost nothing. */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
-    return fail('bad-input', `axes.cores is missing: give numbers of cores for ${device.id}, which is a CPU.`, {
+    return fail('bad-input', `axes.cores is missing. Specify numbers of cores for ${device.id}, which is a CPU.`, {
       field: 'axes.cores',
     });
   if (!balancing.some(isPartition))
     return fail(
       'bad-input',
-      `axes.balancing has ${axes.balancing.join(', ')} alone. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
+      `axes.balancing has ${axes.balancing.join(', ')} only. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
       { field: 'axes.balancing' },
     );
   if (kernel.accesses)
     return fail(
       'bad-input',
-      `kernel.accesses describes how the lanes of a GPU read memory, and ${device.id} is a CPU. Give kernel.bytesPerIteration instead, or remove the CPU.`,
+      `kernel.accesses describes how the lanes of a GPU read memory, but ${device.id} is a CPU. Specify kernel.bytesPerIteration instead, or remove the CPU.`,
       { field: 'kernel.accesses' },
     );
   if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
     return fail(
       'bad-input',
-      `kernel.bytesPerIteration and bytesPerUnit are both 0. A prediction on a CPU (${device.id}) counts the bytes moved: give at least one.`,
+      `kernel.bytesPerIteration and bytesPerUnit are both 0. A prediction on a CPU (${device.id}) counts the transferred bytes, so specify at least one.`,
       { field: 'kernel.bytesPerIteration' },
     );
   return ok(null);
 }
 
-/** The traffic of a kernel is one number or a list of accesses. */
+/** The traffic of a kernel is either one number or a list of accesses. */
 function checkTraffic(
   { accesses, bytesPerIteration }: Pick<KernelChange, 'accesses' | 'bytesPerIteration'>,
   place: string,
@@ -94,8 +94,8 @@ function checkTraffic(
 }
 
 /**
- * The implementations of a study with their kernels in full; null if it names none. Fails with the field that is
- * wrong.
+ * Returns the implementations of a study with their complete kernels; null if it names none. Fails with the wrong
+ * field.
  */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
@@ -144,7 +144,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
       const field = `implementations[${at}].axes.balancing`;
       return fail(
         'bad-input',
-        `The implementation "${made[at].name}" allows ${missing}, which is not in axes.balancing. Add it there, or take it out of ${field}.`,
+        `The implementation "${made[at].name}" allows ${missing}, which is not in axes.balancing. Add it there, or remove it from ${field}.`,
         { field },
       );
     }
@@ -152,7 +152,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
-/** Units per row of a workload: its own value, or that of the image that it names; undefined if it has no rows. */
+/** Returns the units per row of a workload, or of the image that it names; undefined if it has no rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);
@@ -160,7 +160,7 @@ function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   return workload?.kind === 'example' && workload.example.kind === 'mandelbrot' ? workload.example.width : undefined;
 }
 
-/** Expands the axes of a study over its devices. Fails with the field that is wrong. */
+/** Expands the axes of a study over its devices. Fails with the wrong field. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
   const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};
@@ -196,7 +196,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
       if (sum > 1 + 1e-9)
         return fail(
           'bad-input',
-          `${part}.integerShare, fp64Share and specialShare sum to ${Number(sum.toFixed(6))}. Give shares of at most 1 together; the rest is FP32.`,
+          `${part}.integerShare, fp64Share and specialShare sum to ${Number(sum.toFixed(6))}. Their sum must be at most 1; the rest is FP32.`,
           { field: `${part}.integerShare` },
         );
   }
@@ -204,7 +204,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   if (tile !== undefined && rowWidth(study.workload) === undefined)
     return fail(
       'bad-input',
-      `axes.blockWidth has ${tile}, but the units of ${study.workload.lengths} are in no rows. Give workload.width, the units of a row, or remove axes.blockWidth.`,
+      `axes.blockWidth has ${tile}, but the units of ${study.workload.lengths} are not in rows. Specify workload.width, the number of units in a row, or remove axes.blockWidth.`,
       { field: 'axes.blockWidth' },
     );
   const cpu = devices.find((device) => device.kind === 'cpu');
@@ -239,7 +239,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   return ok(result);
 }
 
-/** Refuses a space that is too large to predict all of it. */
+/** Refuses a space that is too large to predict completely. */
 export function tooLarge(axes: SpaceAxes): Result<never> | null {
   const size = spaceSize(axes);
   return size > MAX_DESIGNS
@@ -251,7 +251,7 @@ export function tooLarge(axes: SpaceAxes): Result<never> | null {
     : null;
 }
 
-/** What predictions of a study are made from, on all its devices. */
+/** Returns the inputs of a study's predictions, on all its devices. */
 export function predictionInputs(
   { workload, kernel, implementations, pipeline }: Study,
   axes: SpaceAxes,
@@ -269,7 +269,7 @@ export function predictionInputs(
   };
 }
 
-/** The axes as the store keeps them: text and numbers a person can read. */
+/** Converts the axes to readable text and numbers for the store. */
 export function storedAxes(axes: SpaceAxes): RunAxes {
   return {
     device: axes.devices.map((device) => device.id),
@@ -282,7 +282,7 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
   };
 }
 
-/** What workers need to predict any design of the study. With an order the law is that of the study's units in it. */
+/** Returns what workers need to predict any design of the study. With an order, the law is that of the units in it. */
 export function sweepPlan(
   id: string,
   study: Study,

@@ -8,10 +8,10 @@ import { withZeros } from '../../contract/older-kernels.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import { readText } from '../files/files.ts';
 
-/** A study with the folder its relative files are found in. */
+/** A study and the folder for its relative files. */
 export interface LocatedStudy {
   readonly study: Study;
-  /** Absolute; `null` for a study that came without a file. */
+  /** An absolute path; `null` for a study that came without a file. */
   readonly baseFolder: string | null;
   readonly example: boolean;
 }
@@ -21,7 +21,6 @@ export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }
 
-/** Reads a study file. */
 export async function readStudyFile(path: string): Promise<Result<LocatedStudy>> {
   const file = resolve(path);
   const text = await readText(path, 'a study file (JSON)');
@@ -30,7 +29,7 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
   return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
 }
 
-/** Reads what the store keeps of a study. A study written by another version is checked again. */
+/** Reads a study from the store. A study of another version is checked again. */
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
   if (typeof spec !== 'object' || spec === null || !('study' in spec))
     return fail('storage', `${what}: This is not a study that this version can read.`);
@@ -41,7 +40,6 @@ export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> 
   return ok({ study: study.value, baseFolder, example: 'example' in spec && spec.example === true });
 }
 
-/** A saved study by its number. */
 export async function getStudy(store: StoreClient, id: number): Promise<Result<LocatedStudy>> {
   const stored = await store.getStudy(id);
   return stored.ok ? locatedStudy(stored.value.spec, `study ${id}`) : stored;

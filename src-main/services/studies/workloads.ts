@@ -22,7 +22,7 @@ export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
-/** SHA-256 of all parts in sequence, hexadecimal. Other calls can run between its steps. */
+/** Computes the SHA-256 of all parts in sequence, in hexadecimal. Other calls can run between its steps. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash('sha256');
   for (const part of parts)
@@ -33,18 +33,18 @@ export async function digestOf(...parts: readonly Uint8Array[]): Promise<string>
   return hash.digest('hex');
 }
 
-/** Lengths that are converted before other calls are answered. */
+/** The number of lengths that are converted before other calls can run. */
 const LENGTHS_STEP = 2 ** 20;
 
-/** The same law over shared memory: workers then read it without a copy. */
+/** Copies a law to shared memory, so that workers read it without a copy. */
 export function sharedLaw(law: LengthLaw): LengthLaw {
   if (law.support.buffer instanceof SharedArrayBuffer) return law;
   return { ...law, support: sharedValues(law.support), probability: sharedValues(law.probability) };
 }
 
 /**
- * The order of a study's units, in shared memory: the workload's own order. If there is none and a CPU must partition
- * the units, draws from the law with the study's seed. Otherwise `null`.
+ * Returns the order of a study's units in shared memory: the workload's own order. If there is none and a CPU must
+ * partition the units, they are draws from the law with the study's seed. Otherwise it returns `null`.
  */
 export function planLengths(
   study: Study,
@@ -65,7 +65,10 @@ export async function prepareLaw(pool: Pool, label: string, ordered: OrderedLeng
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
-/** Ordered lengths as text for a stored workload's provenance. They are compressed, since neighbours are alike. */
+/**
+ * Converts ordered lengths to text for a stored workload's provenance. They are compressed, because neighbours are
+ * similar.
+ */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
   readonly bytesPerLength: number;
@@ -75,7 +78,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   let isShort = true;
   for (let from = 0; isShort && from < iterations.length; from += LENGTHS_STEP) {
     short.set(iterations.subarray(from, from + LENGTHS_STEP), from);
-    // A loop by index takes a fifth of an iterator's time for tens of millions.
+    // For tens of millions, a loop by index takes a fifth of the time of an iterator.
     for (let at = from; at < Math.min(iterations.length, from + LENGTHS_STEP); at += 1)
       isShort &&= short[at] === iterations[at];
     await setImmediate();
@@ -85,7 +88,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
-/** Reads `order` of a stored workload's provenance; `null` if there is none, or none that can be read. */
+/** Reads `order` of a stored workload's provenance; `null` if it is missing or unreadable. */
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;
@@ -110,21 +113,21 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
   }
 }
 
-/** `stored:HASH:name`, as a workload names a file that was imported. */
+/** `stored:HASH:name`, the text of a workload for an imported file. */
 export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
 /** A law, and the order of its lengths if the workload has an order. */
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
-  /** A note on how a file was read, if the reader might expect something else. */
+  /** How the file was read, if the user might expect something else. */
   readonly note?: string;
 }
 
-/** Sources that take long to read are read in the pool: a file may have gigabytes, an example millions of points. */
+/** Sources that are read in the pool, because a file may have gigabytes, and an example millions of points. */
 const TAKES_LONG = /\b(file|mtx|example)\s*:/;
 
-/** Resolves a workload text, also `stored:HASH:name` of a file that was imported earlier. */
+/** Resolves the text of a workload, including `stored:HASH:name` of an imported file. */
 export async function resolveLengths(
   { store, pool }: { readonly store: StoreClient; readonly pool: Pool },
   text: string,

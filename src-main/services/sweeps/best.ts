@@ -13,18 +13,18 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** Number of parts of the space whose bounds one task computes. */
+/** The number of parts of the space whose bounds one task computes. */
 const BOUND_PARTS = 64;
 
 /**
  * Runs tasks for parts of a space, `lanes` at a time.
- * @param controller cancels them, and is aborted where one fails
+ * @param controller cancels them, and is aborted if one fails
  */
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
   /**
-   * Runs a task for each part that `next` names, several at a time, until it names none, the run is cancelled or a task
+   * Runs a task for each part from `next`, several at a time, until there is none, the run is cancelled or a task
    * fails.
    */
   const inParts = async <Part, Found>(
@@ -49,7 +49,7 @@ function openLanes(lanes: number, controller: AbortController) {
 }
 
 /**
- * Finds the best designs of a run's space and saves them in one step. They are exactly the first ones of all
+ * Finds the best designs of a run's space and saves them in one step. They are exactly the first of all designs
  * (`advise/best.ts`). A cancelled run has saved nothing, and starts again when it is resumed.
  */
 export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
@@ -58,7 +58,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
   const { pool, store } = context;
   const size = spaceSize(plan.axes);
   const parts = spaceParts(axisCounts(plan.axes));
-  // One task more than there are workers, so that none waits for the event loop.
+  // One task more than there are workers, so that no worker waits for the event loop.
   const { inParts, failure } = openLanes(pool.workers + 1, controller);
   let best: BestDesign | null = null;
   const execution = openExecution(context, run, size, 0, () => ({
@@ -66,7 +66,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     bestTimeMs: best?.timeMs ?? null,
   }));
 
-  /** The shortest time, ms, that a design of each part can have. */
+  /** Computes a lower bound of the time of any design in each part, ms. */
   const boundsOfParts = async (): Promise<Float64Array> => {
     const bounds = new Float64Array(parts.count);
     let at = 0;
@@ -94,7 +94,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     const kept = keepBest(wanted);
     let predicted = 0;
     let at = 0;
-    /** The next part with a design that can be fast enough. All later parts of the order have no such design. */
+    /** Returns the next part with a design that can be fast enough. No later part in the order has one. */
     const nextWithin = (limitMs: number): number | undefined =>
       at < order.length && bounds[order[at]] <= limitMs && bounds[order[at]] < Infinity ? order[at++] : undefined;
     await inParts(
@@ -114,7 +114,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     if (designs.length > 0 && !signal.aborted) {
       const timeMs = columns.timeMs[fastest];
       best = { timeMs, design: designText(describeDesign(createPredictor(plan), designs[fastest]).design) };
-      // Otherwise all designs that the rule of the pick chooses among are kept.
+      // Otherwise all designs for the rule of the pick are kept.
       const limitMs = timeMs * (1 + AGREEMENT_FRACTION);
       if (designs.length === wanted && kept.limitMs() <= limitMs) {
         at = 0;
@@ -124,7 +124,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return { ...columns, designs, predicted, picked };
   };
 
-  /** The design that the rule picks among all of the fastest device up to a time. */
+  /** Returns the design that the rule picks among all designs of the fastest device up to a time. */
   const pick = async (next: () => number | undefined, fastest: number, limitMs: number): Promise<number | null> => {
     const perDevice = size / plan.axes.devices.length;
     const first = Math.floor(fastest / perDevice) * perDevice;
@@ -165,7 +165,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
       const saved = await store.saveBestDesigns(run.id, found);
       return { end: saved.ok ? 'complete' : saved.error, best };
     } finally {
-      // An exception leaves other tasks under way.
+      // An exception leaves other tasks running.
       controller.abort();
     }
   });

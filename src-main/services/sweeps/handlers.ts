@@ -21,7 +21,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       if (!axes.ok) return axes;
       const plan = sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, ANY_LAW);
       const enumerated = spaceSize(axes.value);
-      // Too many to look at each.
+      // There are too many designs to check each.
       const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
       const counts = axisCounts(axes.value);
       return ok({

@@ -1,19 +1,19 @@
-/** How fast this machine predicts, from the predictions that it has made. */
+/** Estimates how fast this machine predicts, from its earlier predictions. */
 
 export interface FinishedSweep {
   readonly designs: number;
   readonly elapsedMs: number;
 }
 
-/** A first guess, designs per ms, until a run has been timed. */
+/** A first guess, in designs per ms, until a run has been timed. */
 const FIRST_GUESS = 300;
 /** A run below both limits spends most of its time on starting the workers and building the tables. */
 const TIMED_DESIGNS = 100_000;
 const TIMED_MS = 2000;
-/** Number of recent runs kept: load and kernel differ from run to run. */
+/** The number of saved recent runs, because load and kernel differ from run to run. */
 const LAST_RUNS = 5;
 
-/** The runs that determine the pace, with one more; oldest first. */
+/** Returns the runs that determine the pace, with one more; oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
   return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)
@@ -21,7 +21,10 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/** Designs per ms of the largest run, in which starting takes the smallest share; the last one of equal runs. */
+/**
+ * Returns the designs per ms of the largest run, whose start takes the smallest share of the time. The last one of
+ * equal runs counts.
+ */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

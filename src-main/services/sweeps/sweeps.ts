@@ -28,16 +28,16 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 /**
  * Runs a sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
  *
- * A task is the same stretch of every device. These designs need the same depth laws, so no two workers compute the
- * same law. Tasks are small enough for smooth progress and for all workers to end together. A task that fails is tried
- * once more. If it fails again, the run fails and names the designs.
+ * A task is the same part of every device. These designs need the same depth laws, so no two workers compute the same
+ * law. Tasks are small enough for smooth progress and for all workers to end together. A failed task is repeated once.
+ * If it fails again, the run fails and names the designs.
  */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
 /** Each chunk is a transaction: bounds on its designs. */
 const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
-/** Chunks that wait to be saved beyond this many hold the workers back, so that memory stays bounded. */
+/** If more chunks than this wait to be saved, the workers pause, so that memory stays bounded. */
 const MAX_UNSAVED_CHUNKS = 8;
 
 /** Everything that a run needs, resolved from a study. It also serves to read the designs of a finished run. */
@@ -51,7 +51,7 @@ export interface PreparedStudy {
   readonly plan: SweepPlan;
 }
 
-/** The devices of a study, each once, as every other axis has each value once. */
+/** Returns the devices of a study, each once, as every other axis has each value once. */
 export async function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
   const found = await catalogue.devices([...new Set(devices)]);
   if (found.ok) return found;
@@ -59,9 +59,7 @@ export async function studyDevices(catalogue: Catalogue, { devices }: Study): Pr
   return fail(code, context ? `${String(context.field)}: ${message}` : message, context);
 }
 
-/**
- * Refuses a bound on occupancy that is no fraction. Not in the format itself: runs that were saved with one still open.
- */
+/** Refuses a bound on occupancy outside 0 to 1. The format accepts it, because saved runs with it must still open. */
 export function wrongFraction({ constraints }: Study): Result<never> | null {
   for (const [at, { quantity, ...bounds }] of constraints.entries())
     for (const name of ['atLeast', 'atMost'] as const) {
@@ -92,7 +90,7 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
 
 /**
  * Opens a run for a prepared study and starts to predict.
- * @param best how many of the best designs are kept; all if left out
+ * @param best how many of the best designs are kept; the default is all
  */
 export async function startSweep(
   context: Context,
@@ -139,7 +137,7 @@ export async function startSweep(
   );
 }
 
-/** Resumes a run that stopped. The plan is rebuilt from the data that the run recorded. */
+/** Resumes a stopped run. The plan is rebuilt from the data of the run. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
@@ -203,7 +201,7 @@ export function runSweep(
     }
   };
 
-  /** The fastest design of the run in words, including earlier attempts. */
+  /** Describes the fastest design of the run, including earlier attempts. */
   const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
     const predictor = createPredictor(plan);
     let timeMs = found?.timeMs ?? Infinity;
@@ -238,7 +236,7 @@ export function runSweep(
 }
 
 /**
- * Deals tasks out to workers. Neighbours need the same orders and laws, so each worker takes a stretch of them, and
+ * Divides tasks among workers. Neighbours need the same orders and laws, so each worker takes consecutive tasks, and
  * later the last tasks of the worker with the most left.
  */
 function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
@@ -255,13 +253,13 @@ interface BestFound {
   readonly designIndex: number;
 }
 
-/** The first of equally fast designs is the best, whichever worker was quicker. */
+/** The first of equally fast designs is the best, so the result does not depend on the order of the workers. */
 function isBetter(found: BestFound, best: BestFound | null): boolean {
   return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
 }
 
 /**
- * The designs of a space that are not saved, as tasks: the same stretch of every device.
+ * Divides the unsaved designs of a space into tasks: the same part of every device.
  * @param counts values per axis, AXIS_ORDER
  */
 export function missingTasks(

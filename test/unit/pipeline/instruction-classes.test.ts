@@ -76,7 +76,7 @@ describe('a study with shares of instructions', () => {
     const wrong = unwrap(parseStudy(JSON.stringify(study(kernel))));
     const axes = studyAxes(wrong, [h100]);
     expect(!axes.ok && axes.error.message).toBe(
-      `${place}.integerShare, fp64Share and specialShare sum to 1.3. Give shares of at most 1 together; the rest is FP32.`,
+      `${place}.integerShare, fp64Share and specialShare sum to 1.3. Their sum must be at most 1; the rest is FP32.`,
     );
   });
 });

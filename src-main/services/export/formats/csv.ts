@@ -15,8 +15,8 @@ export const csv = tableFormat({
 });
 
 /**
- * The ranking as CSV. `time_ms` is at the best fidelity of each row; the columns of another fidelity are present if any
- * row has it. Measured times and `predicted_kernel_ms` are of the kernel alone; `predicted_ms` includes balancing.
+ * Writes the ranking as CSV. `time_ms` is at the best fidelity of each row; the columns of another fidelity are present
+ * if any row has it. Measured times and `predicted_kernel_ms` cover only the kernel; `predicted_ms` includes balancing.
  * `evidence` says whether there are public measurements of the device and the kind of implementation.
  */
 function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {

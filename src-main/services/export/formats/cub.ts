@@ -20,9 +20,8 @@ export const cub = codeFormat({
 });
 
 /**
- * A segmented reduction by CUB's collectives: a thread, a part of a warp, a warp or a block for each segment, by
- * thresholds of its length, like the small, medium and large segments of cub::DeviceSegmentedReduce. A unit is a
- * segment. C++17.
+ * Writes a segmented reduction with CUB's collectives. The length of a segment decides whether a thread, a part of a
+ * warp, a warp or a block reduces it, as in cub::DeviceSegmentedReduce. A unit is a segment. C++17.
  */
 function cubHeader(source: CodeSource, row: RankRow): string {
   const name = implementationName(source, row);
@@ -89,7 +88,7 @@ __global__ void reduce_segments(Input in, Output out, const Offset* offsets, con
   const unsigned rank = threadIdx.x % THREADS;
   const unsigned slots = gridDim.x * (block_threads / THREADS);
   const unsigned rounds = (count + slots - 1) / slots;
-  // All threads take part in every round: the collectives are for all of them.
+  // All threads take part in every round, because the collectives need all of them.
   for (unsigned round = 0; round < rounds; ++round) {
     const unsigned at = round * slots + blockIdx.x * (block_threads / THREADS) + threadIdx.x / THREADS;
     const unsigned segment = at < count ? segments[at] : 0;

@@ -19,8 +19,8 @@ export const cudaKernel = codeFormat({
 });
 
 /**
- * A kernel that does what a design says, around the work of a unit that a person writes: the header, the loop, how
- * units are mapped to threads, what the balancing needs before the launch, and the launch. CUDA and HIP, C++17.
+ * Writes a kernel that implements a design around the user's code for a unit: the header, the loop, the mapping of
+ * units to threads, the preparation of the balancing, and the launch. CUDA and HIP, C++17.
  *
  * @param width threads of a thread group of the device
  */
@@ -64,7 +64,7 @@ constexpr unsigned group_width = ${width}u;
 //   using value = ...;                             what iterations add up to
 //   unsigned iterations(unsigned unit) const;      how long the unit is
 //   value step(unsigned unit, unsigned i) const;   what its iteration i adds; the threads of a unit take one each, side by side
-//   void end(unsigned unit, value sum) const;      ${several ? 'takes a part of the sum: several of a unit, so that it adds atomically to a result that is 0 before' : 'takes the sum, once for each unit'}
+//   void end(unsigned unit, value sum) const;      ${several ? 'takes a part of the sum of a unit; it must add atomically to a result that is initially 0' : 'takes the sum, once for each unit'}
 
 /// Lists that a launch reads besides the work. Lists that a design does not need are null.
 template <class Numbers, class Sums>
@@ -137,7 +137,7 @@ __device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x +
 
 `;
 
-/** Units by tiles: the loops run over places of tiles, of which those beyond the edges of an image have no unit. */
+/** Units by tiles: the loops run over places of tiles. A place beyond the edges of an image has no unit. */
 const IN_TILES = `/// Marks a place beyond the edges of an image, which has no unit.
 constexpr unsigned no_unit = 0xffffffffu;
 
@@ -178,7 +178,7 @@ LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists l
 }
 `;
 
-/** What a balancing needs, made on the host from the lengths of the units. */
+/** Writes the host code that prepares a balancing from the lengths of the units. */
 function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly number[] | null): string {
   const made: string[] = [];
   let before = '';
@@ -254,13 +254,13 @@ function dealt(balancing: Balancing): string {
 `;
 }
 
-/** One loop over the iterations of all units of a slot; `next` goes to its next unit. */
+/** Writes one loop over the iterations of all units of a slot; `next` moves to the next unit. */
 const oneLoop = (next: string): string => `  bool busy = at < units;
   unsigned unit = busy ? unit_at(at) : 0u;
   unsigned length = busy ? work.iterations(unit) : 0u;
   unsigned i = rank;
   typename Work::value sum{};
-  // One loop: a slot that is done with a unit goes on with its next while others are in the middle of theirs.
+  // One loop: a slot that has finished a unit starts its next one while other slots are still in theirs.
   while (busy) {
     if (i < length) sum += work.step(unit, i);
     i += U;

@@ -27,9 +27,9 @@ export const cuda = codeFormat({
 });
 
 /**
- * Definition of the macro that stands before the kernel's name. With a cap it is `__maxnreg__` (CUDA 12.4 or later)
- * alone: the compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming
- * Guide, "Maximum Number of Registers per Thread").
+ * Defines the macro in front of the kernel's name. With a cap it is only `__maxnreg__` (CUDA 12.4 or later), because
+ * the compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming Guide,
+ * "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;
@@ -53,8 +53,8 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
 }
 
 /**
- * A header with the launch shape, the launch bounds or register cap of the kernel and a host helper for the grid. CUDA
- * with C++14 or later; includes nothing, so plain C++ and HIP read it too.
+ * Writes a header with the launch shape, the launch bounds or register cap of the kernel, and a host function for the
+ * grid. It is CUDA with C++14 or later, and includes nothing, so plain C++ and HIP accept it too.
  */
 export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;
@@ -72,11 +72,11 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     ...(implementation === undefined
       ? []
       : [
-          '/// How the kernel is written.',
+          '/// The implementation of the kernel.',
           `constexpr const char* implementation = ${JSON.stringify(comment(implementation))};`,
         ]),
     design.classes
-      ? '/// Threads that share one unit of work, where class_threads_per_unit does not say otherwise.'
+      ? '/// Threads that share one unit of work, unless class_threads_per_unit has another number.'
       : '/// Threads that share one unit of work.',
     `constexpr unsigned threads_per_unit = ${design.threadsPerUnit}u;`,
     '/// Units that each slot of threads_per_unit threads processes, one after another.',
@@ -89,7 +89,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     ]),
     `/// Blocks of the launch the design was chosen for: ${source.study.workload.units} units.`,
     `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
-    '/// Blocks that are to be resident on one multiprocessor.',
+    '/// Blocks that should be resident on one multiprocessor.',
     `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
     cap === null
       ? '/// Maximum registers per thread; 0: no cap.'
@@ -137,7 +137,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
   ].join('\n');
 }
 
-/** The threads of a block in a launch. */
+/** Returns the block dimensions for a launch. */
 function blockOf(name: string, { blockWidth }: RankRow['design']): string {
   const own = `lockstep_${name}::`;
   return blockWidth === undefined ? `${own}block_threads` : `dim3(${own}block_width, ${own}block_height)`;

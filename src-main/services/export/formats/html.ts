@@ -32,7 +32,7 @@ export async function reportPage(facts: ReportFacts, { view, chosen }: ExportJob
   return htmlReport(facts, await chartDrawer(), mapSection(view, chosen));
 }
 
-/** Same colours as the application's tokens. */
+/** The same colours as the application's tokens. */
 const STYLE = `
 :root{color-scheme:light dark;scrollbar-width:thin;scrollbar-color:var(--line-2) transparent;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
 --s1:#4259a9;--s2:#c87a00;--s3:#009ba3;--s4:#660345;--s5:#705300;
@@ -67,12 +67,12 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}
 interface Column<Row> {
   readonly head: string;
   readonly word?: boolean;
-  /** Long words, on several lines. */
+  /** The column has long words, which need several lines. */
   readonly wrap?: boolean;
   readonly cell: (row: Row) => string | number;
 }
 
-/** Cells are escaped here. */
+/** Writes a table and escapes its cells. */
 function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -92,8 +92,8 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(escaped).join(' ')}</p>`;
 
 /**
- * A page that needs nothing but itself: no address, nothing loaded, and no script but that of the map. Prints well,
- * follows light and dark.
+ * Writes a self-contained page: no address, no loading, and only the script of the map. It prints well, and follows
+ * light and dark.
  * @param map the section of `mapSection`, already escaped
  */
 function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
@@ -116,7 +116,7 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
             { head: 'Input', word: true, cell: ({ label }) => label },
             { head: 'Value', cell: ({ value }) => value },
             { head: 'Usual', cell: ({ usual }) => usual },
-            { head: 'Where it comes from', word: true, wrap: true, cell: ({ note }) => note },
+            { head: 'Source', word: true, wrap: true, cell: ({ note }) => note },
           ],
           facts.assumed,
         )}`,
@@ -126,7 +126,7 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
         { head: 'Part', word: true, cell: ({ label }) => label },
         { head: unit.name, cell: ({ id }) => timeIn(unit, breakdown.parts[id]) },
         { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
-        { head: 'What it is', word: true, wrap: true, cell: ({ hint }) => hint },
+        { head: 'Meaning', word: true, wrap: true, cell: ({ hint }) => hint },
       ],
       BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
     ),
@@ -202,7 +202,7 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
     '<head>',
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
-    // Nothing may load, and nothing but the map's own script may run, whatever a name in the study says.
+    // Nothing may load, and only the map's own script may run, even if a name in the study contains markup.
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${MAP_SCRIPT_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
     `<title>${escaped(facts.title)}</title>`,
     `<style>${STYLE}${MAP_STYLE}</style>`,
@@ -222,5 +222,5 @@ function granularitySection({ devices }: ReportFacts, draw: DrawChart): string {
   const plot = granularityPlot(devices);
   return plot === null
     ? ''
-    : `<h2>Threads per unit</h2><p>Best predicted time of each number of threads per unit; ringed: the fastest of a device.</p>${draw(plot)}`;
+    : `<h2>Threads per unit</h2><p>Best predicted time for each number of threads per unit. A ring marks the fastest of a device.</p>${draw(plot)}`;
 }

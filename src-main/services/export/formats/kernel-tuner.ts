@@ -29,7 +29,7 @@ export const kernelTuner = tunerFormat({
   text: 'With the predictions as its cache',
   words: 'restrictions x0 cache',
   name: 'Kernel Tuner',
-  launchable: 'A mixed design is several launches.',
+  launchable: 'It cannot launch a mixed design, which has several launches.',
   most: 10_000,
   write({ view, device, source, tuned }) {
     const { run, ranking } = view;
@@ -41,16 +41,15 @@ export const kernelTuner = tunerFormat({
   measuredAs: 'a cache',
 });
 
-/** The whole space of a device for Kernel Tuner. */
 interface KernelTunerSpace {
   readonly values: ReadonlyMap<string, readonly number[]>;
-  /** Conditions in Python that leave out what cannot run. */
+  /** Python conditions that exclude designs that cannot run. */
   readonly restrictions: readonly string[];
-  /** Designs that pass them and cannot run. */
+  /** The number of designs that pass the conditions but cannot run. */
   readonly wrong: number;
 }
 
-/** Axes of Kernel Tuner's whole space. A launch is two of its parameters. */
+/** The axes of Kernel Tuner's whole space. A launch is two of its parameters. */
 const WHOLE_AXES = [
   'implementation',
   'threadsPerUnit',
@@ -61,10 +60,13 @@ const WHOLE_AXES = [
   'blockThreads',
 ] as const;
 
-/** All designs of a device that Kernel Tuner can launch: values of its parameters, and what leaves out the others. */
+/**
+ * Returns all designs of a device that Kernel Tuner can launch: the values of its parameters, and the conditions that
+ * exclude the others.
+ */
 function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
   const { axes } = ranking;
-  // The best alone do not say which others can run.
+  // A run with only its best designs does not show which others can run.
   if (ranking.designs) return null;
   const deviceAt = axes.devices.findIndex(({ id }) => id === device.id);
   const mixed = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind === 'mixed');
@@ -132,14 +134,14 @@ const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
 };
 
 /**
- * A script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0): its search space are the best designs, and
- * its predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are numbers, as
- * the schema of caches asks and as they are defined in a kernel's source.
+ * Writes a script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0). Its search space is the best
+ * designs, and its predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are
+ * numbers, because the schema of caches and the macros of kernels require this.
  *
  * @param timestamp when the run ended, ISO 8601
- * @param run of the sweep, by which a cache of predictions that is imported finds it
- * @param axes of the sweep: implementations and balancings are places on them
- * @param space null where only the best designs are known
+ * @param run the sweep, by which an import of the predictions finds it
+ * @param axes the axes of the sweep: implementations and balancings are positions on them
+ * @param space null if only the best designs are known
  */
 function kernelTunerScript(
   source: TunerSource,
@@ -201,7 +203,7 @@ PREDICTED_MS = {
 ${rows.join('\n')}
 }
 
-# Where strategies that take one begin: the best design. Others refuse it, or choose their own beginning.
+# The starting point for strategies that accept one: the best design. Others refuse it, or choose their own start.
 X0 = list(next(iter(PREDICTED_MS)))
 X0_STRATEGIES = (
     "basinhopping", "diff_evo", "dual_annealing", "firefly_algorithm", "genetic_algorithm", "greedy_ils", "greedy_mls", "minimize", "pso",
@@ -223,7 +225,7 @@ ${BLOCKS}
 
 
 def problem_size(design):
-    """Blocks of the launch: they are divided by nothing."""
+    """Blocks of the launch, which Kernel Tuner must not divide.""" 
     launch = (design[name] for name in ("threads_per_unit", "units_per_thread", "block_size_x", "fixed_blocks"))
     return (blocks(UNITS, *launch),)
 
@@ -235,7 +237,7 @@ def write_cache(file):
         entry = dict(zip(NAMES, design))
         (grid,) = problem_size(entry)
         slots = grid * entry["block_size_x"] // entry["threads_per_unit"]
-        # As in the T4 files of Lockstep, which so knows its design again.
+        # As in the T4 files of Lockstep, so that an import recognizes the design.
         configuration = {
             "device": ${pythonText(best.row.deviceId)},${best.row.design.implementation === undefined ? '' : `\n            "implementation": IMPLEMENTATIONS[entry["${NUMBERED.implementation[0]}"]],`}
             "threads_per_unit": entry["threads_per_unit"],
@@ -246,7 +248,7 @@ def write_cache(file):
             "grid_size_x": grid,
             "register_cap": entry["register_cap"],
         }
-        # A prediction has no repeats, so that there are no "times".
+        # A prediction has no repeats, so there are no "times".
         entry.update(time=ms, compile_time=0, verification_time=0, benchmark_time=0, strategy_time=0, framework_time=0)
         entry.update(timestamp=${pythonText(timestamp)}, lockstep=configuration)
         cache[",".join(map(str, design))] = entry
@@ -270,9 +272,9 @@ def write_cache(file):
 
 
 def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
-    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one where it can.
+    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one if possible.
 
-    whole: the designs are those of the whole space.
+    whole: searches the whole space instead of the best designs.
     """
     import kernel_tuner
 
@@ -293,10 +295,10 @@ if __name__ == "__main__":
 `;
 }
 
-/** The values of all parameters, and what leaves out the designs that cannot run. */
+/** Writes the values of all parameters, and the conditions that exclude designs that cannot run. */
 function wholeSpace(space: KernelTunerSpace | null): string {
   if (!space)
-    return '\n# The sweep kept its best designs alone: they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
+    return '\n# The sweep kept only its best designs, so they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
   const values = [...space.values].map(([name, list]) => `    ${pythonText(name)}: [${list.join(', ')}],\n`);
   const wrong =
     space.wrong === 0

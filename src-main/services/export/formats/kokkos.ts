@@ -16,8 +16,8 @@ export const kokkos = codeFormat({
 });
 
 /**
- * `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a unit within a
- * thread group, and `Kokkos::LaunchBounds` hold the residency. C++17.
+ * Writes the `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a
+ * unit within a thread group, and `Kokkos::LaunchBounds` has the residency. C++17.
  *
  * @param width threads of a thread group of the device: the longest vector
  */
@@ -86,7 +86,7 @@ KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, i
   const int per_unit = unit_threads(team, which);
   const int own = team.team_rank() / per_unit;
   const long long of_team = team.team_size() / per_unit;
-  // Threads that are too few for another unit have none.
+  // Threads beyond the last whole unit have no work.
   if (own >= of_team) return;
   const long long slots = team.league_size() * of_team;
   const long long slot = team.league_rank() * of_team + own;

@@ -24,7 +24,7 @@ function table(head: readonly string[], words: number, rows: readonly (readonly 
 
 const sentences = (lines: readonly string[]): string => lines.map(escaped).join(' ');
 
-/** What the chosen design is, why, which designs tie with it, each device's best, and how the numbers were obtained. */
+/** Writes a report: the chosen design, the reasons, the tied designs, each device's best, and the sources. */
 function markdownReport(facts: ReportFacts): string {
   const { chosen, breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;
@@ -44,7 +44,7 @@ function markdownReport(facts: ReportFacts): string {
       : [
           '## What is assumed',
           table(
-            ['Input', 'Where it comes from', 'Value', 'Usual'],
+            ['Input', 'Source', 'Value', 'Usual'],
             2,
             facts.assumed.map(({ label, note, value, usual }) => [label, note, value, usual].map(escaped)),
           ),

@@ -16,7 +16,7 @@ export const optuna = tunerFormat({
   text: 'The first of a study, in Python',
   words: 'enqueue_trial warm start',
   name: 'Optuna',
-  launchable: 'Blocks are of one row.',
+  launchable: 'Its blocks have one row.',
   most: 10_000,
   mixed: true,
   write: ({ view, source, tuned }) => ({
@@ -26,11 +26,11 @@ export const optuna = tunerFormat({
 });
 
 /**
- * The best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are attributes of
- * these trials, never their values: a sampler learns from what was measured alone. Each trial keeps the design that it
- * is as an attribute, with its device and its sweep: parameters are numbers that are rounded to those of designs.
+ * Writes the best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are
+ * attributes of these trials, never their values, because a sampler must learn only from measurements. Each trial keeps
+ * its design, device and sweep as an attribute, because its parameters are rounded to those of designs.
  *
- * @param run of the sweep, by which an import finds it
+ * @param run the sweep, by which an import finds it
  */
 function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): string {
   const { deviceId } = source.designs[0].row;
@@ -67,10 +67,10 @@ ${designs.join('\n')}
 # Values of each parameter in these designs. Add others for the sampler to try.
 CHOICES = {name: sorted({design[name] for design, _ in DESIGNS}) for name in DESIGNS[0][0]}
 
-# Which of the two numbers of a launch is fixed; the other one follows.
+# The fixed one of a launch's two numbers; the other one follows from it.
 LAUNCHES = [name for name in ("units_per_thread", "grid_blocks") if any(CHOICES[name])]
 
-# By which an import finds the designs.
+# An import finds the designs by this mark.
 RUN = {"run": ${run.run}, "study": ${pythonText(run.study)}, "seed": ${run.seed ?? 'None'}}
 MARK = {"device": ${pythonText(deviceId)}, "${SWEEP_PARAMETER}": ${sweep}}
 
@@ -84,7 +84,7 @@ def suggest_number(trial, name):
 
 
 def suggest(trial):
-    """The design of a trial: of the first trials those of DESIGNS, of the others what the sampler chooses. Its attribute keeps it."""
+    """The design of a trial: the first trials have those of DESIGNS, for others the sampler chooses. An attribute stores it."""
     launch = trial.suggest_categorical("launch", LAUNCHES)
     design = {}
     for name, values in CHOICES.items():
@@ -93,21 +93,21 @@ def suggest(trial):
         elif name in ("threads_per_unit", "block_threads"):
             design[name] = suggest_number(trial, name)
         else:
-            # Names; and a cap of registers, since no cap, 0, is more than any.
+            # Names, and the register cap: 0 means no cap, so its numbers are not in order.
             design[name] = trial.suggest_categorical(name, values)
     trial.set_user_attr("lockstep", {**MARK, **design})
     return design
 
 
 def parameters(design):
-    """The parameters of a trial by which suggest gives a design."""
+    """The parameters of a trial for which suggest returns this design."""
     launch = "grid_blocks" if design["grid_blocks"] else "units_per_thread"
     other = "units_per_thread" if design["grid_blocks"] else "grid_blocks"
     return {"launch": launch, **{name: value for name, value in design.items() if name != other}}
 
 
 def enqueue(study, count=len(DESIGNS)):
-    """Lets a study begin with the best designs. What was predicted of them is kept as attributes of the trials, not as values."""
+    """Makes a study begin with the best designs. Their predictions become attributes of the trials, not values."""
     study.set_user_attr("lockstep", RUN)
     for rank, (design, ms) in enumerate(DESIGNS[:count], 1):
         attributes = {"lockstep_rank": rank, "lockstep_predicted_ms": ms}

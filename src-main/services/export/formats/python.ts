@@ -18,7 +18,10 @@ export const python = codeFormat({
   write: pythonModule,
 });
 
-/** The launch parameters as a Python dictionary, for PyCUDA, CuPy, Numba and tuners. Python 3; imports nothing. */
+/**
+ * Writes the launch parameters as a Python dictionary, for PyCUDA, CuPy, Numba and tuners. It is Python 3 and imports
+ * nothing.
+ */
 function pythonModule(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const launch: readonly (readonly [key: string, value: string | number, about: string])[] = [
@@ -29,7 +32,7 @@ function pythonModule(source: CodeSource, row: RankRow): string {
       ([name, value, about]) => [name, value, `${about[0].toLowerCase()}${about.slice(1, -1)}`] as const,
     ),
     ['grid_blocks', design.gridBlocks, `blocks of a launch of ${source.study.workload.units} units`],
-    ['resident_blocks', row.residentBlocks, 'blocks that are to be resident on one multiprocessor'],
+    ['resident_blocks', row.residentBlocks, 'blocks that should be resident on one multiprocessor'],
     ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
     ...(design.classes
       ? classNumbers(row, design.classes).map(
@@ -38,8 +41,14 @@ function pythonModule(source: CodeSource, row: RankRow): string {
       : [['units_per_block', unitsPerBlock(row), 'units that one block covers'] as const]),
     ...(design.implementation === undefined
       ? []
-      : [['implementation', JSON.stringify(comment(design.implementation)), 'how the kernel is written'] as const]),
-    // Fixed words of the design, which JSON quotes as Python does.
+      : [
+          [
+            'implementation',
+            JSON.stringify(comment(design.implementation)),
+            'the implementation of the kernel',
+          ] as const,
+        ]),
+    // These are fixed words of the design, which JSON quotes like Python.
     ['balancing', JSON.stringify(design.balancing), 'order of the units'],
     ['loop', JSON.stringify(design.loop), 'loop over the units of a slot'],
   ];

@@ -16,7 +16,7 @@ export const sycl = codeFormat({
 });
 
 /**
- * `sycl::nd_range` of a design, with the sizes that a kernel requires (SYCL 2020, 5.8.1). C++17.
+ * Writes the `sycl::nd_range` of a design, with the sizes that a kernel requires (SYCL 2020, 5.8.1). C++17.
  *
  * @param width threads of a thread group of the device: the sub-group
  */

@@ -19,9 +19,9 @@ export const t4 = tableFormat({
 });
 
 /**
- * Kernel Tuner's T4 results format, schema version 1.0.0 (results-schema.json of KernelTuner/kernel_tuner, after
- * odgaard/TuningSchema). Configuration values are numbers and strings; the time stands under `measurements`, as the
- * objective. Nothing was run, so no compilation, framework or run times are claimed.
+ * Writes Kernel Tuner's T4 results format, schema version 1.0.0 (results-schema.json of KernelTuner/kernel_tuner, after
+ * odgaard/TuningSchema). Configuration values are numbers and strings; the time is under `measurements`, as the
+ * objective. Nothing was run, so compilation, framework and run times are left out.
  */
 function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<string, void> {
   const model = view.run.modelVersions.prediction ?? MODEL_VERSION;

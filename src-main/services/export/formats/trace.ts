@@ -31,7 +31,7 @@ export const trace: Exporter = {
   },
 };
 
-/** One event of the Trace Event Format, times in µs: X a slice, C a counter, M a name. */
+/** An event of the Trace Event Format, times in µs: X is a slice, C a counter, M a name. */
 interface TraceEvent {
   readonly name: string;
   readonly ph: 'X' | 'C' | 'M';
@@ -42,7 +42,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, string | number>>;
 }
 
-/** Process of the launches and of the whole device's counters. Multiprocessor m is m + 2; viewers take 0 for none. */
+/** The process of the launches and of the device's counters. Multiprocessor m is m + 2; viewers treat 0 as none. */
 const DEVICE = 1;
 const FIRST_THREAD = 1;
 const firstProcess = DEVICE + 1;
@@ -51,7 +51,7 @@ const NS_PER_MS = 1e6;
 const us = (ns: number): number => ns / 1000;
 const toUs = (ms: number): number => us(Math.round(ms * NS_PER_MS));
 
-/** Start and length of a slice in whole nanoseconds. It never reaches into the next slice, even after rounding. */
+/** Returns the start and length of a slice in whole nanoseconds, rounded so that it never overlaps the next slice. */
 function slice(startMs: number, endMs: number): { readonly ts: number; readonly dur: number } {
   const [start, end] = [Math.round(startMs * NS_PER_MS), Math.round(endMs * NS_PER_MS)];
   const [ts, dur] = [us(start), us(end - start)];
@@ -59,9 +59,10 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * A simulated launch in Chrome's Trace Event Format, which Perfetto opens: a process for each multiprocessor of the
- * timeline, a thread for each of its slots, a slice for each block, and the active thread groups as counters. If the
- * design was measured on the device, its median is a slice of a separate process, since blocks were not recorded then.
+ * Writes a simulated launch in Chrome's Trace Event Format, which Perfetto opens. Each multiprocessor of the timeline
+ * is a process, each of its slots a thread, and each block a slice; the active thread groups are counters. If the
+ * design was measured on the device, its median is a slice of a separate process, because a measurement records no
+ * blocks.
  */
 function launchTrace(
   source: CodeSource,

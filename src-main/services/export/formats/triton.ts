@@ -20,7 +20,8 @@ export const triton = tunerFormat({
   text: 'For autotune, pruned by prediction',
   words: 'autotune perf_model top_k early_config_prune',
   name: 'Triton',
-  launchable: 'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and a mixed design is several launches.',
+  launchable:
+    'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and it cannot launch a mixed design, which has several launches.',
   // Designs, the best for the study's number of units, that are predicted at other numbers.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
@@ -38,19 +39,18 @@ export const triton = tunerFormat({
 
 /** Numbers of units that are predicted, over those of the study. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** Units in a given order are predicted one by one, so larger launches are predicted up to this many units only. */
+/** Units in a given order are predicted one by one, so larger launches are predicted only up to this many units. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
-/** Predicted times at several numbers of units. */
 interface UnitsTable {
   readonly units: readonly number[];
-  /** Times by number of units, then design, ms; NaN where a design cannot run. */
+  /** Times by number of units, then design, ms; NaN if a design cannot run. */
   readonly timesMs: readonly ArrayLike<number>[];
 }
 
 /**
- * Predicts designs at several numbers of units, in a worker. Keeps those that come nearest to the best for at least one
- * number. The first design is always kept, because it is the best for the units of the study.
+ * Predicts designs at several numbers of units, in a worker. Keeps the designs that come closest to the best for at
+ * least one number. The first design is always kept, because it is the best for the units of the study.
  */
 async function unitsTable(
   pool: Pool,
@@ -86,16 +86,15 @@ async function unitsTable(
   };
 }
 
-/** Configurations that Triton measures by default. */
+/** The number of configurations that Triton measures by default. */
 const TRITON_TOP_K = 10;
 
 /**
- * Configurations for `triton.autotune` and what prunes them (`prune_configs_by` with `perf_model`, `top_k` and
- * `early_config_prune`, python/triton/runtime/autotuner.py). Imports Triton alone.
+ * Writes configurations for `triton.autotune` and the functions that prune them (`prune_configs_by` with `perf_model`,
+ * `top_k` and `early_config_prune`, python/triton/runtime/autotuner.py). Imports only Triton.
  *
  * @param threadGroupWidth threads of a warp
- * @param slack how much slower than the best, as a fraction, a design may be predicted and still be the fastest: the
- * tie band
+ * @param slack tie band: a design that is predicted slower than the best by at most this fraction may be the fastest
  */
 function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: number, slack: number): string {
   const rows = source.designs.map(({ row: { design }, unitsPerThread, gridBlocks }, at) => {
@@ -117,7 +116,7 @@ function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: 
 # kernel[grid](...)
 #
 # A program takes BLOCK_UNITS units at once, THREADS_PER_UNIT threads each. In round j of UNITS_PER_THREAD it takes those from
-# (j * programs + program) * BLOCK_UNITS on. With GRID_BLOCKS there are so many programs, and rounds until no unit is left.
+# (j * programs + program) * BLOCK_UNITS on. With GRID_BLOCKS the number of programs is fixed, and rounds follow until no unit is left.
 
 import bisect
 import math
@@ -130,7 +129,7 @@ UNITS_ARGUMENT = "units"
 # Configurations that are compiled and measured for each number of units.
 TOP_K = ${Math.min(TRITON_TOP_K, source.designs.length)}
 
-# Designs within this fraction of the best predicted time may be faster than it: a measurement decides.
+# A design within this fraction of the best predicted time may be the fastest; a measurement decides.
 TIE_FRACTION = ${number(slack)}
 
 # Numbers of units that were predicted.
@@ -177,7 +176,7 @@ def perf_model(**arguments):
 
 
 def early_config_prune(configs, named_args, **kwargs):
-    """Leaves out, before anything is compiled, what is predicted to be slower than the best by more than the ties."""
+    """Excludes configurations before compilation whose predicted time exceeds the best by more than TIE_FRACTION."""
     arguments = {**named_args, **kwargs}
     times = [perf_model(**{**arguments, **config.all_kwargs()}) for config in configs]
     limit = min(times) * (1 + TIE_FRACTION)

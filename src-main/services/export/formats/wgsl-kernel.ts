@@ -22,9 +22,9 @@ export const wgslKernel = codeFormat({
 });
 
 /**
- * A WGSL module that does what a design says, around the work of a unit that a person writes: the constants, the loop,
- * how units are mapped to invocations, and the tail. Each invocation of a unit hands over its own part of the sum,
- * because WebGPU leaves the width of a subgroup open; only `dynamic-fetch(group)` uses subgroups, of any width.
+ * Writes a WGSL module that implements a design around the user's code for a unit: the constants, the loop, the mapping
+ * of units to invocations, and the tail. Each invocation of a unit passes on its own part of the sum, because WebGPU
+ * does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, of any width.
  *
  * @param width threads of a thread group of the device
  */
@@ -41,7 +41,7 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const isOrdered = isMixed || isPlaced || balancing.kind === 'shuffle' || balancing.kind === 'window-sort';
   const isWide = fetches && !byGroup && design.threadsPerUnit > 1;
   const partial = design.threadsPerUnit > 1 || isMixed || cuts;
-  /** Whether slots take one unit after another, each with a loop of its own. */
+  /** Whether slots take one unit after another, each with its own loop. */
   const wholeUnits = fetches ? byGroup || isWide : !cuts && design.loop === 'nested';
   const order = `${isMixed ? 'The units, one class of length after another' : 'The units in their order'}.`;
   const lists: readonly (readonly [isBound: boolean, about: string, declaration: string])[] = [
@@ -110,7 +110,7 @@ fn unit_at(at: u32) -> u32 {
 }
 `;
 
-/** Units by tiles: the loops run over places of tiles, of which those beyond the edges of an image have no unit. */
+/** Units by tiles: the loops run over places of tiles. A place beyond the edges of an image has no unit. */
 const TILES = `
 const NO_UNIT: u32 = 0xffffffffu;
 
@@ -137,9 +137,9 @@ fn end_unit(unit: u32, sum: Value) {
 }
 `;
 
-/** A function for the loop over one unit. */
+/** Writes a function with the loop over one unit. */
 const runUnit = (isPadded: boolean): string => `
-// A whole unit: iterations go to its u invocations in turn.
+// Runs a whole unit, whose u invocations take iterations in turn.
 fn run_unit(u: u32, rank: u32, at: u32) {
   let unit = unit_at(at);
   let length = unit_iterations(unit);
@@ -156,7 +156,7 @@ ${
 }
 `;
 
-/** Units dealt to the slots before the launch. */
+/** Writes the assignment of units to slots before the launch. */
 function dealing(balancing: Balancing, isFlattened: boolean, isPlaced: boolean): string {
   const taking = cutsUnits(balancing)
     ? evenShares(balancing.kind === 'merge-path')
@@ -172,11 +172,11 @@ const ROUNDS = `  // Rounds: every slot of the launch takes one unit of each.
   for (var at = first_slot; at < units; at += slots) { run_unit(u, rank, at); }
 `;
 
-/** One loop over the iterations of all units of a slot. */
+/** Writes one loop over the iterations of all units of a slot. */
 const oneLoop = (
   first: string,
   next: string,
-): string => `  // One loop: a slot that is done with a unit goes on with its next.
+): string => `  // One loop: a slot that has finished a unit starts its next one.
   ${first}
   var begun = false;
   var unit = 0u;
@@ -201,7 +201,10 @@ const oneLoop = (
   }
 `;
 
-/** Works for subgroups of any width: one that is narrower than the threads of a unit runs the unit alone. */
+/**
+ * This code works for subgroups of any width: a subgroup that is narrower than the threads of a unit runs the unit
+ * alone.
+ */
 const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and the next ones when all are done.
   let lanes = subgroupAdd(1u);
   let u = min(THREADS_PER_UNIT, lanes);
@@ -214,7 +217,7 @@ const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, a
   }
 `;
 
-/** @param fetch units of one fetch */
+/** @param fetch the number of units in one fetch */
 function fetching(fetch: number, isWide: boolean): string {
   if (isWide)
     return `  // All invocations of a unit need the fetched number: the slots of a workgroup fetch together, and wait for each other.

@@ -34,12 +34,12 @@ function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly st
 /** WebGPU allows this many workgroups along one dimension unless a device offers more. */
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
-/** Invocations of a workgroup, as its attribute takes them. */
+/** Returns the size of a workgroup, as its attribute needs it. */
 export function workgroupSize({ blockWidth }: RankRow['design']): string {
   return blockWidth === undefined ? 'WORKGROUP_SIZE' : 'BLOCK_WIDTH, BLOCK_HEIGHT';
 }
 
-/** Constants of the design for a WGSL module, to be put before the shader. */
+/** Writes the constants of the design for a WGSL module. They come before the shader. */
 export function wgslConstants(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const rows = Math.ceil(design.gridBlocks / MAX_WORKGROUPS_PER_DIMENSION);
@@ -66,7 +66,7 @@ export function wgslConstants(source: CodeSource, row: RankRow): string {
     `// dispatchWorkgroups(DISPATCH.x, DISPATCH.y); at most ${MAX_WORKGROUPS_PER_DIMENSION} in each.`,
     `const DISPATCH: vec2<u32> = vec2<u32>(${columns}u, ${rows}u);`,
     '',
-    '// Number of this workgroup; those from WORKGROUP_COUNT on have nothing to do.',
+    '// Number of this workgroup; workgroups from WORKGROUP_COUNT on have no work.',
     'fn workgroup_number(id: vec3<u32>) -> u32 {',
     '  return id.y * DISPATCH.x + id.x;',
     '}',
