@@ -12,10 +12,7 @@ import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts'
 /** `LKST`, which marks a file as ours in its header. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/**
- * Files up to this size are checked completely when they are opened (tens of milliseconds). Larger files are checked
- * only at their ends.
- */
+/** Files up to this size are checked completely when opened (tens of ms), larger ones only at their ends. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -63,10 +60,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 
 const RETRY_MS = 10;
 
-/**
- * SQLite does not wait for a lock when it changes the journal mode. It would fail at once if several processes create a
- * file together.
- */
+/** SQLite does not wait for a lock when it changes the journal mode, so creating a file can fail at once. */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
   for (;;) {

@@ -5,10 +5,7 @@ import { hostname } from 'node:os';
 import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
-/**
- * Interval of the heartbeat of a store with running runs, and the longest silence before it counts as dead,
- * milliseconds.
- */
+/** Interval of the heartbeat of a store with running runs, and the longest silence before it counts as dead, ms. */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
 
@@ -31,10 +28,7 @@ export interface Ownership {
   claim(): void;
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
-  /**
-   * Marks the running runs of dead owners as interrupted, and removes their unfinished imports. Returns the number of
-   * marked runs.
-   */
+  /** Marks the running runs of dead owners as interrupted, removes unfinished imports, and returns their number. */
   markInterrupted(): number;
   /** Marks this store's own running runs as interrupted, because it stops working on them. */
   release(): void;
@@ -99,10 +93,7 @@ export function ownershipOf(statements: Statements): Ownership {
   };
 }
 
-/**
- * Whether a process with this id works on this machine. A process that has ended does not, even before its parent
- * collects it.
- */
+/** Whether a process with this id works on this machine. An ended process does not, even if it is not collected. */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -113,10 +104,7 @@ export function processLives(pid: number): boolean {
   }
 }
 
-/**
- * Whether a process has ended and Linux keeps it until its parent asks for its exit code (a zombie). Other systems hide
- * it.
- */
+/** Whether a process has ended but its parent has not asked for its exit code (a zombie). Only Linux shows this. */
 function hasEnded(pid: number): boolean {
   try {
     // proc_pid_stat(5): the state follows the name, which may contain any character.

@@ -122,7 +122,6 @@ export interface RunPage {
 
 export interface BestDesign {
   readonly timeMs: number;
-  /** The design, in words. */
   readonly design: string;
 }
 
@@ -155,7 +154,6 @@ export interface RunColumns extends PredictionColumns {
 
 /** The best designs of a space. */
 export interface BestDesigns extends PredictionColumns {
-  /** Ascending. */
   readonly designs: Uint32Array;
   /** Number of designs that were predicted to find them. */
   readonly predicted: number;
@@ -186,7 +184,6 @@ export interface SimulationRecord extends DesignReference {
 }
 
 export interface SimulationOfRun extends SimulationRecord {
-  /** The run that simulated it. */
   readonly runId: number;
 }
 
@@ -203,7 +200,6 @@ export interface MeasurementRecord extends DesignReference {
 }
 
 export interface MeasurementOfRun extends MeasurementRecord {
-  /** The run that measured it. */
   readonly runId: number;
 }
 

@@ -71,15 +71,11 @@ export interface Store {
   listRuns(query: RunQuery): Result<RunPage>;
   renameRun(runId: number, name: string): Result<RunRecord>;
   noteRun(runId: number, note: string): Result<RunRecord>;
-  /** Replaces all tags. */
   tagRun(runId: number, tags: readonly string[]): Result<RunRecord>;
   /** Moves runs to the bin, all or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /**
-   * Permanently removes the runs that were deleted before the given time (ISO 8601; now by default). Returns their
-   * number.
-   */
+  /** Permanently removes the runs deleted before the given time (ISO 8601; now by default). Returns their number. */
   purgeDeleted(before?: string): Result<number>;
 
   /** All predictions of a run, from packed columns. Missing or inconsistent columns are rebuilt from the rows. */

@@ -34,7 +34,6 @@ export function openStore(options: OpenOptions): Result<OpenStore> {
   return opened.ok ? attempt(options.file, () => storeOn(opened.value, options.file)) : opened;
 }
 
-/** The store on an open database. */
 export function storeOn(db: Database, file: string): OpenStore {
   const statements = statementsOf(db);
   const ownership = ownershipOf(statements);

@@ -73,10 +73,7 @@ import {
 
 if (workerData instanceof Int32Array) shareSteps(stepsOf(workerData, threadId));
 
-/**
- * Number of recent plans whose predictors are kept: the chunks of one sweep, and the explanations of a run, share
- * tables.
- */
+/** Number of recent plans whose predictors are kept, since chunks of a sweep and explanations of a run share tables. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -154,7 +151,6 @@ interface PredictInput {
 }
 
 interface PredictOutput {
-  /** One chunk per range. */
   readonly chunks: readonly PredictionChunk[];
   /** The fastest valid design of all ranges, the first among equals. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
@@ -230,10 +226,7 @@ export function searchPick({
   return kept.picked();
 }
 
-/**
- * The best of some designs of one device: all in a range, or those listed. Where the best time is known, see
- * `surveyFastest`.
- */
+/** The best of a range, or of a list, of designs of one device. If the best time is known, see `surveyFastest`. */
 export function survey({
   plan,
   key,
@@ -251,10 +244,7 @@ export function survey({
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
-/**
- * Times of the same designs under several changes of inputs, by change, then design. A null change gives the times as
- * they are.
- */
+/** Times of the same designs under changes of inputs, by change, then design. A null change changes nothing. */
 export function vary({
   plan,
   key,
@@ -271,9 +261,7 @@ export function vary({
   );
 }
 
-/**
- * A predictor that is used once. What it shares with the unchanged plan is cached; its own laws are dropped with it.
- */
+/** A predictor that is used once. It shares the unchanged plan's cached laws; its own laws are dropped with it. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);

@@ -16,7 +16,6 @@ import { columnsAt, copyColumns } from './survey.ts';
  * skipped by their closer bounds. Memory holds only the kept designs.
  */
 
-/** A range of design numbers. */
 export interface DesignRange {
   readonly first: number;
   readonly count: number;

@@ -26,10 +26,7 @@ import { AXIS, decodeInto } from '../domain/space.ts';
  * time was 3.5 % below its bound: one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
-/**
- * Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of fetching
- * blocks.
- */
+/** Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
 /** Number of designs that are predicted best first. Each may need other laws than the one before. */
@@ -189,10 +186,7 @@ export function predictPromising(
   return columns;
 }
 
-/**
- * Orders designs so that equal laws are together: by block size, then by launch and register cap, as in
- * `predictRanges`.
- */
+/** Orders designs so that equal laws are together: by block size, launch and register cap, as in `predictRanges`. */
 function neighbourly(counts: readonly number[]): (design: number) => number {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   return (design) => {

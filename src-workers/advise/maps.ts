@@ -43,9 +43,7 @@ export function mapShape(counts: readonly number[]): {
 /** The row or column of a position. */
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
-/**
- * Returns the function that gives the cell of a design of one device. Cells are numbered map after map, each row-major.
- */
+/** Returns a function from a design of one device to its cell. Cells are numbered map after map, each row-major. */
 export function cellsOf(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];

@@ -36,9 +36,7 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/**
- * Variants of the given designs: a few block sizes and launches each, without a register cap or with the design's own.
- */
+/** Variants of the given designs: a few block sizes and launches each, without a register cap or with their own. */
 export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));

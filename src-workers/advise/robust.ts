@@ -3,7 +3,6 @@ import { formatLaunch } from '../predict/design/launch.ts';
 
 /** Times of all designs of one device under one set of inputs. */
 export interface Scenario {
-  /** The axes of one device. */
   readonly axes: SpaceAxes;
   /** Times of the designs of these axes, ms; NaN if invalid. */
   readonly timeMs: Float64Array;

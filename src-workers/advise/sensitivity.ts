@@ -69,9 +69,7 @@ const MAX_FAMILY_DESIGNS = 2048;
 /** Number of designs kept for each value as candidates for the values between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/**
- * Maximum number of searches for an end. A search is repeated if it finds more designs that beat the recommended one.
- */
+/** Maximum number of searches for an end. A search is repeated if it finds more designs that beat the best one. */
 const ROUNDS = 6;
 
 export interface Best {

@@ -6,9 +6,7 @@ import { mersenneTwister } from '../numeric/random.ts';
  * measurements, and all designs get the same draws.
  */
 
-/**
- * Parts of a design's error. Designs with the same text share a part; `widths` are the standard deviations of ln(time).
- */
+/** Parts of a design's error. Designs with the same text share a part; `widths` are the deviations of ln(time). */
 export interface ErrorParts {
   readonly texts: readonly string[];
   readonly widths: readonly number[];

@@ -29,9 +29,7 @@ export interface Unknown {
   readonly device: readonly string[];
 }
 
-/**
- * The ranks of a path, in the order of draws: the middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979).
- */
+/** The ranks of a path in the order of draws: middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979). */
 function ranksOf(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;

@@ -59,10 +59,7 @@ export interface CalibrationOptions {
 
 const FOLDS = 5;
 
-/**
- * Minimum fraction of the spread of measured times that a calibration must explain. Below it, the times belong to
- * something else.
- */
+/** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
 /** The check of the explained spread needs times that differ by at least this mean |ln|. */
 const SPREAD = 0.05;
@@ -407,10 +404,7 @@ function fitProblem(
   });
 }
 
-/**
- * Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee, and one has a soft
- * knee.
- */
+/** Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee; one knee is soft. */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

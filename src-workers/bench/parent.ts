@@ -33,19 +33,14 @@ export function printLine(line: object): void {
   }
 }
 
-/**
- * This process's environment without secrets, for a program that it starts. Kernels and tools of others could read
- * them.
- */
+/** This process's environment without secrets, for a program that it starts, since others wrote that program. */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const inherited = Object.entries(process.env).filter(([name]) => !SECRET_VARIABLES.includes(name.toUpperCase()));
   return { ...Object.fromEntries(inherited), ...added };
 }
 
-/**
- * Environment in which this process's own program runs a script as Node. Under Electron it would otherwise open an app.
- */
+/** Environment in which this process's own program runs a script as Node. Under Electron, it would open an app. */
 export function ownNode(): Readonly<Record<string, string>> {
   return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
 }

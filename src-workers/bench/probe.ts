@@ -7,7 +7,6 @@ import type { BenchRecord } from '../domain/benchmark.ts';
 
 /** Times of one round of a probe, ms: means over its designs, by the clock of the reading process. */
 export interface ProbeTimes {
-  /** Number of units in the round. */
   readonly units: number;
   /** Time until the device is known. */
   readonly startMs: number;
@@ -128,7 +127,6 @@ function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   };
 }
 
-/** The requested measurement. */
 export interface AskedMeasurement {
   readonly units: number;
   readonly designs: number;
@@ -150,15 +148,9 @@ export interface FittingMeasurement {
   readonly fullMs: number;
 }
 
-/**
- * Repeats are not reduced below this while units can be: 6 give a 95 % interval of the median, and one may be an
- * outlier.
- */
+/** Minimum number of repeats while units can be reduced: 6 give a 95 % interval of the median despite one outlier. */
 const FEWEST_REPEATS = 7;
-/**
- * The fraction of a design's time limit that a probed design may take, since the slowest design may not have been
- * probed.
- */
+/** Fraction of a design's time limit that a probed design may take, since the slowest may not have been probed. */
 const CASE_SHARE = 0.5;
 
 /** Reduces repeats first, since they only change how certain a median is, and then units. */

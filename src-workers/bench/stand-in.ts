@@ -57,10 +57,7 @@ function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopP
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/**
- * Number of lanes for which a dependent load reads one sector. If possible, it is large enough not to read more bytes
- * than the profile.
- */
+/** Number of lanes for which a dependent load reads one sector, large enough not to exceed the profile's bytes. */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -126,10 +123,7 @@ const FLATTENED_INSTRUCTIONS = 3;
 /** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
-/**
- * The parts of the loop for u threads per unit: as close to the profile as possible, with every class of instructions
- * present.
- */
+/** The parts of the loop for u threads per unit: close to the profile, with every class of instructions present. */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * shareOf(profile, u);
@@ -180,7 +174,6 @@ export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: Un
   return { floats: Math.max(1, Math.min(floats, room - heldIntegers)), integers: heldIntegers };
 }
 
-/** The profile of the loop that stands in for a kernel. */
 export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend): UnitLoopProfile {
   const { integerShare = 0, fp64Share = 0, specialShare = 0, accesses, sharing = 'split' } = kernel;
   const bytesOf = ({ pattern, elementBytes }: NonNullable<typeof accesses>[number]): number =>

@@ -20,7 +20,6 @@ export interface ToolOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The folders of PATH. */
 export function pathFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }

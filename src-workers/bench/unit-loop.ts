@@ -4,10 +4,7 @@ import { bucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
-/**
- * Maximum number of units of a measured workload. Lengths, order and results take 4 bytes each, on the host and on the
- * device.
- */
+/** Maximum number of units of a measured workload. Lengths, order and results take 4 bytes each on host and device. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
 /** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group, dealt out in rounds. */
@@ -183,10 +180,7 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/**
- * The expected result[unit] of every design, for lengths of unit 0, 1, 2, …: f · (1 + 1 + 2 + … + length) with f =
- * mix(unit + 1) | 1.
- */
+/** The expected result[unit] of every design, by length: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) | 1. */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
     const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];

@@ -2,7 +2,6 @@ import { fail, FailureError, ok, type Result } from './result.ts';
 
 /** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
 export interface Arithmetic {
-  /** The names in the expression. */
   readonly names: ReadonlySet<string>;
   /** Evaluates in double precision, as the C++ expression `cpp` does. */
   value(of: (name: string) => number): number;

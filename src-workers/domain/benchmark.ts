@@ -38,9 +38,7 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
-  /**
-   * Instructions of two phases of the kernel: once per unit, and in each step that combines the results of its threads.
-   */
+  /** Instructions of two phases of a kernel: once per unit, and in each step that combines its threads' results. */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }
@@ -147,10 +145,7 @@ export interface BenchParameters {
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   /** STREAM triad on the first `cores` cores, each with a separate share. */
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
-  /**
-   * Lower triangular matrix times vector with the same number of rows per core: core i of P has work ∝ 2i − 1
-   * (Langguth).
-   */
+  /** Lower triangular matrix times vector with as many rows for each core: core i has work ∝ 2i − 1 (Langguth). */
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
@@ -171,7 +166,6 @@ export interface ProgramTask {
   readonly build: string | null;
   /** Absolute path of the folder in which both commands run. */
   readonly folder: string;
-  /** Units of the study. */
   readonly units: number;
   /** Device of the sweep that has the designs. */
   readonly deviceId: string;
@@ -194,17 +188,11 @@ export type BenchCase = {
 
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
-/**
- * The state of the cache before each counted launch: the data of the launch before it (`warm`), or none of it
- * (`flush`).
- */
+/** The cache before each counted launch holds the data of the launch before it (`warm`), or none of it (`flush`). */
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/**
- * Number of cases whose launches alternate. More would be fairer, but would leave fewer complete cases in an
- * interrupted run.
- */
+/** Number of cases whose launches alternate. More are fairer, but an interrupted run then completes fewer cases. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -221,10 +209,7 @@ export interface BenchPlan {
   readonly caseTimeLimitMs: number;
   /** Lanes of a thread group of a HIP device; the program is compiled for them. */
   readonly threadGroupWidth?: number;
-  /**
-   * Number of cases whose launches alternate in random order, on a CUDA or HIP device. If absent, one case follows
-   * another.
-   */
+  /** Number of cases whose launches alternate randomly, on a CUDA or HIP device. If absent, cases do not alternate. */
   readonly alternating?: number;
   /** The cache of a CUDA or HIP device before a launch; `warm` if absent. */
   readonly cache?: CacheState;
@@ -272,19 +257,13 @@ export interface MeasuringDevice {
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
-  /**
-   * Whether times come from the device's clock, or from the host's clock around a launch; `null` if a file does not
-   * say.
-   */
+  /** Whether times come from the device's clock, or from the host's around a launch; `null` if a file does not say. */
   readonly timer: 'device' | 'host' | null;
   /** Limits and properties as the device states them. */
   readonly properties: Readonly<Record<string, number | string>>;
 }
 
-/**
- * The name of a software adapter begins with this wherever a target is named, because its times depend on the machine's
- * CPU.
- */
+/** Prefix of a software adapter's name wherever a target is named, because its times depend on the machine's CPU. */
 export const SOFTWARE_GPU = 'Software GPU (runs anywhere)';
 
 export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean {
@@ -323,10 +302,7 @@ export type BenchRecord =
       /** Bits, as NVML's `nvmlClocksThrottleReason…` have them. */
       readonly throttleReasons?: number;
     }
-  /**
-   * Compares the result with the CPU's, or by its `digest` with other designs. If they differ, `message` has both
-   * values.
-   */
+  /** Compares the result with the CPU's, or its `digest` with other designs. On a difference, `message` has both. */
   | {
       readonly type: 'check';
       readonly case: string;
@@ -347,9 +323,7 @@ export type BenchRecord =
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
-/**
- * The state of the device while a case was measured, over its counted launches. A value that was not read is absent.
- */
+/** The device while a case was measured, over its counted launches. A value that was not read is absent. */
 export interface Conditions {
   readonly minClockMhz?: number;
   readonly maxClockMhz?: number;

@@ -37,10 +37,7 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/**
- * Parameters that belong to the kernel itself, so that all devices of a study share them, with the kernel's field for
- * each.
- */
+/** Parameters of the kernel itself, which all devices of a study share, with the kernel's field for each. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',
@@ -99,10 +96,7 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/**
- * What the measured designs of one kernel on one device determine. It replaces the figures from the device's data
- * sheet.
- */
+/** What the measured designs of a kernel on a device determine. It replaces figures of the device's data sheet. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

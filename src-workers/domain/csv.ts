@@ -2,10 +2,7 @@
 
 type Cell = string | number | null;
 
-/**
- * A cell. It is quoted if it would be read as several, and prefixed if a spreadsheet would read a formula. Null is an
- * empty cell.
- */
+/** A cell: quoted if it would be read as several, prefixed if a spreadsheet would read a formula, empty for null. */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';

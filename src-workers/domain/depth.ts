@@ -3,10 +3,7 @@
  * time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
-  /**
-   * The same law, earlier by `setupDepth` iterations, if all depths have the same setup. Laws with other setups share
-   * it.
-   */
+  /** The same law, earlier by `setupDepth` iterations if all depths have the same setup; more designs share it. */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;

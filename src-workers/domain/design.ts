@@ -16,9 +16,7 @@ export type WholeUnitBalancing =
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch'; readonly fetch?: number | 'group' };
 
-/**
- * Lanes run idle iterations up to the longest unit of all (ELL), or of their slice of `units` consecutive units (SELL).
- */
+/** Lanes run idle iterations up to the longest of all units (ELL), or of their slice of `units` units (SELL). */
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**

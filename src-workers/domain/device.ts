@@ -22,10 +22,7 @@ export interface DeviceLimits {
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/**
- * A GPU, from public data. `sources` has the source of every value (field name → citation or address; `*` for all
- * others).
- */
+/** A GPU, from public data. `sources` has the source of each value (field name → citation or URL; `*` for others). */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -85,10 +82,7 @@ export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
-/**
- * The estimated fields that a value of a device depends on. They are recorded as they are read, so that no table
- * repeats them.
- */
+/** The estimated fields that a value of a device depends on, recorded as they are read instead of in a table. */
 export function estimatesIn<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(

@@ -18,9 +18,7 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/**
- * The kind of a design. Work before the launch (sorting) counts first, then how slots get units, then who shares one.
- */
+/** The kind of a design. Work before the launch (sorting) decides first, then how slots get units, then sharing. */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -75,16 +73,12 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, for the predictions of a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /**
-   * Errors of all launches, and of each kind. Empty if times are predicted only up to a factor, or with measured
-   * cycles.
-   */
+  /** Errors of all launches and of each kind. Empty if times are predicted up to a factor, or with measured cycles. */
   readonly intervals: readonly TimeInterval[];
 }
 
 /** The interval of measured times around a predicted time, for 90 % of the launches of a kind. */
 export interface TimeInterval {
-  /** `null` for all kinds together. */
   readonly kind: ImplementationKind | null;
   readonly count: number;
   /** Measured over predicted time: its 5th and 95th percentiles. */
@@ -134,10 +128,7 @@ export interface TimedDevice {
   readonly kinds: readonly ImplementationKind[];
 }
 
-/**
- * The mark above a list of predicted times, and the sentences behind it. Null if public measurements cover all of its
- * devices and kinds.
- */
+/** The mark above predicted times, and the sentences behind it. Null if measurements cover all devices and kinds. */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
 ): { readonly mark: string; readonly text: string } | null {
@@ -165,10 +156,7 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/**
- * An implementation on a GPU: its measured times, and predictions with parameters that were fitted without these
- * matrices.
- */
+/** An implementation on a GPU: its measured times, and predictions with parameters fitted without these matrices. */
 export interface ImplementationEvidence {
   /** The name in the source of the data. */
   readonly name: string;
@@ -182,10 +170,7 @@ export interface ImplementationEvidence {
   readonly p90Error: number;
   /** Rank correlation of predicted and measured times, −1…1. */
   readonly spearman: number;
-  /**
-   * The same figures for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without
-   * any.
-   */
+  /** The same for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without any. */
   readonly large: {
     readonly count: number;
     readonly medianError: number;
@@ -227,10 +212,7 @@ export interface ChoiceEvidence {
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /**
-   * The single implementation that is best over all matrices, among those measured for every matrix; `null` if there is
-   * none.
-   */
+  /** The single implementation that is best over all matrices, among those measured for each; `null` without any. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;

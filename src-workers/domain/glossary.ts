@@ -73,7 +73,6 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
   );
 }
 
-/** The definition of one term. */
 export function definition(id: GlossaryId, say: Term): string {
   return glossary(say).find((entry) => entry.id === id)!.definition;
 }

@@ -107,9 +107,7 @@ export interface Inspection {
   /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /**
-   * 1 if each iteration needs the result of the one before, so that sharing a unit gains nothing; `null` if unknown.
-   */
+  /** 1 if each iteration needs the result of the one before, so sharing a unit gains nothing; `null` if unknown. */
   readonly serialFraction: 1 | null;
   /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
@@ -194,10 +192,7 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
   };
 }
 
-/**
- * The fields for a study with a CPU. No lanes read side by side there, so the bytes of an iteration replace the
- * accesses.
- */
+/** The fields for a study with a CPU. Its lanes do not read side by side, so bytes of an iteration replace accesses. */
 export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
   const { accesses, ...others } = fields;
@@ -302,9 +297,7 @@ export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'nc
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/**
- * Detects the kind of a file about a kernel by its content, and a source also by its name; `null` for any other file.
- */
+/** Detects the kind of a file about a kernel by its content, a source also by its name; `null` for other files. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

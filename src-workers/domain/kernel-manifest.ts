@@ -74,10 +74,7 @@ export function elementType(text: string): ElementType | null {
   return { value, count: values, isStruct: count !== undefined, bytes: values * VALUE_TYPES[value].bytes };
 }
 
-/**
- * The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch per class, any other design has
- * one.
- */
+/** The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch per class, others have one. */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
   unitsPerThread: 'units of each slot, one after another',
@@ -149,12 +146,8 @@ export interface KernelTask {
   readonly manifest: KernelManifest;
   /** Absolute path of the manifest. The paths in it are relative to its folder. */
   readonly file: string;
-  /**
-   * Digest of the manifest, its sources and the files of its arguments. A measurement is only resumed with the same
-   * digest.
-   */
+  /** Digest of the manifest, its sources and argument files. A measurement is only resumed with the same digest. */
   readonly digest: string;
-  /** Units of the study. */
   readonly units: number;
   /** Lanes of a thread group of the predicted device, which the order of units by bucket depends on. */
   readonly threadGroupWidth: number;

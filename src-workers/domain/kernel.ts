@@ -13,15 +13,9 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /**
-   * Size of an array whose elements are read repeatedly; omitted if each element is read once, or if no cache can hold
-   * the array.
-   */
+  /** Size of an array whose elements are read repeatedly; omitted if they are read once, or if no cache can hold it. */
   readonly footprintBytes?: number | undefined;
-  /**
-   * Fraction of a gather's reads that need a separate sector from device memory, beyond what the caches hold, 0…1.
-   * Assumed if omitted.
-   */
+  /** Fraction of a gather's reads that need a separate sector from memory after the caches, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
    * Set if each element is read once and `footprintBytes` is all that the launch reads in this way. The part that fits
@@ -84,10 +78,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /**
-   * Arithmetic instructions of an iteration on its longest chain of dependencies; all of them (no parallelism) if
-   * omitted.
-   */
+  /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */
   readonly dependentExchanges?: number | undefined;
@@ -95,9 +86,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` determine it. */
   readonly bytesPerIteration: number;
-  /**
-   * Arrays read in an iteration. Traffic follows from them, the device and the mapping (`models/memory/accesses.ts`).
-   */
+  /** Arrays read in an iteration. Traffic follows from them, the device and the mapping (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
   /** How threads share a unit; `split` if omitted. */
   readonly sharing?: Sharing | undefined;
@@ -111,10 +100,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
    * changes the unit.
    */
   readonly flattenedCost?: number;
-  /**
-   * p ≥ 1: softness of the knee between latency-bound and issue-bound. A study's default, 6.5, is fitted (see
-   * `models/README.md`).
-   */
+  /** p ≥ 1: softness of the knee of latency-bound and issue-bound. The default, 6.5, is fitted (`models/README.md`). */
   readonly kneeSoftness: number;
   /** Input and state bytes of a unit that a reordering moves. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;

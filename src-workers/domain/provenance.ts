@@ -325,10 +325,7 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/**
- * The origin of a field of a kernel. If the study states none, a field with the default value is assumed, any other is
- * given.
- */
+/** The origin of a field of a kernel. Unless the study states it, a default value is assumed, any other is given. */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -356,10 +353,7 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/**
- * The full kernel of an implementation: its own fields, and the study's for the rest. Traffic is either one number or
- * accesses.
- */
+/** The full kernel of an implementation: its own fields, then the study's. Traffic is a number or accesses. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -416,10 +410,7 @@ export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'f
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
-/**
- * Whether the calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share these
- * fields.
- */
+/** Whether the calibrated fields of a kernel were fitted to the stand-in loop. A study's devices share them. */
 export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
@@ -435,7 +426,6 @@ interface AxesOfInputs {
   readonly registerCap: readonly (number | null)[];
 }
 
-/** The inputs of a prediction on one device. */
 export interface PredictionInputs {
   readonly workload: { readonly lengths: string; readonly units: number };
   readonly kernel: KernelWithOrigins;
@@ -770,10 +760,7 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
   return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
-/**
- * `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if the traffic does not come from
- * accesses.
- */
+/** `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if traffic is not from accesses. */
 export function trafficPhrase(
   facts: readonly InputFact[],
   { bytesPerIteration }: { readonly bytesPerIteration?: number },

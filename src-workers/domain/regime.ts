@@ -15,10 +15,7 @@ export type RegimeId =
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
-  /**
-   * Number of random designs behind these figures, unsorted, sorted, bucketed and fetched (`npm run bench -- composite
-   * balancing`).
-   */
+  /** Number of random designs behind these figures (`npm run bench -- composite balancing`). */
   readonly designs: number;
 }
 

@@ -1,9 +1,6 @@
 import { messageText } from './text.ts';
 
-/**
- * Expected failures are values; bugs throw. A failure's message says what is wrong, with the value and the limit, and
- * what to do.
- */
+/** Expected failures are values; bugs throw. A failure's message states the problem, value, limit and remedy. */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract
   | 'not-found' // a named thing that does not exist
@@ -62,9 +59,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/**
- * Why the operating system refused, in the words of a message, with the error's code if it has one, such as `ENOENT`.
- */
+/** Why the operating system refused, as part of a message, with its error code if it has one, such as `ENOENT`. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);

@@ -1,10 +1,7 @@
 import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
-/**
- * How many blocks are launched, and so how many units each slot gets. One number determines the other, so both are
- * values of one axis.
- */
+/** How many blocks are launched, and so how many units each slot gets. Either number determines the other. */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }
@@ -13,10 +10,7 @@ export type GridLaunch =
 /** A value of the launch axis: a grid on a GPU, the number of cores used on a CPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
-/**
- * One way to write the kernel: its profile, and the values of the axes that it supports. An omitted axis allows all
- * values.
- */
+/** One way to write the kernel: its profile, and the supported values of the axes. An omitted axis allows all. */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;

@@ -6,10 +6,7 @@ export function shortened(text: string, most: number): string {
 /** Maximum length of a failure's message, characters. */
 const MAX_MESSAGE = 2000;
 
-/**
- * Shortens a message that quotes megabytes of a file. The start says what is wrong and the end says what to do, so both
- * are kept.
- */
+/** Shortens a message that quotes megabytes of a file. The start (the problem) and the end (the remedy) are kept. */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;
   const half = MAX_MESSAGE / 2 - 30; // less the note between the halves

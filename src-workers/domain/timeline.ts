@@ -4,7 +4,6 @@ export interface DrawnTimeline {
   readonly kernelMs: number;
   readonly multiprocessors: number;
   readonly residentBlocks: number;
-  /** Thread groups of a block. */
   readonly groupsPerBlock: number;
   /** Blocks of all launches, numbered through. */
   readonly gridBlocks: number;
@@ -24,10 +23,7 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /**
-   * Active thread groups of a multiprocessor over time, in equal bins from the launch: mean over the device, and the
-   * extremes.
-   */
+  /** Active thread groups of a multiprocessor over time, in equal bins from the launch: mean and extremes. */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
@@ -36,12 +32,8 @@ export interface DrawnTimeline {
   readonly activePerRow: Float64Array;
 }
 
-/**
- * A simulated launch on an invented device: its first replication block by block, and the times of all replications.
- * Times are in cycles.
- */
+/** A simulated launch on an invented device: its first replication by block, and all times. Times are in cycles. */
 export interface PlayedLaunch {
-  /** The requested number of multiprocessors. */
   readonly multiprocessors: number;
   readonly residentBlocks: number;
   readonly groupsPerBlock: number;

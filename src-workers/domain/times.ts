@@ -21,10 +21,7 @@ export function timeUnit(timeMs: number): TimeUnit {
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
-/**
- * A time, ms, in a unit, with four significant digits, without the unit: `4.118`, `0.03120`, `1,204`. An en dash if not
- * finite.
- */
+/** A time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. An en dash if not finite. */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;

@@ -63,10 +63,7 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/**
- * Predicted times of all families. If they are known only up to a factor, each gets the factor of the family's other
- * designs.
- */
+/** Predicted times of all families. If known only up to a factor, each gets the factor of the other designs. */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {
@@ -120,9 +117,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/**
- * Two designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs.
- */
+/** Designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs. */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {

@@ -28,7 +28,6 @@ export interface ShapeFamily {
   /** What is the same in all designs, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
-  /** Blocks of each design. */
   readonly blocks: readonly number[];
   /** Threads per block of each design. If predictions are equal, the rule of the pick chooses by this number. */
   readonly threads: readonly number[];
@@ -213,10 +212,7 @@ const readHasan: Reader = async () => {
 
 // -- SMITE's losses --
 
-/**
- * Aggregate loss of groups of n units, which is not a time. For n = 1 the loss is 1, and the measurement shows its own
- * error.
- */
+/** Aggregate loss of groups of n units (not a time). For n = 1 the loss is 1 and shows the measurement's error. */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));

@@ -185,10 +185,7 @@ function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workl
 
 // -- Kernels --
 
-/**
- * What the kernels share. Instructions are counted by hand from the libraries' sources; memory decides the time in any
- * case.
- */
+/** What the kernels share. Instructions are counted by hand from the sources; memory decides the time anyway. */
 const COMMON: Omit<KernelProfile, 'name'> = {
   registersPerThread: 32,
   sharedMemoryBytesPerBlock: 0,
@@ -330,10 +327,7 @@ const perRow =
 /** Maximum number of thread groups that Ginkgo launches for a group per row, over the number that runs at a time. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/**
- * Each row gets the threads that the longest row fills. The number of blocks is bounded; beyond it, each block takes
- * several rows.
- */
+/** Each row gets the threads that the longest row fills. Beyond the maximum of blocks, a block takes several rows. */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
@@ -358,10 +352,7 @@ function groupsOf({ vendor, ...device }: GpuDevice): number {
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/**
- * Number of thread groups that Ginkgo launches for even shares of non-zeros. It grows with the matrix; each group takes
- * several lines.
- */
+/** Number of thread groups that Ginkgo launches for even shares of non-zeros; it grows with the matrix. */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -402,9 +393,7 @@ const evenNonzeros =
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
-/**
- * Ginkgo's own choice: even shares for long rows or many non-zeros, otherwise a group per row (core/matrix/csr.hpp).
- */
+/** Ginkgo's own choice: even shares for long rows or many non-zeros, else a group per row (core/matrix/csr.hpp). */
 export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
   const amd = vendor === 'amd';
   return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
@@ -413,9 +402,7 @@ export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }:
 const libraryCsr: Launcher = (device, matrix, missFraction) =>
   (libraryTakesEvenShares(device, matrix) ? csrEven : groupPerRow)(device, matrix, missFraction);
 
-/**
- * Above this ratio of width to rows, several threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu).
- */
+/** Above this ratio of width to rows, threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
 /** Maximum number of thread groups at which several of them share a row, over the number that runs at a time. */
@@ -519,9 +506,7 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   },
 ];
 
-/**
- * Rows and non-zeros per thread of the merge path, and threads per block, as loops launches it (merge_path_flat.cuh).
- */
+/** Rows and non-zeros per thread of the merge path, and threads per block, as in loops (merge_path_flat.cuh). */
 const MERGE_ITEMS = 5;
 const MERGE_BLOCK_THREADS = 128;
 

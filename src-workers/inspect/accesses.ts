@@ -15,10 +15,7 @@ export interface Addresses {
   readonly element: (at: number) => string;
 }
 
-/**
- * Maximum number of instructions that are followed for one address, and for all. Beyond it an address counts as
- * arbitrary.
- */
+/** Maximum number of instructions followed for one address, and for all. Beyond it an address counts as arbitrary. */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
 /** Maximum number of accesses that a study lists. Beyond it, accesses of one pattern are joined. */
 const MAX_ACCESSES = 16;

@@ -66,7 +66,6 @@ export function operationOf(text: string): { readonly name: string; readonly ope
 /** Where registers are written; the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
-  /** The block of an instruction. */
   readonly block: ReadonlyMap<number, number>;
   /** All writes to a register, in the order of the code. */
   readonly all: ReadonlyMap<string, readonly number[]>;

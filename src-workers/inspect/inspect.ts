@@ -39,10 +39,7 @@ export interface Asked {
 /** A kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/**
- * Whether a requested name matches a kernel: its mangled name, or its source name with or without namespace and
- * template.
- */
+/** Whether a requested name matches a kernel: its mangled name, or its source name, qualified or not. */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));

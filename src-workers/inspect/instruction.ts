@@ -2,7 +2,6 @@ import type { InstructionClass } from '../domain/inspection.ts';
 
 /** One instruction of PTX or machine code, with what the search for loops, classes and dependencies needs. */
 export interface Instruction {
-  /** The text in the listing. */
   readonly text: string;
   readonly class: InstructionClass;
   /** Names of the registers and predicates. */
@@ -16,10 +15,7 @@ export interface Instruction {
   readonly bytes: number;
   /** Its access to device memory (a load, a store or an atomic): bytes of a lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
-  /**
-   * How it passes a value: `shuffle` between the lanes of a thread group, `barrier` of a block, `near` from shared or
-   * local memory.
-   */
+  /** How it passes a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it copies its operand. */
   readonly moves: boolean;
@@ -42,7 +38,6 @@ export interface Instruction {
   readonly marks: number;
 }
 
-/** The code of one kernel. */
 export interface KernelCode {
   readonly entry: string;
   readonly arch: string | null;

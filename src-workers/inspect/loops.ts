@@ -14,10 +14,7 @@ import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instructi
 import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
 import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
 
-/**
- * Finds the loops of a kernel, what an iteration of each contains, and which of them counts, for PTX and machine code
- * alike.
- */
+/** Finds the loops of a kernel, what an iteration of each contains, and which one counts, in PTX and machine code. */
 
 /** The search for dominators takes up to the square of this many steps. */
 const MAX_BLOCKS = 20_000;
@@ -34,9 +31,7 @@ export interface FoundLoops {
   readonly around: KernelPhases | null;
 }
 
-/**
- * Finds the loops of a kernel and describes them. Fails with `unsupported` if the code is larger than any known kernel.
- */
+/** Finds the loops of a kernel and describes them. Fails with `unsupported` if the code is extremely large. */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     fail(
@@ -291,9 +286,7 @@ function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, num
   return rests;
 }
 
-/**
- * A loop with at most this many iterations, if the code states the number, belongs to the phases around the chosen one.
- */
+/** A loop with at most this many iterations, where the code states it, belongs to the phases around the chosen one. */
 const SHORT = 8;
 
 /**

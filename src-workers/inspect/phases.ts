@@ -11,9 +11,7 @@ import { workOf } from './unrolling.ts';
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /**
-   * Whether an iteration needs the result of the one before, so that threads sharing the unit all do every iteration.
-   */
+  /** Whether an iteration needs the result of the one before, so threads sharing the unit all do every iteration. */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
   /** Number of threads that the unrolled tree of a unit combines; 1 if it has none. */
@@ -120,10 +118,7 @@ export function phasesAround(
   };
 }
 
-/**
- * The remainder of an unrolled loop that a compiler runs without a loop: stretches of code with work of the lines and
- * kinds of the loop.
- */
+/** The remainder of an unrolled loop, compiled without a loop: code with work of the lines and kinds of the loop. */
 function straightRest(
   { code, from, to, before, after }: Graph,
   unit: ReadonlySet<number>,
@@ -152,9 +147,7 @@ function straightRest(
   return rest;
 }
 
-/**
- * Operations of a counter in PTX or machine code. Other operations give a value that the next iteration cannot predict.
- */
+/** Operations of a counter in PTX or machine code. Other operations give a value that is not predictable. */
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
@@ -295,10 +288,7 @@ function treeOf(
   return { instructions: found, steps: distances.size };
 }
 
-/**
- * Parses instructions such as `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28` and `SHFL.BFLY PT, R5, R4, 0x10,
- * 0x1f`.
- */
+/** Parses `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28`, `SHFL.BFLY PT, R5, R4, 0x10, 0x1f` and the like. */
 function shuffled(text: string): { readonly mode: string; readonly distance: string } {
   const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s+(.*)$/.exec(text) ?? [];
   const operands = splitOperands(rest);

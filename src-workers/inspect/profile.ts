@@ -122,10 +122,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/**
- * Parses `1,234.5` with its unit, `Kbyte/block`, or `1.234,5` as some system languages write it; null if it is not a
- * number ≥ 0.
- */
+/** Parses `1,234.5` with its unit, `Kbyte/block`, or the `1.234,5` of some languages; null unless a number ≥ 0. */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;

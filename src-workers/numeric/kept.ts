@@ -6,10 +6,7 @@ export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T
   return value;
 }
 
-/**
- * Returns the cached value of a key, or makes it. Where there are more than `max`, the least recently used one is
- * dropped.
- */
+/** Returns the cached value of a key, or makes it. Beyond `max` values, the least recently used one is dropped. */
 export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: () => T): T {
   return keep(cache, max, key, cache.get(key) ?? make());
 }

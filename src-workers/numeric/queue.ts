@@ -1,7 +1,4 @@
-/**
- * A priority queue of small integers, ordered by `key[i]`, then by i. A key may change only while its integer is
- * outside the queue.
- */
+/** A priority queue of small integers, ordered by `key[i]`, then i. A key may change only outside the queue. */
 export interface IndexedQueue {
   push(index: number): void;
   /** Removes and returns the first entry. */

@@ -1,10 +1,7 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LengthLaw } from '../domain/workload.ts';
 
-/**
- * A source of independent uniform doubles in [0, 1). Every random function takes one, so that the same seed gives the
- * same result.
- */
+/** A source of independent uniform doubles in [0, 1). Random functions take one, so that a seed fixes the result. */
 export type UniformSource = () => number;
 
 /**
@@ -74,10 +71,7 @@ export function standardNormal(uniform: UniformSource): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/**
- * Puts values in a random order, in place.
- * Source: Fisher and Yates, as in Durstenfeld, CACM 7 (1964), doi:10.1145/364520.364540.
- */
+/** Puts values in a random order, in place (Fisher and Yates, as in Durstenfeld 1964, doi:10.1145/364520.364540). */
 export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: UniformSource): void {
   for (let at = values.length - 1; at > 0; at -= 1) {
     const other = Math.floor(uniform() * (at + 1));

@@ -1,4 +1,3 @@
-/** Positions of the values in ascending order. */
 function ascendingOrder(values: Float64Array): Uint32Array {
   return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }

@@ -1,7 +1,4 @@
-/**
- * Lower factor L of a positive definite A = L·Lᵀ; A is not changed.
- * Source: Golub and Van Loan, Matrix Computations, §4.2 (Cholesky).
- */
+/** Lower factor L of a positive definite A = L·Lᵀ. Source: Golub and Van Loan, Matrix Computations, §4.2 (Cholesky). */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;
   const lower = a.map(() => new Float64Array(n));

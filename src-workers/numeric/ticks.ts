@@ -82,10 +82,7 @@ export function powersOfTwo(low: number, high: number, max = 8): number[] {
   return ticks.length > max ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
-/**
- * Moves labels apart until none is closer than `gap` to the one above. The order of the input is kept, and NaN stays
- * NaN.
- */
+/** Moves labels apart until each is at least `gap` below the one above. Their order is kept, and NaN stays NaN. */
 export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
   const out = [...at];
   const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));

@@ -2,9 +2,7 @@ import type { Result } from '../domain/result.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import type { ByteSource } from './source.ts';
 
-/**
- * A sparse matrix by rows: row r has the entries rowStarts[r] … rowStarts[r + 1] − 1, in ascending order of columns.
- */
+/** A sparse matrix by rows: row r has entries rowStarts[r] … rowStarts[r + 1] − 1, in ascending order of columns. */
 export interface CsrMatrix {
   readonly rows: number;
   readonly columnCount: number;

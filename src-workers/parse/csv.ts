@@ -124,9 +124,7 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/**
- * Whether a record is a header, with a name in every field. `NaN`, `inf` or a missing value is a bad value and no name.
- */
+/** Whether a record is a header, with a name in every field. `NaN`, `inf` and missing values are not names. */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),

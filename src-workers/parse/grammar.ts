@@ -162,10 +162,7 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
-/**
- * A law, and the lengths in the order of the units if the text gives them: one file of lengths, a matrix, or an
- * example.
- */
+/** A law, and the lengths in the order of the units if the text gives them: a file of lengths, matrix or example. */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;

@@ -5,10 +5,7 @@ import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse, shown, type ByteSource } from './source.ts';
 
-/**
- * Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, like an entry of a
- * row.
- */
+/** Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as in a matrix. */
 
 /** One line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;

@@ -37,10 +37,7 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 /** Comments in the edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu). */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
-/**
- * Edge lists of networkx: two vertices, then the attributes as a Python dict; or two vertex numbers and an optional
- * weight.
- */
+/** Edge lists of networkx: two vertices, then attributes as a Python dict; or two numbers and an optional weight. */
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 

@@ -24,15 +24,9 @@ export interface ReadLengths {
   readonly units: number | null;
   /** In the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
-  /**
-   * The number of columns of a sparse matrix, whose rows are the units. The vector in the product has this many
-   * elements.
-   */
+  /** Number of columns of a sparse matrix, whose rows are the units. The vector in the product is as long as this. */
   readonly matrixColumns?: number;
-  /**
-   * How the file was read, if a user could expect otherwise: which array, which end of an edge, or that the order is
-   * lost.
-   */
+  /** How the file was read, if a user could expect otherwise: which array, which end of an edge, or a lost order. */
   readonly note?: string;
 }
 

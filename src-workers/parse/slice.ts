@@ -3,10 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Other work gets a turn after this time, ms. */
 const SLICE_MS = 8;
 
-/**
- * Cuts long work into slices, so that its thread can do other work between them: `if (slice.isOver) await
- * slice.next()`.
- */
+/** Cuts long work into slices, so that its thread can do other work between: `if (slice.isOver) await slice.next()`. */
 export class Slice {
   #began = performance.now();
 

@@ -95,9 +95,7 @@ export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** The number of bytes from which the format of a file and the delimiter of a table are detected. */
 export const HEAD_BYTES = 65_536;
 
-/**
- * The first bytes of a source, and a source that still has all of them. `close` ends it if it is not read to its end.
- */
+/** The first bytes of a source, and a source that still has all bytes. `close` ends it if it is not read to its end. */
 export async function peeked(
   source: ByteSource,
 ): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource; readonly close: () => Promise<unknown> }> {
@@ -121,7 +119,6 @@ export async function peeked(
   };
 }
 
-/** Joins the parts. */
 export function joined(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let at = 0;

@@ -8,10 +8,7 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/**
- * Losses computed from the active lanes of every step. Lanes without a unit in the first round of their group do not
- * count.
- */
+/** Losses from the active lanes of every step. Lanes without a unit in their group's first round do not count. */
 export interface MeasuredLoss {
   /** Lanes of a thread group. */
   readonly threadGroupWidth: number;

@@ -15,10 +15,7 @@ import type { Phase } from '../domain/kernel.ts';
  * nothing.
  */
 export const SMEARED = 3;
-/**
- * Number of mean residual lives after which the ages of blocks are stationary. Fitted on 500 random designs (3–24
- * tried).
- */
+/** Mean residual lives after which ages of blocks are stationary. Fitted on 500 random designs (3–24 tried). */
 export const RESIDUAL_LIVES = 12;
 /** Minimum number of waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;
@@ -167,9 +164,7 @@ export const KEPT_LANE_LAWS = 96;
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
 /** Number of atoms in a lane's sum for its mean loss; enough for three digits. */
 export const LOSS_POINTS = 192;
-/**
- * Maximum size of the terms that a mean loss from moments may omit. The error was below twice this in all laws tried.
- */
+/** Maximum size of the terms that a mean loss from moments omits. The error was below twice this in all laws tried. */
 export const LARGEST_MOMENT_TERM = 1e-4;
 
 // -- Dealing: resolution --
@@ -182,9 +177,7 @@ export const DEALT_STEPS_PER_OCTAVE = 6;
 export const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Number of laws per factor of two in the fetched units per slot. A law represents means at most 3 % away. */
 export const FETCHED_STEPS_PER_OCTAVE = 12;
-/**
- * The last blocks may have one unit less. If they are at most this fraction of all blocks, they get no separate law.
- */
+/** The last blocks may have one unit less. If they are at most this fraction of blocks, they get no separate law. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Maximum number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect. */
 export const FETCHING_GROUPS = 1024;
@@ -221,14 +214,9 @@ export const LONGEST_UNITS = 4096;
 export const BOUND_STEPS = 16;
 /** Number of groups of a block that are computed if depths rise steadily. */
 export const STEADY_GROUPS = 4;
-/**
- * Up to this many groups, all groups of a launch in a given order are computed. In a larger launch, some blocks
- * represent all.
- */
+/** Up to this many groups, all groups of an ordered launch are computed. In a larger launch, a sample is computed. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
-/**
- * Number of lengths, or longest of n, that are read for this launch. Beyond it, some rounds or groups represent all.
- */
+/** Number of lengths, or longest of n, that are read for this launch. Beyond it, a sample represents all. */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;

@@ -101,22 +101,15 @@ export interface PlayableDesign {
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /**
-   * Setup iterations before the first one of each unit. They include combining the results of several thread groups.
-   */
+  /** Setup iterations before the first one of each unit. They include combining results of several thread groups. */
   readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
-  /**
-   * Cycles before the first iteration of a fetching launch, and t(w) while units remain to be fetched; `null` for other
-   * launches.
-   */
+  /** Cycles before the first iteration of a fetching launch, and t(w) while units remain; `null` for other launches. */
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
-  /**
-   * Milliseconds of one cycle of t(w). The factor includes the clock and the cost of an iteration that threads share.
-   */
+  /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
   readonly msPerCycle: number;
   /** Time before the launch, ms, which is not part of the kernel's time. */
   readonly balancingMs: number;

@@ -187,9 +187,7 @@ function roundIterations(
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/**
- * The largest length that at least half a unit is expected to reach. For a list of lengths, it is the longest length.
- */
+/** The largest length that at least half a unit is expected to reach; the longest length of a list. */
 function longestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

@@ -7,10 +7,7 @@ import { MAX_ENTRIES } from './constants.ts';
 export interface OrderedLengths {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Float64Array;
-  /**
-   * Number of units that the entries represent: the number of entries, or more in a saved run whose entries bundle
-   * units.
-   */
+  /** Number of units that the entries represent: their own number, or more if a saved run's entries bundle units. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
@@ -28,10 +25,7 @@ export function sharedValues(values: Float64Array): Float64Array {
   return copy;
 }
 
-/**
- * Independent draws from a law, for a workload whose order is unknown. There is one draw per unit, but at most
- * `MAX_ENTRIES`.
- */
+/** Independent draws from a law, if the order is unknown: one draw per unit, but at most `MAX_ENTRIES`. */
 export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
@@ -39,9 +33,7 @@ export function drawnLengths(law: LengthLaw, units: number, seed: number): Order
   return { units: iterations.length, iterations, given: false };
 }
 
-/**
- * The same lengths in at most `MAX_ENTRIES` entries. If there are more units, each entry bundles neighbouring units.
- */
+/** The same lengths in at most `MAX_ENTRIES` entries. Beyond them, each entry bundles neighbouring units. */
 export function bundledLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
   const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
   if (bundle <= 1) return { units, iterations, given };
@@ -82,16 +74,10 @@ export function repeatedUnits(lengths: Float64Array, units: number): Float64Arra
   return all;
 }
 
-/**
- * Number of consecutive units that a part keeps together. Neighbours in a file are similar, and a design runs them
- * together.
- */
+/** Number of consecutive units that a part keeps together. Neighbours are similar, and designs run them together. */
 const STRETCH = 256;
 
-/**
- * Keeps a part of the units: stretches that are spread evenly from the first to the last, or all units if `part` is not
- * smaller.
- */
+/** Keeps a part of the units: stretches spread evenly over all of them, or all units if `part` is not smaller. */
 export function partOfUnits<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;

@@ -21,14 +21,9 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /**
-   * One predictor for each implementation, over the same space. If there is one implementation, the list contains only
-   * this predictor.
-   */
+  /** One predictor for each implementation, over the same space. A single implementation has only this one. */
   readonly implementations: readonly Predictor[];
-  /**
-   * Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all values.
-   */
+  /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
   /** Values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
@@ -57,7 +52,6 @@ export interface Predictor {
   readonly paddedLaws: Map<number, LengthLaw>;
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
-  /** The classes of each mixed balancing, by device. */
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
   /** Given orders, by balancing. They last for one plan; `knownGivenOrder` keeps orders between edits. */
   readonly givenOrders: Map<number, GivenOrder>;
@@ -80,10 +74,7 @@ export interface UnitClass {
   readonly predictor: Predictor;
 }
 
-/**
- * A key is a text if a law depends on more than fits in a number: a setup that cooperation lengthens, or the items of a
- * share.
- */
+/** A key is a text if a law depends on more than a number: a setup that cooperation lengthens, or items of a share. */
 export type LawKey = number | string;
 
 /** For each position of these axes, whether an implementation supports it. */
@@ -122,10 +113,7 @@ export interface Paces {
   readonly hasNoPhases: boolean;
   /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
-  /**
-   * Paces of launches without other phases, by device, threads per unit, register cap and whether the kernel is one
-   * loop.
-   */
+  /** Paces of launches without other phases, by device, threads per unit, register cap and loop structure. */
   readonly plain: Pace[];
   readonly known: Map<number, Pace>;
   readonly tables: Map<string, CycleTable>;
@@ -161,7 +149,6 @@ export interface Caches {
   readonly tiled: Map<string, Caches>;
 }
 
-/** A depth law and the laws of its blocks. */
 export interface DepthLaws {
   readonly means: DepthMeans;
   /** Computed on demand, because the times of sorted launches do not need it. */

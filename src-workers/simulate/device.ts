@@ -125,9 +125,7 @@ function groupHeaps(multiprocessors: number, capacity: number) {
   return { heapEnd, active, pushGroup, popGroup };
 }
 
-/**
- * Moves the multiprocessors whose next end is at most `until` into `ended`, in ascending order. Returns their number.
- */
+/** Moves multiprocessors whose next end is at most `until` into `ended`, in ascending order. Returns their number. */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
   let count = 0;
   while (queue.size() > 0 && time[queue.first()] <= until) ended[count++] = queue.pop();

@@ -119,10 +119,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
 
       const lengthOf = (unit: number): number => (given === null ? support[draw(random)] : given[unit % given.length]);
 
-      /**
-       * A lane of a group begins its next unit when the group's clock reads `clock`. It fetches first if it holds no
-       * unit.
-       */
+      /** A lane of a group begins its next unit when the group's clock reads `clock`. Without any, it fetches one. */
       function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
         let length: number;

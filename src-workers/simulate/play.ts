@@ -65,9 +65,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
   });
 }
 
-/**
- * Finds the slot of each block. Blocks are dispatched in order, each into the first free slot of its multiprocessor.
- */
+/** Finds the slot of each block. Blocks are dispatched in order, into the first free slot of their multiprocessor. */
 function slotsOf(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },

@@ -1,4 +1,3 @@
-/** Uniform random numbers in [0, 1). */
 export type Random = () => number;
 
 /**

@@ -13,10 +13,7 @@ export interface ReplicationOptions {
   readonly relativeStandardError: number;
   /** Also stops once the confidence interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
-  /**
-   * Minimum number of replications while all times are equal to the bit, since their spread is then unknown; `atLeast`
-   * if omitted.
-   */
+  /** Minimum number of replications while all times are equal, since their spread is unknown; `atLeast` if omitted. */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }

@@ -11,10 +11,7 @@ export type BlockSource = (random: Random) => BlockSampler;
 /** Draws an index of a discrete law in constant time. */
 export type IndexSampler = (random: Random) => number;
 
-/**
- * Draws an index of a law given by its probabilities, which need not sum to 1. A law of one index takes no random
- * number.
- */
+/** Draws an index of a law from its probabilities, of any sum. A law of one index takes no random number. */
 export function indexSampler(probability: Float64Array): IndexSampler {
   const n = probability.length;
   if (n === 1) return () => 0;

@@ -19,11 +19,8 @@ export const MIN_REPLICATIONS = 5;
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
-  /** Seed of the study. */
   readonly seed: number;
-  /**
-   * Half width of the 95 % confidence interval of the mean at which the simulation stops, as a fraction of the mean.
-   */
+  /** Half width of the 95 % confidence interval of the mean that stops the simulation, as a fraction of the mean. */
   readonly halfWidth: number;
   /** Maximum number of replications, ≥ MIN_REPLICATIONS. */
   readonly maxReplications: number;
@@ -204,10 +201,7 @@ const MAX_TIMELINE_GROUPS = 8_000_000;
 /** Maximum number of units of a timeline. They take one worker a few seconds, which nobody can cancel. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
-/**
- * Simulates one replication and records it.
- * Fails as `simulateDesign` does, and with `unsupported` if the launch is too large to record.
- */
+/** Records one replication. Fails as `simulateDesign` does, and with `unsupported` if it is too large to record. */
 export function simulateTimeline(
   predictor: Predictor,
   index: number,

@@ -136,10 +136,7 @@ export function axisPosition(ranking: Ranking, axis: number, design: number): nu
 type AxisColumn = Extract<SortColumn, AxisName>;
 const isAxis = (column: SortColumn): column is AxisColumn => Object.hasOwn(AXIS, column);
 
-/**
- * The rank of each position of an axis in the order that a person expects: numbers by size, words by alphabet, no cap
- * last.
- */
+/** The rank of each position of an axis in a reader's order: numbers by size, words by alphabet, no cap last. */
 function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
     axis === 'device'
@@ -265,10 +262,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   return mask;
 }
 
-/**
- * The mask of a filter: 1 for every entry, valid or not, that passes its positions and ranges; null if it has none.
- * Cached.
- */
+/** The mask of a filter: 1 for each entry, valid or not, that passes its positions and ranges; null without one. */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;

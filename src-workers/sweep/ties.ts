@@ -21,18 +21,12 @@ export interface TiePlace {
 
 /** By how much two designs of a space may differ and still be tied; plain data, for workers. */
 export interface TieTable {
-  /**
-   * Number of consecutive designs that share device, implementation, threads per unit, loop and balancing: a family.
-   */
+  /** Number of consecutive designs of the same device, implementation, threads per unit, loop, balancing: a family. */
   readonly perFamily: number;
-  /** The place of each family. */
   readonly placeOf: Uint16Array;
   /** By place: the position of its device, and the kind of implementation. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /**
-   * By place of the faster design and of the other one, places × places: the largest tied time over the fastest, minus
-   * 1.
-   */
+  /** For the places of the faster and the other design (places × places): largest tied time over the fastest, − 1. */
   readonly fractions: Float64Array;
   readonly places: number;
 }

@@ -154,10 +154,7 @@ const priorOf = (at: number): readonly [number, number] =>
 
 const FIT_STEPS = 40;
 
-/**
- * The most probable widths. Each step follows the sign of the gradient and needs no scale (Riedmiller and Braun, Rprop,
- * 1993).
- */
+/** The most probable widths. Steps follow the gradient's sign and need no scale (Riedmiller, Braun: Rprop, 1993). */
 export function fitWidths(field: Field, measured: Measured): Widths {
   const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);
   const gradient = new Float64Array(widths.length);

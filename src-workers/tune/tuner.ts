@@ -38,10 +38,7 @@ export interface TuningSpace {
   /** Predicted times of all designs, ms; all positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /**
-   * Standard deviation of a prediction's error in ln(time), from the evidence. The spread of times is expected to be at
-   * least this.
-   */
+  /** Standard deviation of a prediction's error in ln(time), from the evidence; times are expected to spread more. */
   readonly deviation: number;
 }
 
@@ -75,9 +72,7 @@ export interface Tuner {
   observe(design: number, timeMs: number, noise: number): void;
   /** Excludes a design that cannot be measured. */
   reject(design: number): void;
-  /**
-   * Returns `count` designs to measure next, or fewer if fewer are left. None of them was measured or rejected before.
-   */
+  /** Returns `count` designs to measure next, or fewer if fewer are left. None of them was measured or rejected. */
   propose(count: number): readonly number[];
   /** The estimate; `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
@@ -372,10 +367,7 @@ function recentGain(logMs: readonly number[]): number {
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
-/**
- * Spearman's rank correlation of predicted and measured times, −1…1; null if too few are measured, or if all
- * predictions are equal.
- */
+/** Spearman's rank correlation of predicted and measured times, −1…1; null if it is undefined. */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
   const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
   return Number.isNaN(skill) ? null : skill;

@@ -28,9 +28,7 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly saturatingCoresRange: readonly [number, number] | null;
 }
 
-/**
- * Prediction of one model. `error` is predicted over measured time, minus 1; the slides print the error of bandwidths.
- */
+/** Prediction of one model. `error` is predicted over measured time, minus 1; the slides print errors of bandwidths. */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;
@@ -144,10 +142,7 @@ export interface ContentionAnalysis {
   readonly fullGbS: number;
   readonly kneeCores: number;
   readonly workloads: readonly ComparedContention[];
-  /**
-   * Warnings about cases whose threads had to wait for a core: their times are those of a busy machine, not of its
-   * memory.
-   */
+  /** Warnings about cases whose threads waited for a core: their times show a busy machine, not its memory. */
   readonly warnings: readonly string[];
 }
 

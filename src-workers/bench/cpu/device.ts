@@ -51,7 +51,6 @@ function physicalCores(root = SYSTEM_CPUS): number | null {
   return cores.size > 0 ? cores.size : null;
 }
 
-/** The CPU of this machine. */
 export function cpuDevice(): MeasuringDevice {
   const cores = cpus();
   const name = cores[0]?.model.trim() || 'CPU';

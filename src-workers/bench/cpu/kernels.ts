@@ -28,10 +28,7 @@ const advance = (index: number, bytes: number): Bytes => [
   ...local(index).set,
 ];
 
-/**
- * STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; `bytes` is the size of each array, a positive
- * multiple of 64.
- */
+/** STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; each array has `bytes`, a multiple of 64. */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
   return {
@@ -148,7 +145,6 @@ export interface Kernels {
   readonly dotRows: (row: number, x: number, y: number, bytes: number) => void;
 }
 
-/** The bytes of the module. */
 export function kernelBytes(): Uint8Array<ArrayBuffer> {
   return assemble([triad(), dot(), dotRows()]);
 }

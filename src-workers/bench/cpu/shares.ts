@@ -10,10 +10,7 @@ import { coreLoads, type CpuLoads } from '../../predict/cpu.ts';
 export type CaseShares =
   | {
       readonly kind: 'triad';
-      /**
-       * Elements of each core: entry w is the first element of core w, the last entry is their number. A core may have
-       * none.
-       */
+      /** Elements of each core: entry w is core w's first element, the last entry their sum. A core may have none. */
       readonly firstElement: readonly number[];
       /** Number of passes of each core over its elements in one launch. */
       readonly passes: number;
@@ -32,7 +29,6 @@ export type CaseShares =
       readonly loadBytes: readonly number[];
     };
 
-/** The benchmarks of a CPU. */
 export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
 
 /** 2³² bytes minus one page, so that every address, and the end of the last array, is a 32-bit number. */
@@ -47,10 +43,7 @@ export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. Equal offsets within a page would make loads wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
-/**
- * The shares of a case. Fails with `bad-input` if its numbers are invalid, and with `unsupported` if it needs too much
- * memory.
- */
+/** The shares of a case. Fails with `bad-input` on invalid numbers, and with `unsupported` on too much memory. */
 export function caseShares<Id extends ContentionBenchmark>(
   benchmark: Id,
   parameters: BenchParameters[Id],
@@ -75,7 +68,6 @@ export function caseShares(
   );
 }
 
-/** The machine that measures designs. */
 export interface DesignMachine {
   /** Bytes of one pass of a launch, the same for all designs (see `standardBytes`). */
   readonly passBytes: number;

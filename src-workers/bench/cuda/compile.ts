@@ -34,7 +34,6 @@ export interface CudaCompilation {
 }
 
 export interface CompiledCuda {
-  /** Path of the program. */
   readonly program: string;
   readonly kernels: readonly KernelUsage[];
   /** Objects that had to be compiled; the others were in the cache. */

@@ -55,10 +55,7 @@ export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
 
-/**
- * Exit code of the program if a launch hung (`EXIT_HUNG` of `sources/host.cuh`). Another start measures the other
- * cases.
- */
+/** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 
 /**

@@ -1,9 +1,6 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 
-/**
- * Rewrites the parts of CUDA that no header can give to a C++ compiler: `<<<…>>>`, and shared memory whose size comes
- * from the launch.
- */
+/** Rewrites the parts of CUDA that no C++ header can define: `<<<…>>>`, and shared memory sized at the launch. */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
@@ -38,10 +35,7 @@ function closingOf(masked: string, from: number): number {
   return -1;
 }
 
-/**
- * The start of the expression that ends before `end`: a name with its qualifiers and arguments, or an expression in
- * brackets.
- */
+/** The start of the expression that ends before `end`: a qualified name with arguments, or a bracketed expression. */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {

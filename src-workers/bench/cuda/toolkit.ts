@@ -22,8 +22,7 @@ export interface Toolkit {
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
-   * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` if no GPU is known. Empty if all GPUs
-   * are lacking.
+   * Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; empty without any.
    */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not compile for. */
@@ -43,10 +42,7 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/**
- * Folders of other versions: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, /opt/cuda-12.9, Program Files; newest
- * first.
- */
+/** Folders of other versions, newest first: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, Program Files, … */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],

@@ -21,10 +21,7 @@ import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import { arithmeticOf, entryOf, launchesOfStart, launchValues, numberOf, outputCount, takesOrder } from './launches.ts';
 
-/**
- * Makes a program from the user's CUDA kernel. The host code is generated for each entry, and built for each set of
- * constants.
- */
+/** Makes a program from the user's CUDA kernel, with host code for each entry, built for each set of constants. */
 
 interface Folders {
   /** Folder of the CUDA sources. */

@@ -27,10 +27,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/**
- * Number of starts of a host program over which a design's launches are spread. Designs should alternate, but each
- * start takes a while.
- */
+/** Number of starts of a host program for a design's launches. Designs should alternate, but each start takes time. */
 const STARTS = 3;
 
 /** Launches of a design that one start of a host program times. */
@@ -72,10 +69,7 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/**
- * Designs with the same key have the same order of units. Only best buckets depend on the group, and classes on their
- * ends.
- */
+/** Designs with the same key have the same order of units. The group affects only best buckets and classes. */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];

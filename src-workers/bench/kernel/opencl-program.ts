@@ -29,9 +29,7 @@ import {
   valueBytes,
 } from './launches.ts';
 
-/**
- * Runs the user's kernel in OpenCL: a host in Python (`opencl/host.py`) launches what a file describes for each design.
- */
+/** Runs the user's kernel in OpenCL: a host in Python (`opencl/host.py`) launches the designs that a file describes. */
 
 const ASK_LIMIT_MS = 30_000;
 

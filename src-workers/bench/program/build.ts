@@ -9,10 +9,7 @@ import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { splitCommand, substituted, type valuesOf } from './command-line.ts';
 
-/**
- * Builds the program of each design. Designs with the same build line share a build, which is skipped if its output is
- * in the cache.
- */
+/** Builds the program of each design. Designs with the same build line share a build, and outputs are cached. */
 
 export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Promise<Result<string>>;
 

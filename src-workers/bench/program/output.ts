@@ -3,18 +3,14 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
-/** The output of a program in one run. */
 export interface ProgramOutput {
   /** Times of all timed launches: at least one, but none in an emulation. */
   readonly timesNs: readonly number[];
   /** Whether the program considers its result correct; `null` if it does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
-  /** The digest of its result. */
   readonly digest: string | null;
-  /** The device that it ran on. */
   readonly device: string | null;
-  /** The driver of the device. */
   readonly driver: string | null;
   readonly multiprocessors: number | null;
 }

@@ -263,9 +263,7 @@ const SERIES_TERMS = 64;
 /** Each operation of WGSL may have an error of some units in the last place, and products and sums may be fused. */
 const SERIES_TOLERANCE = 1e-3;
 
-/**
- * (1 + x)^α by its series over a launch shape, with `elements` terms per thread (Hasan et al. 2014 name the series).
- */
+/** (1 + x)^α by its series over a launch shape, with `elements` terms per thread (series: Hasan et al. 2014). */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,

@@ -51,10 +51,7 @@ export interface Launcher {
   /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /**
-   * Time of a launch, or of several that follow one another, ns: by the device's clock if it has timestamps, otherwise
-   * by the host's.
-   */
+  /** Time of one or several consecutive launches, ns: by the device's timestamps if it has any, else by the host. */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;

@@ -75,10 +75,7 @@ export async function measureWebGpu(
 /** Fractions of a launch that run first, to estimate the whole before a driver's watchdog stops it. */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-/**
- * A plan's cases in groups. Consecutive cases that are compared with each other (executions of one matrix power) form
- * one group.
- */
+/** A plan's cases in groups. Consecutive cases that are compared (executions of one matrix power) form one group. */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
   let last: string | null = null;
@@ -143,10 +140,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
   }
 }
 
-/**
- * Prepares a case and runs fractions of a launch. Returns null if the case has no launches and is thus complete, or if
- * it was aborted.
- */
+/** Prepares a case and runs fractions of a launch. Returns null if the case has no launches or was aborted. */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
   const { id } = benchCase;

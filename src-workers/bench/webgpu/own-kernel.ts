@@ -92,10 +92,7 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/**
- * A design as launches of the kernel. Fails with `unsupported` or `bad-input` if the kernel or this device cannot run
- * it.
- */
+/** Launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run it. */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,

@@ -56,10 +56,7 @@ interface Operation {
   readonly step: string;
 }
 
-/**
- * The next operation waits for `x`; `y` and `z` are read from a buffer, so that the compiler cannot compute anything in
- * advance.
- */
+/** The next operation waits for `x`; `y` and `z` come from a buffer, so the compiler cannot compute them in advance. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'float-add': { type: 'f32', step: 'x = x + y;' },
   'float-multiply': { type: 'f32', step: 'x = x * y;' },

@@ -22,10 +22,7 @@ function repeated(count: number, variable: string, step: () => string): string {
   return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/**
- * The position of a thread's loads. Steps need no separate registers here, because WebGPU has no cap that would spill
- * them.
- */
+/** The position of a thread's loads. Steps need no separate registers, because WebGPU has no cap that spills them. */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');

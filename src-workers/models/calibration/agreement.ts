@@ -29,9 +29,7 @@ export interface Shortlist {
   readonly bestMs: number;
   /** `bestMs` over the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /**
-   * Whether the interval of `bestMs` overlaps the interval of the best measured time; `null` if intervals are unknown.
-   */
+  /** Whether the interval of `bestMs` overlaps that of the best measured time; `null` if intervals are unknown. */
   readonly withinNoise: boolean | null;
   /** The fewest random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;

@@ -23,10 +23,7 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/**
- * A spill step is reported only if it exceeds 0 by this many standard errors, which chance does not reach in some tens
- * of runs.
- */
+/** A spill step is reported only if it exceeds 0 by this many standard errors, which chance does not reach. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**

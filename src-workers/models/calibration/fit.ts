@@ -18,10 +18,7 @@ export interface FitParameter {
   readonly step: number;
   /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;
-  /**
-   * Whether the model takes much longer at a new value. The parameter is then only refined from the best result of the
-   * others.
-   */
+  /** Whether the model takes much longer at a new value; if so, the parameter is only refined from the best result. */
   readonly slow?: boolean;
 }
 
@@ -344,10 +341,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/**
- * A parameter whose variance the others inflate by this factor is a combination of them, within the accuracy of numeric
- * derivatives.
- */
+/** A parameter whose variance the others inflate by this factor is a combination of them, at numeric accuracy. */
 const MAX_INFLATION = 1e6;
 
 /**

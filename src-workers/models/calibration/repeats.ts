@@ -29,7 +29,6 @@ export interface RepeatsSummary {
   readonly meanNs: number;
   /** `null` for a single repeat. */
   readonly standardDeviationNs: number | null;
-  /** Median absolute deviation from the median. */
   readonly medianDeviationNs: number;
   /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
@@ -62,10 +61,7 @@ export const REPEAT_WARNINGS = [
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
-/**
- * The modified z-score of an outlier. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993), ISBN
- * 978-0-87389-247-6.
- */
+/** Modified z-score of an outlier. Iglewicz, Hoaglin, How to Detect and Handle Outliers (1993), ISBN 9780873892476. */
 const OUTLIER_SCORE = 3.5;
 /** A difference below 1 % is never flagged, since it decides nothing about a design. */
 const RELEVANT = 0.01;

@@ -1,7 +1,4 @@
-/**
- * The work of the processors of a shared memory machine, bytes per processor. The order of the entries has no effect in
- * any model here.
- */
+/** The work of the processors of a shared memory machine, bytes per processor. The order has no effect in any model. */
 
 /**
  * The unbalanced workload of a dense triangular matrix with the same number of rows per processor: processor i of P

@@ -20,10 +20,7 @@ const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the rounding of the measurement that the error is relative to. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/**
- * The same for errors with two decimals: 0.005 GB/s of the 20 GB/s measurements, for predictions up to six times as
- * large.
- */
+/** The same for errors with two decimals: 0.005 GB/s of measured 20 GB/s, for predictions up to 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half of the printed 0.1 points, plus the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
@@ -152,10 +149,7 @@ function triangular(): ReproductionTable[] {
 /** Largest excess of a measured bandwidth over the max-rate curve that the slides' plots allow. */
 const STAIRCASE_EXCESS = 0.005;
 
-/**
- * The printed staircase may be below the bound, or above it by rounding only. Rows show the printed value if it keeps
- * the bound.
- */
+/** The printed staircase is below the bound, or above it by rounding only. Rows show the printed value if below it. */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

@@ -14,10 +14,7 @@ export interface Token {
   readonly pc: number;
 }
 
-/**
- * The fast part of the stack. Entries that do not fit are spilled from its bottom to memory, and loaded back when
- * needed.
- */
+/** The fast part of the stack. Entries that do not fit are spilled from its bottom, and loaded back when needed. */
 export interface StackShape {
   readonly fastEntries: number;
   /** Number of entries that one spill or load moves. */

@@ -3,16 +3,11 @@ import { runCycles, STACK_COSTS, type StackCosts } from './costs.ts';
 import { runProgram, type StackRun } from './emulator.ts';
 import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts';
 
-/**
- * Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run; 1, 2, 6 and 7 need all
- * 32 runs.
- */
+/** Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run, the others all 32. */
 
 export type LoopKernel = 'single' | 'double';
 
-/**
- * A run of the kernel with n divergent lanes (Table I), 0 … 31. Its `depths` are the stack history of Figures 4 and 5.
- */
+/** A run of the kernel with n divergent lanes (Table I), 0 … 31. `depths` is the stack history of Figures 4 and 5. */
 export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   const limits = loopLimits(divergentLanes);
   return unwrap(
@@ -58,10 +53,7 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
   };
 }
 
-/**
- * Number of divergent lanes at which the summary of the paper states the overhead of both kernels, and the overhead of
- * the single loop.
- */
+/** Number of divergent lanes at which the summary of the paper states the overheads of both kernels. */
 export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 

@@ -136,10 +136,7 @@ interface Panel {
   readonly expected: number;
 }
 
-/**
- * A law on fewer points. Its Chernoff windows are also valid for the original, because spreading only raises the moment
- * function.
- */
+/** A law on fewer points. Its Chernoff windows hold for the original, because spreading raises the moment function. */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;
@@ -161,7 +158,6 @@ function panelCost(support: Float64Array, start: number, window: Panel['window']
   return (lengths * powerOfTwoAtLeast((window.high - window.low) / step + 2)) / 2;
 }
 
-/** Adds the groups of one panel to the bins. */
 function addPanel(bins: LogBins, panel: Panel): void {
   const { n, origin, step, below, counted, window } = panel;
   const firstSum = Math.max(0, Math.floor((window.low - n * origin) / step));

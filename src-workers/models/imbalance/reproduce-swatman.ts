@@ -20,9 +20,7 @@ const PAPER_GROUPS = 2 ** 18;
 /** Number of groups in our sample. */
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
-/**
- * Maximum deviation of a sampled figure from its expectation, in standard errors; a larger one is an error, not chance.
- */
+/** Maximum deviation of a sampled figure from its expectation, in standard errors; a larger one is an error. */
 const STANDARD_ERRORS = 4.5;
 /** Claims of the paper (abstract, section IV-C): relative distance of the model to simulation and to measurement. */
 const SIMULATION_MARGIN = 0.001;
@@ -39,9 +37,7 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
-/**
- * Table I and the authors' public data, beside the closed form and our own Monte Carlo. It takes well under a second.
- */
+/** Table I and the authors' public data, beside the closed form and our Monte Carlo. It takes less than a second. */
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
   const key = (workload: string, n: number) => `${workload}, n = ${n}`;

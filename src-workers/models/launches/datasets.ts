@@ -1,7 +1,4 @@
-/**
- * Measured launches of kernels other than SpMV, and their sources. A new set needs an entry here and a reader in
- * `evidence/shapes.ts`.
- */
+/** Measured launches of kernels other than SpMV. A new set needs an entry here and a reader in `evidence/shapes.ts`. */
 export interface LaunchDataset {
   readonly id: string;
   readonly title: string;

@@ -2,10 +2,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/**
- * Data cache of a multiprocessor. With `withShared`, shared memory takes part of it, and the cache is at most
- * `largestKib`.
- */
+/** Data cache of a multiprocessor. With `withShared`, shared memory takes part of it; `largestKib` is its maximum. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;

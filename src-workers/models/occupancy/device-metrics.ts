@@ -16,10 +16,7 @@ export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }
 
-/**
- * Thread groups per multiprocessor in flight that hide the latency of dependent arithmetic (Little's law): latency ×
- * lanes / width.
- */
+/** Thread groups in flight that hide the latency of dependent arithmetic (Little's law): latency × lanes / width. */
 function groupsToHideArithmetic(device: GpuDevice): number {
   return (device.dependentIssueLatencyCycles * device.fp32LanesPerMultiprocessor) / device.threadGroupWidth;
 }

@@ -64,10 +64,7 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
   );
 }
 
-/**
- * Cycles that one thread group needs to execute a piece of code: its latency alone, and its issue on the
- * multiprocessor.
- */
+/** Cycles that one thread group needs for a piece of code: its latency alone, and its issue on the multiprocessor. */
 export interface Demand {
   readonly latencyCycles: number;
   readonly issueCycles: number;

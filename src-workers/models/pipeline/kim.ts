@@ -30,10 +30,7 @@ export interface KimRegisterFile {
 /** The execution of instructions of one kind on a multiprocessor. */
 export interface KimFunctionalUnit {
   readonly name: string;
-  /**
-   * Σu in the poster's formula: cycles of this unit that the kernel needs, summed over the latencies of its
-   * instructions.
-   */
+  /** Σu in the poster's formula: cycles of this unit that the kernel needs, summed over its instructions' latencies. */
   readonly latencyCycles: number;
   /** m_u: number of units of this kind. */
   readonly count: number;

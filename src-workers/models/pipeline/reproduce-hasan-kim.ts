@@ -56,10 +56,7 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
 
-/**
- * Table 2 beside Eq. 1–3 as printed, the error that the paper claims, and the soft-saturation waves fitted on five of
- * its sixteen rows.
- */
+/** Table 2 beside Eq. 1–3 as printed, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows. */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
 }

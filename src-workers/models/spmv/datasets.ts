@@ -11,7 +11,6 @@ export interface MeasuredGpu {
 
 export interface MeasuredImplementation {
   readonly name: string;
-  /** The column of its times. */
   readonly column: string;
   /** The id in `models/spmv/implementations.ts`. */
   readonly implementation: string;

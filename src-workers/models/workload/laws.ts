@@ -12,9 +12,7 @@ export const MAX_SUPPORT_POINTS = 1_000_000;
 /** Maximum deviation from 1 of stated probabilities or weights: three printed digits. They are renormalised. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/**
- * Points whose probability relative to the mode is below this are dropped, since they would be subnormal after scaling.
- */
+/** Points whose probability relative to the mode is below this are dropped; they would be subnormal after scaling. */
 const NEGLIGIBLE_WEIGHT = 1e-290;
 /** Mass beyond the last computed weight, relative to the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
@@ -71,10 +69,7 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
   return ok({ label, support, probability, truncatedMass: Math.exp(last * logFailure) });
 }
 
-/**
- * poisson(mean): 0, 1, 2, …
- * Fails unless mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
- */
+/** poisson(mean): 0, 1, 2, … Requires a finite mean ≥ 0, 1e-15 ≤ truncation ≤ 0.5, and not too many lengths. */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
   if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'mean', mean, 'a number ≥ 0');

@@ -2,10 +2,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { empiricalLaw } from './laws.ts';
 
-/**
- * Figures of lengths. The mean is required, the others are optional. Quartiles are of the sorted lengths; `sd` is of
- * the population.
- */
+/** Figures of lengths; only the mean is required. Quartiles are of the sorted lengths; `sd` is of the population. */
 export interface SummaryFigures {
   readonly min?: number;
   readonly q1?: number;
@@ -18,10 +15,7 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/**
- * A section with at most this many lengths keeps all of them. A longer one gets this many points, denser at its lower
- * end.
- */
+/** A section with at most this many lengths keeps all. A longer one gets this many points, denser at its lower end. */
 const SECTION_POINTS = 20_000;
 /** Without a stated maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond. */
 const TAIL_SPREADS = 20;
@@ -282,10 +276,7 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/**
- * −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge is added in case H is
- * singular.
- */
+/** −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge keeps H regular. */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);

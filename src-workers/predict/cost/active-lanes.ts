@@ -25,10 +25,7 @@ const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
-/**
- * Active lanes of a balancing. Independent units start together. A balancing that makes neighbours equally long keeps
- * all lanes active.
- */
+/** Active lanes of a balancing. Independent units start together. Equally long neighbours keep all lanes active. */
 export function activeLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   if (areAlike) return ALL;
@@ -56,10 +53,7 @@ function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
   };
 }
 
-/**
- * Reduces the survival function to a few steps (span and mean value of each), which are narrower where survival is
- * small.
- */
+/** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
 function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

@@ -24,10 +24,7 @@ const INDEX_BYTES = 4;
  */
 const RADIX_PASSES = 4;
 
-/**
- * Units of the largest window whose keys and indices fit in 48 KiB of shared memory, which a block has on every CUDA
- * device.
- */
+/** Units of the largest window whose keys and indices fit in 48 KiB of shared memory, which every CUDA block has. */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
 /** Smallest transfer of a random read from device memory, bytes (a 32-byte sector on CUDA). */

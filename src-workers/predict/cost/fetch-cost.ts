@@ -17,10 +17,7 @@ export const ADDITIONS_PER_CYCLE = 1;
  */
 const LATENCY_SHARE = 0.5;
 
-/**
- * Cost of fetching from one counter, for a whole launch. Cycles are pipeline cycles divided by the launch's iteration
- * factor.
- */
+/** Cost of fetching from one counter, per launch. Cycles are pipeline cycles over the launch's iteration factor. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -69,9 +66,7 @@ function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups:
   );
 }
 
-/**
- * `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups each, for the simulator.
- */
+/** `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the simulator. */
 export function fetchingTable(
   pipeline: PipelineParameters,
   cost: FetchCost,

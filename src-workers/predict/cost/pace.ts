@@ -29,9 +29,7 @@ import { added, phaseDemands, stepFactor, times } from './phases.ts';
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
-/**
- * Rounds the number of rounds of a slot to four steps per power of two, so that more launches share laws and tables.
- */
+/** Rounds the number of rounds of a slot to four steps per power of two, so that launches share laws and tables. */
 function scaledRounds(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
@@ -39,10 +37,7 @@ function scaledRounds(rounds: number): number {
   return Math.round(rounds / step) * step;
 }
 
-/**
- * The pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors, and slots with
- * many units.
- */
+/** The pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors, many rounds. */
 export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { plan, paces } = predictor;

@@ -162,10 +162,7 @@ function powersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
-/**
- * Positions that cut masses into about `most` parts of equal mass, from 0 to the number of masses. The tail has more
- * cuts.
- */
+/** Positions, from 0 to the number of masses, that cut them into about `most` equal parts. The tail has more cuts. */
 function evenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];
