@@ -19,7 +19,9 @@ type LibraryMethods = Pick<
   | 'listSettings'
 >;
 
-/** What studies and runs share: calibrations, devices, laws of workloads, settings. Functions throw `FailureError`s. */
+/**
+ * Calibrations, devices, laws of workloads and settings, which studies and runs share. Functions throw `FailureError`s.
+ */
 export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {

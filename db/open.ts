@@ -36,7 +36,8 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     try {
       untilUnlocked(timeout, () => {
         if (fresh) {
-          // Both are written to the file itself before there is a log, so that `inspectFile` always finds them there.
+          // Page size and application id are written to the file itself before a log exists, so that `inspectFile`
+          // finds them.
           db.pragma('page_size = 8192');
           db.pragma(`application_id = ${APPLICATION_ID}`);
         }

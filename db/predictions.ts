@@ -107,7 +107,7 @@ function packedOf(db: Database) {
     insertColumn.run(runId, firstDesign, DIGEST, digestOf(columns, at, count));
   }
 
-  /** Reads what is there into the columns, and says which chunks are whole by their sizes and digests. */
+  /** Reads the existing columns, and returns which chunks are whole according to their sizes and digests. */
   function read(runId: number, columns: RunColumns, chunks: readonly CommittedChunk[]) {
     const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
     const found = new Map<number, number>();
@@ -130,7 +130,6 @@ function packedOf(db: Database) {
   return { insert, read };
 }
 
-/** The rows of designs. */
 function rowsOf(db: Database) {
   const insertMany = db.prepare(INSERT + Array<string>(ROWS_PER_STATEMENT).fill(ROW).join(', '));
   const insertOne = db.prepare(INSERT + ROW);
@@ -189,7 +188,6 @@ function rowsOf(db: Database) {
   return { insert, read, readAll, remove: (runId: number) => deleteRows.run(runId) };
 }
 
-/** Refuses a result with missing rows. */
 function checkFound(runId: number, found: number, count: number, firstDesign: number): void {
   if (found !== count)
     refuse(

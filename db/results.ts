@@ -52,7 +52,7 @@ function checkTimes(timesMs: readonly number[], position: number): void {
     refuse('bad-input', `The times of record ${position} must be finite and ≥ 0, not ${wrong} ms.`);
 }
 
-/** The functions of runs that saving results needs. */
+/** The functions of runs that are needed to save results. */
 interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
@@ -193,7 +193,7 @@ function measurementsOf(
     ).map((row) => ({ ...measurementOf(row, timesOf(row)), runId: row.run_id }));
   }
 
-  /** The times that a query of `measurements` finds, by design. */
+  /** The times that a query of `measurements` returns, by design. */
   function repeatsOf(sql: string, id: number) {
     const key = (row: { readonly run_id: number; readonly position: number }): string =>
       `${row.run_id} ${row.position}`;

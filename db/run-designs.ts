@@ -5,7 +5,6 @@ import type { BestDesigns, CommittedChunk, PredictionChunk, RunColumns } from '.
 import type { RunRows } from './run-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** Saves and reads the predicted designs of runs. */
 export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ownRow }: RunRows) {
   const predictions = predictionTable(db);
 
@@ -79,7 +78,7 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
   }
 
   function loadRunColumns(runId: number): RunColumns {
-    // One transaction reads chunks and columns of the same moment, even while others write.
+    // One transaction reads chunks and columns at the same moment, even while other processes write.
     const { columns, rebuilt } = db.transaction(() => {
       const row = rowOf(runId);
       if (row.best_wanted !== null) return { columns: predictions.loadBest(runId, row.valid_count), rebuilt: [] };

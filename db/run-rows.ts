@@ -91,7 +91,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
   }
 
-  /** The run, if this store may write its results. */
+  /** Returns a running run of this store; throws otherwise. */
   function ownRow(runId: number): RunRow {
     const row = rowOf(runId);
     if (row.state !== 'running') refuse('conflict', `Run ${runId} is ${row.state}, not running.`, { runId });
@@ -134,7 +134,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     };
   }
 
-  /** The newest runs that are not in the bin. */
+  /** The newest runs that are not deleted. */
   function listRuns({ studyId, kind, state, limit = DEFAULT_ROWS }: RunQuery): RunPage {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS) {
       refuse('bad-input', `limit must be from 1 to ${MAX_ROWS} runs, not ${limit}.`);

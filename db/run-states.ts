@@ -6,7 +6,6 @@ import type { RunRows } from './run-rows.ts';
 import type { Statements } from './statements.ts';
 import { now, toJson } from './statements.ts';
 
-/** Begins, ends and resumes runs. */
 export function runStates(
   { get, run, insert, write }: Statements,
   ownership: Ownership,
@@ -146,7 +145,7 @@ function insertAxes(
   }
 }
 
-/** Design indices are 32-bit numbers; the last one means none. */
+/** Design indices are 32-bit numbers, of which the largest means "none". */
 const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {

@@ -7,7 +7,7 @@ import { runStates } from './run-states.ts';
 import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
-/** The functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
+/** Functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
 export function runsOf(statements: Statements, ownership: Ownership) {
   const rows = runRows(statements, ownership);
   return {
@@ -18,7 +18,7 @@ export function runsOf(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** What a person says of runs: names, notes, tags, and whether they are in the bin. */
+/** Properties of runs that the user sets: names, notes, tags, and deletion. */
 function runMarks({ run, write }: Statements, { rowOf, getRun }: RunRows) {
   function renameRun(runId: number, name: string): RunRecord {
     if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);

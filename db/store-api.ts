@@ -112,7 +112,7 @@ export interface Store {
   checkIntegrity(): Result<readonly string[]>;
 }
 
-/** The same functions as the store's, answering values and throwing `FailureError`s. */
+/** The functions of the store, which return values and throw `FailureError`s. */
 export type StoreMethods = {
   readonly [Method in keyof Store]: (
     ...args: Parameters<Store[Method]>

@@ -72,7 +72,7 @@ export function storeOn(db: Database, file: string): OpenStore {
 
 type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
 
-/** Space and soundness of the file. */
+/** Size and integrity of the file. */
 function upkeepOf({ db, all, run, write }: Statements, file: string): UpkeepMethods {
   return {
     purgeDeleted: (before = now()) =>

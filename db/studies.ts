@@ -9,7 +9,7 @@ type StudyMethods = Pick<
   'createStudy' | 'updateStudy' | 'getStudy' | 'listStudies' | 'deleteStudy' | 'restoreStudy'
 >;
 
-/** Studies. Functions throw `FailureError`s; the store turns them into results. */
+/** Functions for studies. They throw `FailureError`s, which the store turns into results. */
 export function studiesOf({ all, get, run, insert }: Statements): StudyMethods {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);

@@ -6,8 +6,8 @@ import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
 /*
  * Arrow's IPC format, https://arrow.apache.org/docs/format/Columnar.html: a file (Feather 2) or a stream of messages,
- * each a flatbuffer and a body of buffers. Columns of numbers and of lists are read. For the others it is enough to
- * know how many buffers they have.
+ * each a flatbuffer and a body of buffers. Columns of numbers and lists are read; of other columns, only buffers are
+ * counted.
  */
 
 const FILE = 'ARROW1\0\0';
@@ -18,14 +18,14 @@ const MAX_BATCH_ROWS = 2 ** 25;
 const MAX_BUFFER_BYTES = 2 ** 28;
 
 const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, FILE.length)) === FILE;
-/** A stream begins with the length of a schema, which is a multiple of 8. */
+/** A stream begins with the length of its schema, which is a multiple of 8. */
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
-/** What a message and a type are, by their numbers in the format. */
+/** Kinds of messages and of types, by their numbers in the format. */
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
-/** The buffers of a type, without those of its children, by its number. The number of buffers of a union varies. */
+/** Number of buffers of a type, without its children's, by the number of the type. Unions have varying numbers. */
 const BUFFERS = [0, 0, 2, 2, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, NaN, 2, 1, 2, 2, 3, 3, 2, 0, 2, 2, 3, 3];
 const VIEWS: readonly number[] = [23, 24];
 
@@ -33,7 +33,7 @@ interface Field {
   readonly name: string;
   readonly kind: number;
   readonly type: FlatTable | null;
-  /** Its values are places in a list of values. */
+  /** Whether its values are positions in a list of values. */
   readonly isIndexed: boolean;
   readonly children: readonly Field[];
 }
@@ -44,7 +44,7 @@ interface Batch {
   readonly bodyAt: number;
 }
 
-/** @param known counts the fields, since many may refer to one that has many children itself */
+/** @param known counts the fields, because many fields may refer to one that has many children itself */
 function fieldAt(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;
@@ -62,7 +62,7 @@ const LISTS: readonly number[] = [TYPE.list, TYPE.fixedList, TYPE.map, TYPE.larg
 const isRead = ({ kind, isIndexed }: Field): boolean =>
   !isIndexed && (LISTS.includes(kind) || kind === TYPE.int || kind === TYPE.float || kind === TYPE.bool);
 
-/** Opens a file or a stream of Arrow. The largest batch of records bounds the memory. */
+/** Opens an Arrow file or stream. The largest batch of records bounds the memory. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
   const { fields, batches } = await read(async () => messagesOf(file, label));
@@ -91,7 +91,7 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
 /** The schema and the batches of records, without their bodies. */
 async function messagesOf(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
   const ofFile = isFile(new Uint8Array(await file.slice(0, FILE.length)));
-  // Some writers give the schema of a file in its footer alone.
+  // Some writers put the schema only into the footer of a file.
   let schema = ofFile ? await footerSchema(file) : null;
   const batches: Batch[] = [];
   for (let at = ofFile ? FILE.length : 0; ;) {
@@ -116,27 +116,27 @@ async function messagesOf(file: FileBytes, label: string): Promise<{ fields: rea
   return { fields: elementsOf(schema, 1, 4).map((field) => fieldAt(view, field, known)), batches };
 }
 
-/** The table that a message is, or a footer. */
+/** The root table of a message or of a footer. */
 async function rootTable(file: FileBytes, start: number, end: number): Promise<FlatTable> {
   if (end - start > MAX_METADATA_BYTES) throw new Error(`a message of ${end - start} bytes`);
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
-/** A file ends with its footer, the length of that, and the first bytes of the file again. */
+/** A file ends with its footer, the length of the footer, and the same bytes with which it begins. */
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);
   return tableOf(await rootTable(file, Math.max(0, end - bytes), end), 1);
 }
 
-/** The values of a column of one batch, or the sizes of its lists; missing ones are `null`. */
+/** The values of a column of one batch, or the sizes of its lists; `null` for a missing value. */
 async function valuesOf(file: FileBytes, fields: readonly Field[], wanted: Field, batch: Batch): Promise<ColumnValues> {
   const { table, bodyAt } = batch;
   const { view } = table;
   const nodes = elementsOf(table, 1, 16);
   const buffers = elementsOf(table, 2, 16);
   const viewed = [...elementsOf(table, 4, 8)];
-  /** A number of a structure of the batch. Types that are not known come to no structure. */
+  /** Reads a number of a structure of the batch. The structure is missing if its type is unknown. */
   const long = (at: number): number => {
     if (!(at >= 0)) throw new Error('a column has no values');
     return Number(view.getBigInt64(at, true));
@@ -208,7 +208,7 @@ const NUMBERS: Readonly<Record<string, new (bytes: ArrayBuffer, at: number, leng
   float32: Float32Array, float64: Float64Array,
 }; // prettier-ignore
 
-/** A compressed buffer begins with its unpacked length, or −1 if it is not packed after all. */
+/** A compressed buffer begins with its unpacked length, or with −1 if it is stored uncompressed. */
 function unpacked(bytes: ArrayBuffer, codec: number): ArrayBuffer {
   const length = Number(new DataView(bytes).getBigInt64(0, true));
   if (length === -1) return bytes.slice(8);

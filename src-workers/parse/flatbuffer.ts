@@ -1,6 +1,6 @@
 /**
- * Reads flatbuffers (https://flatbuffers.dev/internals), in which Arrow writes what its messages contain. A read beyond
- * the end throws a `RangeError`, as views do.
+ * Reads flatbuffers (https://flatbuffers.dev/internals), the format of Arrow's messages. A read beyond the end throws a
+ * `RangeError`, as `DataView` does.
  */
 
 /** A table of a flatbuffer, at its position. */
@@ -9,10 +9,10 @@ export interface FlatTable {
   readonly at: number;
 }
 
-/** The table that is referred to at a position. */
+/** The table to which a position refers. */
 export const tableAt = (view: DataView, at: number): FlatTable => ({ view, at: at + view.getUint32(at, true) });
 
-/** The position of a field, by its number; 0 if the field has its default value and is not written. */
+/** The position of a field, by its number; 0 if the field is not written because it has its default value. */
 function place({ view, at }: FlatTable, field: number): number {
   const fields = at - view.getInt32(at, true);
   const slot = 4 + 2 * field;
@@ -36,7 +36,7 @@ export function tableOf(table: FlatTable, field: number): FlatTable | null {
   return at === 0 ? null : tableAt(table.view, at);
 }
 
-/** Where a vector begins and how many elements it has, each of `bytes` bytes. */
+/** The start of a vector and its number of elements, of `bytes` bytes each. */
 function vectorOf(table: FlatTable, field: number, bytes: number): { readonly start: number; readonly count: number } {
   const at = place(table, field);
   if (at === 0) return { start: 0, count: 0 };

@@ -16,7 +16,9 @@ export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<A
   return bytes;
 }
 
-/** Unpacks a block from position `start` on, whose matches begin at `first` or later. Returns where it ends. */
+/**
+ * Unpacks a block to position `start`. Its matches begin at `first` or later. Returns the end of the unpacked bytes.
+ */
 function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first = start): number {
   let [from, to] = [0, start];
   const lengthOf = (short: number): number => {
@@ -60,7 +62,7 @@ export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<
   let [from, to] = [0, 0];
   while (from < packed.length) {
     const end = from + 8 + view.getUint32(from + 4);
-    if (end > packed.length) throw new Error(`LZ4 with a block of ${end - from - 8} bytes, which is not all there`);
+    if (end > packed.length) throw new Error(`LZ4 with a block of ${end - from - 8} bytes, which is truncated`);
     to = unpackInto(bytes, to, packed.subarray(from + 8, end));
     from = end;
   }
@@ -68,23 +70,22 @@ export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<
   return bytes;
 }
 
-/** Unpacks a frame (lz4/doc/lz4_Frame_format.md). Its checksums are not compared. */
+/** Unpacks a frame (lz4/doc/lz4_Frame_format.md). Its checksums are not verified. */
 export function unpackLz4Frame(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const flags = packed[4];
-  if (view.getUint32(0, true) !== 0x184d_2204 || flags >> 6 !== 1)
-    throw new Error('LZ4 without the frame of a version 1');
+  if (view.getUint32(0, true) !== 0x184d_2204 || flags >> 6 !== 1) throw new Error('LZ4 without a frame of version 1');
   const has = (bit: number): number => (flags >> bit) & 1;
   const bytes = new Uint8Array(length);
   let to = 0;
-  // The head has the length of the content and the number of a dictionary where its bits say so, and a checksum.
+  // The header ends with a checksum. Its flags say whether it has a content length and a dictionary number.
   for (let from = 7 + 8 * has(3) + 4 * has(0); ;) {
     const size = view.getUint32(from, true);
     if (size === 0) break;
     const [start, end] = [from + 4, from + 4 + (size & 0x7fff_ffff)];
-    if (end > packed.length) throw new Error('LZ4 with a block that is not all there');
+    if (end > packed.length) throw new Error('LZ4 with a truncated block');
     const block = packed.subarray(start, end);
-    // The highest bit marks a block that is not packed. Matches may reach back into earlier blocks.
+    // The highest bit marks an uncompressed block. Matches may refer to earlier blocks.
     if (size >>> 31 === 0) to = unpackInto(bytes, to, block, 0);
     else {
       bytes.set(block, to);

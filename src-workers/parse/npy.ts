@@ -2,13 +2,15 @@ import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { joined, readBytes, refuse, shown, type ByteSource } from './source.ts';
 import type { Result } from '../domain/result.ts';
 
-/** Far above any header of an array without fields. */
+/** Maximum size of a header. An array without fields has a far smaller one. */
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 
 /** Names of the row pointers of compressed sparse rows. The lengths are the differences of neighbours. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
-/** Those of ragged arrays: `offsets`, and as Awkward Array names its buffers, `node0-offsets` and so on. */
+/**
+ * Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as Awkward Array names its buffers.
+ */
 const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;
 export const isOffsets = (name: string): boolean => LIST_OFFSETS.test(name);
 export const isPointers = (name: string): boolean => POINTER_NAMES.includes(name) || isOffsets(name);
@@ -24,7 +26,7 @@ interface NpyHeader {
   readonly value: ReadValue;
 }
 
-/** 64-bit integers beyond 2^53 become inexact, and are refused as lengths. */
+/** A 64-bit integer beyond 2^53 becomes inexact and is refused as a length. */
 const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
   b1: () => (view, at) => view.getUint8(at),
   i1: () => (view, at) => view.getInt8(at),

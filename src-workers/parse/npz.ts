@@ -50,7 +50,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     refuse(label, {}, `no array is named ${shown(name)}. The file has ${listed}`);
   const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));
   const sparse = await sparseFormat(zip, entries.get('format'), label);
-  // The offsets of a matrix by diagonals are those of the diagonals.
+  // In a matrix stored by diagonals, `offsets` are the positions of the diagonals.
   if (name === null && (sparse === 'coo' || sparse === 'dia'))
     return refuse(
       label,
@@ -67,7 +67,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     );
   const pointers = isPointers(chosen);
   const entry = entries.get(chosen)!;
-  // yauzl stops at an array that has more bytes than its entry says.
+  // yauzl stops if an array has more bytes than its entry says.
   if (entry.uncompressedSize > MAX_FILE_BYTES)
     refuse(
       label,

@@ -85,7 +85,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
   }
 }
 
-/** Throws on pages of plain values that the library must not read. */
+/** Throws on pages of plain values that would make the library read wrong values. */
 export function checkPages(chunk: ColumnChunk, rows: number): void {
   for (const { count, encoding, values } of dataPages(chunk, rows, rows))
     if (chunk.column.type === 'BOOLEAN' && encoding === 'RLE') checkRuns(values.subarray(4), 1, count);

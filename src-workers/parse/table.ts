@@ -91,7 +91,7 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** If the first record turns out to be no header, it is added last, so the earlier line wins. */
+/** A first record that turns out not to be a header is added last, so the smaller line number is kept. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 

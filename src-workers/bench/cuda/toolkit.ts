@@ -22,7 +22,7 @@ export interface Toolkit {
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
-   * Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; empty without any.
+   * Architectures such as `sm_90`; the driver assembles `compute_90`. If no GPU is known, `native`; without any, empty.
    */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not compile for. */
