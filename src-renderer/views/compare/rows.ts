@@ -55,83 +55,92 @@ export function kneeThreadGroups(
   return Math.ceil(latencyCycles / issueCycles);
 }
 
+type Best = NonNullable<DeviceBest['best']>;
+
+/** What the cells of a row say, for a device with a best design. */
+interface CellOptions {
+  readonly unit?: string;
+  readonly hint?: string;
+  readonly better?: CompareRow['better'];
+  readonly value?: (best: Best, entry: DeviceBest) => number | null;
+  readonly text?: (best: Best, entry: DeviceBest) => string;
+  readonly format?: (value: number) => string;
+  readonly range?: (best: Best) => string;
+}
+
+/** What all rows are made of. */
+interface Comparison {
+  readonly compared: readonly Compared[];
+  readonly study: Study;
+  readonly term: Term;
+}
+
+/** @param same whether all devices have one design */
 export function compareRows(
   compared: readonly Compared[],
   study: Study,
   same: boolean,
   term: Term,
 ): readonly CompareRow[] {
-  type Best = NonNullable<DeviceBest['best']>;
-  const group = term('threadGroup');
-  const groups = term('threadGroup', 'many');
-  const sm = term('multiprocessor', 'short');
-  const row = (
-    id: string,
-    rowGroup: RowGroup,
-    label: string,
-    options: {
-      readonly unit?: string;
-      readonly hint?: string;
-      readonly better?: CompareRow['better'];
-      readonly value?: (best: Best, entry: DeviceBest) => number | null;
-      readonly text?: (best: Best, entry: DeviceBest) => string;
-      readonly format?: (value: number) => string;
-      readonly range?: (best: Best) => string;
-    },
-  ): CompareRow => {
-    const { unit = '', hint = '', better = 'none', value, text, format = count, range } = options;
-    const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
-    const texts = compared.map(({ entry }, at) => {
-      if (!entry?.best) return '';
-      if (text) return text(entry.best, entry);
-      return values[at] === null ? '–' : format(values[at]);
-    });
-    const ranges = range && { ranges: compared.map(({ entry }) => (entry?.best ? range(entry.best) : '')) };
-    return {
-      id,
-      group: rowGroup,
-      label,
-      unit,
-      hint,
-      better,
-      values,
-      texts,
-      estimates: compared.map(() => ''),
-      ...ranges,
-    };
-  };
-  /** Rows that only a GPU has: an en dash for a CPU. */
-  const onGpu = (best: Best, text: (gpu: GpuDevice) => string): string => {
-    const device = compared.find((each) => each.device.id === best.deviceId)?.device;
-    return device?.kind === 'gpu' ? text(device) : '–';
-  };
-  const hasGpu = compared.some(({ device }) => device.kind === 'gpu');
-  const hasCpu = compared.some(({ device }) => device.kind === 'cpu');
-  const limit = <Kind extends GpuDevice | CpuDevice>(
-    kind: Kind['kind'],
-    { id, label, unit, value }: DeviceMetric<Kind>,
-  ): CompareRow => {
-    const own = compared.map(({ device }) => (device.kind === kind ? (device as Kind) : null));
-    const values = own.map((device) => device && value(device));
-    const whole = values.every((each) => each === null || Number.isInteger(each));
-    const text = (each: number): string => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4));
-    return {
-      id,
-      group: 'limits',
-      label: spoken(label, term),
-      unit: spoken(unit, term),
-      hint: '',
-      better: 'none',
-      values,
-      texts: values.map((each) => (each === null ? '' : text(each))),
-      estimates: own.map((device) => (device ? estimateText(device, value) : '')),
-    };
-  };
-  const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
-    byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
-  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  const comparison: Comparison = { compared, study, term };
   return [
-    row('time', 'result', 'Time', {
+    ...resultRows(comparison, same),
+    ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
+    ...reasonRows(comparison),
+    ...limitRows(comparison),
+  ];
+}
+
+/** Functions that make rows of a group. */
+function rowMaker({ compared }: Comparison, group: RowGroup) {
+  return {
+    row: (id: string, label: string, options: CellOptions): CompareRow => cells(compared, id, group, label, options),
+    /** The text of a row that only a GPU has: an en dash for a CPU. */
+    onGpu(best: Best, text: (gpu: GpuDevice) => string): string {
+      const device = compared.find((each) => each.device.id === best.deviceId)?.device;
+      return device?.kind === 'gpu' ? text(device) : '–';
+    },
+  };
+}
+
+function cells(
+  compared: readonly Compared[],
+  id: string,
+  rowGroup: RowGroup,
+  label: string,
+  options: CellOptions,
+): CompareRow {
+  const { unit = '', hint = '', better = 'none', value, text, format = count, range } = options;
+  const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
+  const texts = compared.map(({ entry }, at) => {
+    if (!entry?.best) return '';
+    if (text) return text(entry.best, entry);
+    return values[at] === null ? '–' : format(values[at]);
+  });
+  const ranges = range && { ranges: compared.map(({ entry }) => (entry?.best ? range(entry.best) : '')) };
+  return {
+    id,
+    group: rowGroup,
+    label,
+    unit,
+    hint,
+    better,
+    values,
+    texts,
+    estimates: compared.map(() => ''),
+    ...ranges,
+  };
+}
+
+/** What each device reaches, and by which design. */
+function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[] {
+  const { compared, study, term } = comparison;
+  const { row, onGpu } = rowMaker(comparison, 'result');
+  const group = term('threadGroup');
+  const sm = term('multiprocessor', 'short');
+  const hasCpu = compared.some(({ device }) => device.kind === 'cpu');
+  return [
+    row('time', 'Time', {
       better: 'lower',
       value: (best) => best.timeMs,
       format: timeText,
@@ -140,7 +149,7 @@ export function compareRows(
     }),
     ...(compared.some(({ entry }) => entry?.best?.simulated)
       ? [
-          row('simulated', 'result', 'Simulated', {
+          row('simulated', 'Simulated', {
             better: 'lower',
             value: (best) => best.simulated?.meanMs ?? null,
             text: ({ simulated, predictedMs }) =>
@@ -153,20 +162,20 @@ export function compareRows(
       : []),
     ...(study.implementations
       ? [
-          row('implementation', 'result', 'Implementation', {
+          row('implementation', 'Implementation', {
             text: (best) => best.design.implementation ?? '–',
             hint: 'The kernel to write',
           }),
         ]
       : []),
-    row('throughput', 'result', 'Throughput', {
+    row('throughput', 'Throughput', {
       unit: 'units/µs',
       better: 'higher',
       value: (best) => study.workload.units / best.timeMs / 1000,
       format: (value) => plain(value, 3),
       hint: 'Units of work finished in a microsecond',
     }),
-    row('granularity', 'result', `Threads × units per ${group}`, {
+    row('granularity', `Threads × units per ${group}`, {
       text: (best) =>
         onGpu(
           best,
@@ -174,18 +183,18 @@ export function compareRows(
         ),
       hint: `${sentenceCase(term('thread', 'many'))} that share one unit, and units that run in lockstep`,
     }),
-    row('block', 'result', sentenceCase(`${term('block')} size`), {
+    row('block', sentenceCase(`${term('block')} size`), {
       unit: term('thread', 'many'),
       text: (best) => onGpu(best, () => blockText(best.design)),
     }),
-    row('grid', 'result', sentenceCase(term('block', 'many')), {
+    row('grid', sentenceCase(term('block', 'many')), {
       unit: `per ${sm}`,
       text: (best) => onGpu(best, ({ multiprocessors }) => plain(best.design.gridBlocks / multiprocessors, 3)),
       hint: `${sentenceCase(term('block', 'many'))} launched, over the number of ${term('multiprocessor', 'many')}`,
     }),
     ...(hasCpu
       ? [
-          row('coresUsed', 'result', 'Cores', {
+          row('coresUsed', 'Cores', {
             unit: 'in use',
             text: (best, { device }) =>
               device.kind === 'cpu' ? `${count(best.design.gridBlocks)} of ${count(device.cores)}` : '–',
@@ -193,31 +202,42 @@ export function compareRows(
           }),
         ]
       : []),
-    row('balancing', 'result', 'Balancing', {
+    row('balancing', 'Balancing', {
       text: (best) => best.design.balancing.replaceAll('-', ' '),
       hint: 'How units are ordered or handed out',
     }),
-    row('cap', 'result', sentenceCase(`${term('register')} cap`), {
+    row('cap', sentenceCase(`${term('register')} cap`), {
       text: (best) => onGpu(best, () => (best.design.registerCap === null ? 'none' : count(best.design.registerCap))),
     }),
     ...(same
       ? [
-          row('rank', 'result', 'Rank', {
+          row('rank', 'Rank', {
             unit: 'on the device',
             text: (best) => count(best.rank),
             hint: 'Rank of this design among the valid designs of the device',
           }),
         ]
       : []),
-    row('evidence', 'result', 'Evidence', {
+    row('evidence', 'Evidence', {
       text: (best, { evidence }) =>
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
       hint: 'Public measurements that predicted times of the device were compared with, unless none are of this way to take the work; see Models, Evidence',
     }),
-    ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
-    row('resident', 'why', `Resident ${groups}`, {
+  ];
+}
+
+/** Why a device is as fast as it is. */
+function reasonRows(comparison: Comparison): readonly CompareRow[] {
+  const { study, term } = comparison;
+  const { row, onGpu } = rowMaker(comparison, 'why');
+  const groups = term('threadGroup', 'many');
+  const oneThread = ({ byThreadsPerUnit }: DeviceBest): number =>
+    byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
+  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  return [
+    row('resident', `Resident ${groups}`, {
       text: (best) =>
         onGpu(
           best,
@@ -225,64 +245,93 @@ export function compareRows(
         ),
       hint: `${sentenceCase(groups)} resident on one ${term('multiprocessor')} at a time, of its slots`,
     }),
-    row('limited', 'why', 'Limited by', {
+    row('limited', 'Limited by', {
       text: (best) => onGpu(best, () => limitWords(best.limitedBy, term) || 'the launch'),
       hint: `What limits the number of resident ${term('block', 'many')}`,
     }),
-    row('knee', 'why', sentenceCase(`${groups} to the knee`), {
+    row('knee', sentenceCase(`${groups} to the knee`), {
       value: (best, { device }: { readonly device: Device }) =>
         device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design) : null,
       hint: `Active ${groups} from which issue, not latency, sets the pace`,
     }),
-    row('loss', 'why', 'Loss of a group', {
+    row('loss', 'Loss of a group', {
       unit: 'aggregate',
       better: 'lower',
       value: (best) => best.aggregateLoss,
       format: (value) => fixed(value, 3),
       hint: 'Lockstep time over work: 1 is no loss',
     }),
-    row('ideal', 'why', 'Time that is work', {
+    row('ideal', 'Time that is work', {
       unit: '%',
       better: 'higher',
       value: (_, { breakdown }) => (breakdown ? (100 * breakdown.parts.idealWork) / breakdown.timeMs : null),
       format: (value) => fixed(value, 1),
       hint: 'Share of the time that an ideal device without lockstep would need too',
     }),
-    row('issue', 'why', 'Peak instruction issue', {
+    row('issue', 'Peak instruction issue', {
       unit: '% in use',
       value: (_, { breakdown }) => percentOf(breakdown?.achieved.issueFraction),
       format: (value) => fixed(value, 1),
       hint: 'Part of the peak of instruction issue that the launch takes, also for lanes that wait',
     }),
-    row('bandwidth', 'why', 'Peak bandwidth', {
+    row('bandwidth', 'Peak bandwidth', {
       unit: '% in use',
       value: (_, { breakdown }) => percentOf(breakdown?.achieved.bandwidthFraction),
       format: (value) => fixed(value, 1),
       hint: 'Traffic of device memory over the peak bandwidth; – where the kernel is not known to move anything',
     }),
-    row('gain', 'why', `Gain over 1 ${term('thread')} per unit`, {
+    row('gain', `Gain over 1 ${term('thread')} per unit`, {
       unit: '×',
       better: 'higher',
       value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),
       format: (value) => fixed(value, 2),
       hint: `Best time with one ${term('thread')} per unit, over this time`,
     }),
-    row('waves', 'why', 'Waves', {
+    row('waves', 'Waves', {
       value: (best) => best.waves,
       format: (value) => fixed(value, 2),
       hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
     }),
-    row('regime', 'why', 'Predicted as', {
+    row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
       hint: 'How the time was computed. The text on the bar of a device gives how much that differs from simulation',
     }),
-    ...(hasGpu
+  ];
+}
+
+/** The data sheets. */
+function limitRows(comparison: Comparison): readonly CompareRow[] {
+  const has = (kind: Device['kind']): boolean => comparison.compared.some(({ device }) => device.kind === kind);
+  return [
+    ...(has('gpu')
       ? [...DEVICE_METRICS]
           .sort((a, b) => Number(a.id === 'year') - Number(b.id === 'year'))
-          .map((metric) => limit('gpu', metric))
+          .map((metric) => limit(comparison, 'gpu', metric))
       : []),
-    ...(hasCpu ? CPU_METRICS.map((metric) => limit('cpu', metric)) : []),
+    ...(has('cpu') ? CPU_METRICS.map((metric) => limit(comparison, 'cpu', metric)) : []),
   ];
+}
+
+function limit<Kind extends GpuDevice | CpuDevice>(
+  { compared, term }: Comparison,
+  kind: Kind['kind'],
+  { id, label, unit, value }: DeviceMetric<Kind>,
+): CompareRow {
+  const own = compared.map(({ device }) => (device.kind === kind ? (device as Kind) : null));
+  const values = own.map((device) => device && value(device));
+  const whole = values.every((each) => each === null || Number.isInteger(each));
+  const text = (each: number): string => (whole ? (id === 'year' ? String(each) : count(each)) : plain(each, 4));
+  return {
+    id,
+    group: 'limits',
+    label: spoken(label, term),
+    unit: spoken(unit, term),
+    hint: '',
+    better: 'none',
+    values,
+    texts: values.map((each) => (each === null ? '' : text(each))),
+    estimates: own.map((device) => (device ? estimateText(device, value) : '')),
+  };
 }
 
 function percentOf(fraction: number | null | undefined): number | null {
