@@ -9,7 +9,17 @@ import {
 import { fixed, plain, timeUnit } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX } from './labels.ts';
-import { axisTitles, plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
+import {
+  axisTitles,
+  plane,
+  planeAxes,
+  stroke,
+  tooltip,
+  tooltipBody,
+  words,
+  type ChartSize,
+  type Plane,
+} from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
 export interface Curve {
@@ -121,29 +131,11 @@ export function curvesChart(
         );
       },
     },
-    series: shown.flatMap(({ name, points, drawn, colour, dots, steps, dashed }) => {
+    series: shown.flatMap((curve) => {
+      const { drawn, colour, dots } = curve;
       const here = chosen === null || dots ? null : nearest(drawn, chosen);
       return [
-        dots
-          ? {
-              type: 'scatter' as const,
-              name,
-              data: drawn.map(([x, y]) => [x, y]),
-              symbolSize: 5,
-              itemStyle: { color: theme.colour.bg, borderColor: colour, borderWidth: 1.25, opacity: 1 },
-            }
-          : {
-              type: 'line' as const,
-              name,
-              data: points.map(([x, y]) => [x, Number.isFinite(y) ? y : '-']),
-              symbol: 'circle',
-              showSymbol: false,
-              symbolSize: 6,
-              ...(steps && { step: 'end' as const }),
-              itemStyle: { color: colour, borderColor: theme.colour.bg, borderWidth: 1 },
-              lineStyle: { color: colour, width: dashed ? 1.5 : 1.75, ...(dashed && { type: [4, 3] }) },
-              emphasis: { lineStyle: { width: dashed ? 1.5 : 1.75 } },
-            },
+        dots ? dotsOf(curve, theme) : lineOf(curve, theme),
         ...(here
           ? [
               {
@@ -170,21 +162,60 @@ export function curvesChart(
       ...(chosen === null
         ? []
         : [stroke([[area.x(chosen), area.top], [area.x(chosen), area.bottom]], theme.colour.control, { dash: [2, 3] })]), // prettier-ignore
-      ...shown.flatMap(({ name, drawn, colour, dots, dashed }, i) => {
-        if (drawn.length === 0) return [];
-        const here = (chosen === null ? null : nearest(drawn, chosen)) ?? drawn[drawn.length - 1];
-        const y = ends[i] - 3;
-        const key = dots
-          ? { type: 'circle' as const, silent: true, shape: { cx: area.right + 9, cy: y, r: 3 }, style: { fill: colour } }
-          : stroke([[area.right + 6, y], [area.right + 16, y]], colour, { width: 2, ...(dashed && { dash: [4, 2] }) }); // prettier-ignore
-        return [
-          key,
-          words(theme, area.right + 20, y, name, { colour: 'text' }),
-          words(theme, area.right + 20, y + 13, write(here[1])),
-        ];
-      }),
+      ...shown.flatMap((curve, i) => endOf(curve, ends[i] - 3, chosen, theme, area)),
     ] as never,
   };
+}
+
+/** A curve with its colour and the points that are drawn. */
+interface DrawnCurve extends Curve {
+  readonly colour: string;
+  readonly drawn: Curve['points'];
+}
+
+function dotsOf({ name, drawn, colour }: DrawnCurve, theme: ChartTheme) {
+  return {
+    type: 'scatter' as const,
+    name,
+    data: drawn.map(([x, y]) => [x, y]),
+    symbolSize: 5,
+    itemStyle: { color: theme.colour.bg, borderColor: colour, borderWidth: 1.25, opacity: 1 },
+  };
+}
+
+function lineOf({ name, points, colour, steps, dashed }: DrawnCurve, theme: ChartTheme) {
+  return {
+    type: 'line' as const,
+    name,
+    data: points.map(([x, y]) => [x, Number.isFinite(y) ? y : '-']),
+    symbol: 'circle',
+    showSymbol: false,
+    symbolSize: 6,
+    ...(steps && { step: 'end' as const }),
+    itemStyle: { color: colour, borderColor: theme.colour.bg, borderWidth: 1 },
+    lineStyle: { color: colour, width: dashed ? 1.5 : 1.75, ...(dashed && { type: [4, 3] }) },
+    emphasis: { lineStyle: { width: dashed ? 1.5 : 1.75 } },
+  };
+}
+
+/** The key of a curve at the right edge, its name, and its value at the chosen place, or at its end. */
+function endOf(
+  { name, drawn, colour, dots, dashed }: DrawnCurve,
+  y: number,
+  chosen: number | null,
+  theme: ChartTheme,
+  area: Plane,
+) {
+  if (drawn.length === 0) return [];
+  const here = (chosen === null ? null : nearest(drawn, chosen)) ?? drawn[drawn.length - 1];
+  const key = dots
+    ? { type: 'circle' as const, silent: true, shape: { cx: area.right + 9, cy: y, r: 3 }, style: { fill: colour } }
+    : stroke([[area.right + 6, y], [area.right + 16, y]], colour, { width: 2, ...(dashed && { dash: [4, 2] }) }); // prettier-ignore
+  return [
+    key,
+    words(theme, area.right + 20, y, name, { colour: 'text' }),
+    words(theme, area.right + 20, y + 13, write(here[1])),
+  ];
 }
 
 /** The numbers of curves as a table: one row per x, one column per curve. */

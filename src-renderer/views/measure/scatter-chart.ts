@@ -37,6 +37,10 @@ const MAX_BARS = 400;
 /** Beyond this width the legend stands next to the axis title instead of below it. */
 const WIDE_PX = 460;
 
+/** Strokes of the scaled prediction, and of equal times. */
+const FIT = { width: 1.5 };
+const EQUAL = { dash: [4, 3] };
+
 /** Where the points lie: also for what finds the one nearest to the pointer. */
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   return plane(
@@ -72,22 +76,19 @@ export function scatterChart(
     10,
   );
 
-  // Above the plot, where no point can be under it.
-  const legend: unknown[] = [];
-  const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
-  let next = left;
-  const entry = (text: string, hue: string, style: Parameters<typeof stroke>[2]) => {
-    legend.push(
-      stroke([[next, middle], [next + 18, middle]], hue, style), // prettier-ignore
-      words(theme, next + 24, middle, text, { colour: 'text-2' }),
-    );
-    next += 40 + CHARACTER_PX * text.length;
-  };
-  const fitStyle = { width: 1.5 };
-  const equalStyle = { dash: [4, 3] };
-  if (fitted)
-    entry(isDiagonal ? 'measured = predicted' : `${plain(scale, 4)} × ${predictor}`, theme.series[0], fitStyle);
-  if (!isDiagonal && points.length > 0) entry(diagonal ? 'equal' : 'equal: off scale', colour.base, equalStyle);
+  const isDiagonalShown = !isDiagonal && points.length > 0;
+  const legend = legendOf(theme, size, [
+    ...(fitted
+      ? [
+          {
+            text: isDiagonal ? 'measured = predicted' : `${plain(scale, 4)} × ${predictor}`,
+            hue: theme.series[0],
+            style: FIT,
+          },
+        ]
+      : []),
+    ...(isDiagonalShown ? [{ text: diagonal ? 'equal' : 'equal: off scale', hue: colour.base, style: EQUAL }] : []),
+  ]);
 
   return {
     ...planeAxes(theme, area, {
@@ -101,63 +102,25 @@ export function scatterChart(
       triggerOn: 'none',
       formatter: (params: unknown) => {
         const p = points[(params as { dataIndex: number }).dataIndex];
-        return tooltipBody(describe(p), `rank ${p.predictedRank}`, [
-          { label: 'Predicted', value: timeText(p.predictedMs) },
-          { label: 'Measured', value: timeText(p.medianMs) },
-          ...(p.lowMs !== null && p.highMs !== null
-            ? [{ label: '95 % interval', value: `±${fixed(((p.highMs - p.lowMs) / 2 / p.medianMs) * 100, 2)}${NBSP}%` }]
-            : []),
-          { label: 'Off the line', value: `${signed(residualPercent(p.residual))}${NBSP}%` },
-        ]);
+        return pointTooltip(p, describe(p));
       },
     },
     series: [
       {
         type: 'scatter',
         clip: false,
-        data: points.map((p) => {
-          const first = p.predictedRank <= top;
-          return {
-            value: [p.predictedMs, p.medianMs],
-            itemStyle: {
-              color: first ? colour.accent : colour.bg,
-              borderColor: first ? colour.accent : colour.base,
-              borderWidth: 1.5,
-              opacity: 1,
-              // Repeats that drift are doubtful.
-              ...((p.measured.measured?.driftFraction ?? null) !== null && { borderType: [2, 1.5] }),
-            },
-          };
-        }),
+        data: points.map((p) => ({ value: [p.predictedMs, p.medianMs], itemStyle: pointStyle(p, top, colour) })),
         symbolSize: points.length > 200 ? 5 : 7,
         emphasis: { scale: 1.7, itemStyle: { borderColor: colour['text-2'] } },
       },
-      // A ring in a halo, so that it holds on any point.
-      ...[
-        { width: 5, hue: colour.bg },
-        { width: 2, hue: colour.accent },
-      ].flatMap(({ width, hue }) =>
-        chosen
-          ? [
-              {
-                type: 'scatter',
-                silent: true,
-                clip: false,
-                data: [[chosen.predictedMs, chosen.medianMs]],
-                symbolSize: 12,
-                z: 6,
-                itemStyle: { color: 'transparent', borderColor: hue, borderWidth: width, opacity: 1 },
-              },
-            ]
-          : [],
-      ),
+      ...(chosen ? ringsOn(chosen, colour) : []),
     ] as never,
     graphic: [
       words(theme, 16, 6.5, `measured, ${unit.name}`),
       words(theme, area.right, area.bottom + 28, `${predictor}, ${unit.name}`, { align: 'right' }),
       ...legend,
-      ...(diagonal && !isDiagonal ? [stroke(line(diagonal), colour.base, equalStyle)] : []),
-      ...(fitted ? [stroke(line(fitted), theme.series[0], fitStyle)] : []),
+      ...(diagonal && !isDiagonal ? [stroke(line(diagonal), colour.base, EQUAL)] : []),
+      ...(fitted ? [stroke(line(fitted), theme.series[0], FIT)] : []),
       ...(chosen
         ? [
             stroke(
@@ -171,15 +134,7 @@ export function scatterChart(
             ),
           ]
         : []),
-      ...(points.length <= MAX_BARS
-        ? points.flatMap((p) => {
-            if (p.lowMs === null || p.highMs === null) return [];
-            const x = area.x(p.predictedMs);
-            const ends = [Math.max(p.lowMs, frame.yLowMs), Math.min(p.highMs, frame.yHighMs)] as const;
-            const hue = p.predictedRank <= top ? colour.accent : colour.base;
-            return [stroke([[x, area.y(ends[0])], [x, area.y(ends[1])]], hue, { width: 1.25, opacity: p.predictedRank <= top ? 1 : 0.7 })]; // prettier-ignore
-          })
-        : []),
+      ...(points.length <= MAX_BARS ? points.flatMap((p) => intervalBar(p, area, frame, top, colour)) : []),
       ...(points.length > top
         ? firsts.map((p, i) =>
             words(theme, places[i].x, places[i].y - 4, String(p.predictedRank), {
@@ -193,4 +148,79 @@ export function scatterChart(
         : []),
     ] as never,
   };
+}
+
+interface LegendEntry {
+  readonly text: string;
+  readonly hue: string;
+  readonly style: Parameters<typeof stroke>[2];
+}
+
+/** The legend above the plot, where no point can be under it. */
+function legendOf(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
+  const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
+  let next = left;
+  return entries.flatMap(({ text, hue, style }) => {
+    const at = next;
+    next += 40 + CHARACTER_PX * text.length;
+    return [
+      stroke([[at, middle], [at + 18, middle]], hue, style), // prettier-ignore
+      words(theme, at + 24, middle, text, { colour: 'text-2' }),
+    ];
+  });
+}
+
+function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
+  return tooltipBody(title, `rank ${p.predictedRank}`, [
+    { label: 'Predicted', value: timeText(p.predictedMs) },
+    { label: 'Measured', value: timeText(p.medianMs) },
+    ...(p.lowMs !== null && p.highMs !== null
+      ? [{ label: '95 % interval', value: `±${fixed(((p.highMs - p.lowMs) / 2 / p.medianMs) * 100, 2)}${NBSP}%` }]
+      : []),
+    { label: 'Off the line', value: `${signed(residualPercent(p.residual))}${NBSP}%` },
+  ]);
+}
+
+/** The first designs are full; dashed ones have repeats that drift, so that they are doubtful. */
+function pointStyle({ predictedRank, measured }: MeasuredPoint, top: number, colour: ChartTheme['colour']) {
+  const first = predictedRank <= top;
+  return {
+    color: first ? colour.accent : colour.bg,
+    borderColor: first ? colour.accent : colour.base,
+    borderWidth: 1.5,
+    opacity: 1,
+    ...((measured.measured?.driftFraction ?? null) !== null && { borderType: [2, 1.5] }),
+  };
+}
+
+/** A ring in a halo, so that it holds on any point. */
+function ringsOn({ predictedMs, medianMs }: MeasuredPoint, colour: ChartTheme['colour']) {
+  return [
+    { width: 5, hue: colour.bg },
+    { width: 2, hue: colour.accent },
+  ].map(({ width, hue }) => ({
+    type: 'scatter',
+    silent: true,
+    clip: false,
+    data: [[predictedMs, medianMs]],
+    symbolSize: 12,
+    z: 6,
+    itemStyle: { color: 'transparent', borderColor: hue, borderWidth: width, opacity: 1 },
+  }));
+}
+
+/** The 95 % interval of a measured time, as far as it is in the frame. */
+function intervalBar(
+  { lowMs, highMs, predictedMs, predictedRank }: MeasuredPoint,
+  area: Plane,
+  frame: ScatterFrame,
+  top: number,
+  colour: ChartTheme['colour'],
+): readonly unknown[] {
+  if (lowMs === null || highMs === null) return [];
+  const x = area.x(predictedMs);
+  const [low, high] = [Math.max(lowMs, frame.yLowMs), Math.min(highMs, frame.yHighMs)];
+  const isFirst = predictedRank <= top;
+  const hue = isFirst ? colour.accent : colour.base;
+  return [stroke([[x, area.y(low)], [x, area.y(high)]], hue, { width: 1.25, opacity: isFirst ? 1 : 0.7 })]; // prettier-ignore
 }

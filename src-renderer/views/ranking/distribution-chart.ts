@@ -1,7 +1,16 @@
 import type { Histogram } from '../../../src-main/contract/api.ts';
 import { logTicks } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import {
+  plane,
+  planeAxes,
+  stroke,
+  tooltip,
+  tooltipBody,
+  words,
+  type ChartSize,
+  type Plane,
+} from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, percent, plain, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
@@ -23,6 +32,9 @@ export const DISTRIBUTION_RIGHT = 16;
 const LINES = [8, 23, 38] as const;
 /** Labels nearer than this, px, stand on lines of their own. */
 const LABEL_PX = 100;
+
+/** The median's label has this much room before the baseline, px. */
+const MEDIAN_PX = 130;
 
 /** A whole step that gives two gridlines. */
 function countStep(most: number): number {
@@ -52,38 +64,14 @@ export function distributionChart(
   const step = countStep(most);
   const isSlower = (i: number) => baseline !== null && Math.sqrt(edgesMs[i] * edgesMs[i + 1]) > baseline.timeMs;
 
-  /** A mark with its words: bold, then plain; to the left of its line where the edge is near. */
-  const mark = (x: number, y: number, bold: string, rest: string, flip: boolean) => ({
-    ...words(theme, x + (flip ? -6 : 6), y, '', { align: flip ? 'right' : 'left' }),
-    style: {
-      ...words(theme, 0, 0, '', { colour: 'text-2', halo: true, align: flip ? 'right' : 'left' }).style,
-      text: `{b|${bold}} ${rest}`,
-      rich: {
-        b: {
-          fill: colour.text,
-          fontFamily: theme.font,
-          fontSize: 11,
-          fontWeight: 600,
-          stroke: colour.bg,
-          lineWidth: 3,
-        },
-      },
-    },
-  });
+  const mark = (x: number, y: number, bold: string, rest: string, flip: boolean) =>
+    markWords(theme, x, y, bold, rest, flip);
   const bestX = area.x(low);
   const baseX = baseline && baseline.timeMs >= low && baseline.timeMs <= high ? area.x(baseline.timeMs) : null;
   const baseLine = baseX !== null && baseX - bestX < LABEL_PX ? LINES[1] : LINES[0];
   const medianX = area.x(median);
-  // On the first line that neither the best's label nor the baseline's takes; its own line does not cross the latter.
-  const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
-  const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - 130;
-  const medianLine =
-    LINES.find(
-      (line) =>
-        !(line === LINES[0] && medianX - bestX < LABEL_PX) &&
-        !(isBehindBase && line <= baseLine) &&
-        !(isBeforeBase && line === baseLine),
-    ) ?? LINES[2];
+  const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;
+  const medianLine = lineOfMedian(medianX, bestX, baseX, baseLine);
   return {
     ...planeAxes(theme, area, {
       x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms * times.unit.perMs) },
@@ -108,24 +96,13 @@ export function distributionChart(
       {
         type: 'custom',
         data: Array.from(counts, (n, i) => [edgesMs[i], n]),
-        renderItem: (
-          _: unknown,
-          api: { value(dimension: number): number; coord(point: readonly number[]): number[] },
-        ) => {
+        renderItem: (_: unknown, api: { value(dimension: number): number }) => {
           const i = edgesMs.indexOf(api.value(0));
-          const n = counts[i];
           const x = area.left + (i * widthPx) / counts.length;
-          const bar = (many: number, opacity: number) => {
-            const top = Math.min(area.y(many), area.bottom - 0.75);
-            return {
-              type: 'rect',
-              ignore: many === 0,
-              shape: { x, y: top, width: Math.max(0.5, widthPx / counts.length - 1), height: area.bottom - top },
-              style: { fill: theme.series[0], opacity },
-            };
-          };
-          if (!narrowed) return bar(n, isSlower(i) ? 0.45 : 1);
-          return { type: 'group', children: [bar(n, 0.22), bar(passing[i], 1)] };
+          const bar = (many: number, opacity: number) =>
+            barOf(area, { x, width: widthPx / counts.length - 1, many }, theme.series[0], opacity);
+          if (!narrowed) return bar(counts[i], isSlower(i) ? 0.45 : 1);
+          return { type: 'group', children: [bar(counts[i], 0.22), bar(passing[i], 1)] };
         },
       },
     ] as never,
@@ -156,23 +133,79 @@ export function distributionChart(
             ),
           ]
         : []),
-      ...(brush
-        ? [
-            {
-              type: 'rect',
-              silent: true,
-              // Behind the bars and their labels, which it is about.
-              z: 1,
-              shape: {
-                x: area.left + brush.from * widthPx,
-                y: 0,
-                width: Math.max(1, (brush.to - brush.from) * widthPx),
-                height: area.bottom,
-              },
-              style: { fill: colour.accent, fillOpacity: 0.22, stroke: colour.accent, lineWidth: 1 },
-            },
-          ]
-        : []),
+      ...(brush ? [brushed(brush, area, widthPx, colour.accent)] : []),
     ] as never,
+  };
+}
+
+/** A mark's words: bold, then plain; to the left of its line where the edge is near. */
+function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
+  const { colour } = theme;
+  return {
+    ...words(theme, x + (flip ? -6 : 6), y, '', { align: flip ? 'right' : 'left' }),
+    style: {
+      ...words(theme, 0, 0, '', { colour: 'text-2', halo: true, align: flip ? 'right' : 'left' }).style,
+      text: `{b|${bold}} ${rest}`,
+      rich: {
+        b: {
+          fill: colour.text,
+          fontFamily: theme.font,
+          fontSize: 11,
+          fontWeight: 600,
+          stroke: colour.bg,
+          lineWidth: 3,
+        },
+      },
+    },
+  };
+}
+
+/**
+ * The first line that neither the best's label nor the baseline's takes, where the median's own line does not cross the
+ * latter.
+ */
+function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
+  const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
+  const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;
+  return (
+    LINES.find(
+      (line) =>
+        !(line === LINES[0] && medianX - bestX < LABEL_PX) &&
+        !(isBehindBase && line <= baseLine) &&
+        !(isBeforeBase && line === baseLine),
+    ) ?? LINES[2]
+  );
+}
+
+/** A bar of so many designs. */
+function barOf(
+  area: Plane,
+  { x, width, many }: { readonly x: number; readonly width: number; readonly many: number },
+  fill: string,
+  opacity: number,
+) {
+  const top = Math.min(area.y(many), area.bottom - 0.75);
+  return {
+    type: 'rect',
+    ignore: many === 0,
+    shape: { x, y: top, width: Math.max(0.5, width), height: area.bottom - top },
+    style: { fill, opacity },
+  };
+}
+
+/** The selected part of the axis. */
+function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, widthPx: number, hue: string) {
+  return {
+    type: 'rect',
+    silent: true,
+    // Behind the bars and their labels, which it is about.
+    z: 1,
+    shape: {
+      x: area.left + brush.from * widthPx,
+      y: 0,
+      width: Math.max(1, (brush.to - brush.from) * widthPx),
+      height: area.bottom,
+    },
+    style: { fill: hue, fillOpacity: 0.22, stroke: hue, lineWidth: 1 },
   };
 }

@@ -27,16 +27,21 @@ const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
 };
 
 /** Fields of the kernel profile in the words of the chosen vocabulary. */
-export function kernelFields(speak: Term): KernelField[] {
-  const block = speak('block');
-  const group = speak('threadGroup');
-  const field = (
-    id: KernelField['id'],
-    label: string,
-    unit: string,
-    help: string,
-    limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory' | 'slider'>> = {},
-  ): KernelField => ({
+export const kernelFields = (speak: Term): KernelField[] => [
+  ...iterationFields(speak),
+  ...onceFields(speak),
+  ...sharingFields(speak),
+  ...detailFields(speak),
+];
+
+function field(
+  id: KernelField['id'],
+  label: string,
+  unit: string,
+  help: string,
+  limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory' | 'slider'>> = {},
+): KernelField {
+  return {
     id,
     label,
     symbol: SYMBOLS[id] ?? '',
@@ -49,7 +54,12 @@ export function kernelFields(speak: Term): KernelField[] {
     memory: false,
     slider: null,
     ...limits,
-  });
+  };
+}
+
+/** What an iteration of a unit takes. */
+function iterationFields(speak: Term): readonly KernelField[] {
+  const group = speak('threadGroup');
   return [
     field(
       'registersPerThread',
@@ -79,6 +89,12 @@ export function kernelFields(speak: Term): KernelField[] {
       `Device-memory bytes one ${speak('lane')} moves per iteration; caches do not count.`,
       { step: 8 },
     ),
+  ];
+}
+
+/** What runs once a thread, once a unit, and where a unit changes. */
+function onceFields(speak: Term): readonly KernelField[] {
+  return [
     field(
       'unit',
       'Once a unit',
@@ -110,6 +126,12 @@ export function kernelFields(speak: Term): KernelField[] {
       'Instructions of a step of the binary search for the start of an even share (merge path, even non-zeros).',
     ),
     field('carry', 'Carry', 'instr.', 'Instructions that hand on the unit which the end of an even share cuts.'),
+  ];
+}
+
+/** What it costs that threads share a unit, that one loop has several units, and that instructions wait. */
+function sharingFields(speak: Term): readonly KernelField[] {
+  return [
     field(
       'serialFraction',
       'Serial fraction',
@@ -143,6 +165,13 @@ export function kernelFields(speak: Term): KernelField[] {
       '',
       `Shuffles and accesses to ${speak('sharedMemory')} in an iteration that wait for one another.`,
     ),
+  ];
+}
+
+/** Shares of instructions, memory, and what the model fits. */
+function detailFields(speak: Term): readonly KernelField[] {
+  const block = speak('block');
+  return [
     field(
       'integerShare',
       'Integer share',

@@ -74,42 +74,7 @@ export function laneChart(
       },
     },
     series: [
-      ...(before
-        ? [
-            {
-              type: 'line' as const,
-              silent: true,
-              symbol: 'none',
-              data: before.rows.map(({ laneCost }, i) => [i, laneCost]),
-              lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] },
-              markPoint: {
-                silent: true,
-                animation: false,
-                symbol: 'circle',
-                symbolSize: 0.1,
-                data:
-                  beforeShown < 0
-                    ? []
-                    : [
-                        {
-                          name: before.label,
-                          coord: [beforeShown, before.rows[beforeShown].laneCost],
-                          label: {
-                            show: true,
-                            ...plate(theme),
-                            color: theme.colour['text-3'],
-                            formatter: before.label,
-                            // Where the old curve starts at the left edge there is room on the right only.
-                            position: beforeShown < 2 ? ('right' as const) : ('left' as const),
-                            distance: 10,
-                            offset: [0, beforeShown < 2 ? 12 : -10],
-                          },
-                        },
-                      ],
-              },
-            },
-          ]
-        : []),
+      ...(before ? [lineBefore(before, beforeShown, theme)] : []),
       {
         type: 'line' as const,
         data: rows.map(({ laneCost }, i) => ({
@@ -131,27 +96,67 @@ export function laneChart(
         symbol: 'circle',
         showAllSymbol: true,
         lineStyle: { color: blue, width: 1.75 },
-        // Ticks as labels of the x axis at the points themselves: the range has a margin at both ends.
-        markPoint: {
-          silent: true,
-          animation: false,
-          symbol: 'circle',
-          symbolSize: 0.1,
-          data: rows.map(({ threadsPerUnit }, i) => ({
-            name: String(threadsPerUnit),
-            coord: [i, yMin],
-            label: {
-              show: true,
-              position: 'bottom',
-              distance: 7,
-              ...label(theme, i === best ? 'text' : 'text-3'),
-              fontWeight: i === best ? (600 as const) : (400 as const),
-              formatter: String(threadsPerUnit),
-            },
-          })),
-        },
+        markPoint: tickLabels(rows, best, yMin, theme),
         z: 3,
       },
     ],
+  };
+}
+
+/** The curve before the last change, with its name at its last point in the plot. */
+function lineBefore(before: NonNullable<LaneInput['before']>, shown: number, theme: ChartTheme) {
+  return {
+    type: 'line' as const,
+    silent: true,
+    symbol: 'none',
+    data: before.rows.map(({ laneCost }, i) => [i, laneCost]),
+    lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] as [number, number] },
+    markPoint: {
+      silent: true,
+      animation: false,
+      symbol: 'circle',
+      symbolSize: 0.1,
+      data:
+        shown < 0
+          ? []
+          : [
+              {
+                name: before.label,
+                coord: [shown, before.rows[shown].laneCost],
+                label: {
+                  show: true,
+                  ...plate(theme),
+                  color: theme.colour['text-3'],
+                  formatter: before.label,
+                  // Where the old curve starts at the left edge there is room on the right only.
+                  position: shown < 2 ? ('right' as const) : ('left' as const),
+                  distance: 10,
+                  offset: [0, shown < 2 ? 12 : -10] as [number, number],
+                },
+              },
+            ],
+    },
+  };
+}
+
+/** Ticks as labels of the x axis at the points themselves: the range has a margin at both ends. */
+function tickLabels(rows: readonly GroupRow[], best: number, yMin: number, theme: ChartTheme) {
+  return {
+    silent: true,
+    animation: false,
+    symbol: 'circle',
+    symbolSize: 0.1,
+    data: rows.map(({ threadsPerUnit }, i) => ({
+      name: String(threadsPerUnit),
+      coord: [i, yMin],
+      label: {
+        show: true,
+        position: 'bottom' as const,
+        distance: 7,
+        ...label(theme, i === best ? 'text' : 'text-3'),
+        fontWeight: i === best ? (600 as const) : (400 as const),
+        formatter: String(threadsPerUnit),
+      },
+    })),
   };
 }

@@ -47,30 +47,10 @@ export function lossChart(
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const last = losses.at(-1)!;
-  const edge = bandAt(last.n);
-  const line = (name: string, values: readonly number[], extra: object) => ({
-    type: 'line' as const,
-    name,
-    data: values.map((value, i) => [i, value]),
-    silent: true,
-    ...extra,
-  });
   // Labels at the lines' ends give way to each other: they need 14 px.
   const [above, below] = [12, 36];
   const apart = ((yMax - yMin) * 15) / Math.max(1, height - above - below);
-  const lastInOrder = orderAt(last.n);
-  const ends = [
-    ...(lastInOrder ? [{ text: 'in order', value: lastInOrder.aggregateLoss, strong: true }] : []),
-    { text: 'aggregate', value: last.aggregateLoss, strong: true },
-    { text: 'mean', value: last.meanLoss, strong: true },
-    ...(edge
-      ? [
-          { text: 'p95', value: edge.high, strong: false },
-          { text: 'p5', value: edge.low, strong: false },
-        ]
-      : []),
-  ].sort((a, b) => b.value - a.value);
-  for (let i = 1; i < ends.length; i++) ends[i].value = Math.min(ends[i].value, ends[i - 1].value - apart);
+  const ends = endLabels(last, bandAt(last.n), orderAt(last.n), apart);
   return {
     grid: plotArea(40, 66, above, below),
     xAxis: {
@@ -98,40 +78,11 @@ export function lossChart(
       },
       formatter: (params: unknown) => {
         const row = losses[Math.round((params as readonly { value: readonly number[] }[])[0].value[0])];
-        const own = bandAt(row.n);
-        return tooltipBody(`${row.n} units in lockstep`, '', [
-          { label: 'Mean loss', value: fixed(row.meanLoss, 4) },
-          { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 4) },
-          ...orderRows(orderAt(row.n)),
-          { label: 'Deviation between groups', value: fixed(row.standardDeviationLoss, 3) },
-          ...(own ? [{ label: 'Middle 90 % of groups', value: `${fixed(own.low, 2)} – ${fixed(own.high, 2)}` }] : []),
-        ]);
+        return lossTooltip(row, bandAt(row.n), orderAt(row.n));
       },
     },
     series: [
-      ...(band.length > 1
-        ? [
-            line(
-              'p5',
-              band.map(({ low }) => low),
-              {
-                data: band.map(({ n, low }) => [at(n), low]),
-                stack: 'band',
-                stackStrategy: 'all',
-                symbol: 'none',
-                lineStyle: { opacity: 0 },
-              },
-            ),
-            line('p95', [], {
-              data: band.map(({ n, low, high }) => [at(n), high - low]),
-              stack: 'band',
-              stackStrategy: 'all',
-              symbol: 'none',
-              lineStyle: { opacity: 0 },
-              areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 },
-            }),
-          ]
-        : []),
+      ...bandLines(band, at, theme),
       ...(inOrder.length > 1
         ? [
             line('in order', [], {
@@ -184,7 +135,77 @@ export function lossChart(
   };
 }
 
-function orderRows(row: WorkloadOrder['losses'][number] | undefined): { label: string; value: string }[] {
+function line(name: string, values: readonly number[], extra: object) {
+  return {
+    type: 'line' as const,
+    name,
+    data: values.map((value, i) => [i, value]),
+    silent: true,
+    ...extra,
+  };
+}
+
+/** The names at the ends of the lines, from the top, at least `apart` from each other. */
+function endLabels(
+  last: LossMoments,
+  edge: Band | undefined,
+  inOrder: OrderLoss | undefined,
+  apart: number,
+): readonly { readonly text: string; readonly value: number; readonly strong: boolean }[] {
+  const ends = [
+    ...(inOrder ? [{ text: 'in order', value: inOrder.aggregateLoss, strong: true }] : []),
+    { text: 'aggregate', value: last.aggregateLoss, strong: true },
+    { text: 'mean', value: last.meanLoss, strong: true },
+    ...(edge
+      ? [
+          { text: 'p95', value: edge.high, strong: false },
+          { text: 'p5', value: edge.low, strong: false },
+        ]
+      : []),
+  ].sort((a, b) => b.value - a.value);
+  for (let i = 1; i < ends.length; i++) ends[i].value = Math.min(ends[i].value, ends[i - 1].value - apart);
+  return ends;
+}
+
+/** The band of the middle 90 % of groups: an invisible line, and the area above it. */
+function bandLines(band: readonly Band[], at: (n: number) => number, theme: ChartTheme) {
+  if (band.length < 2) return [];
+  return [
+    line(
+      'p5',
+      band.map(({ low }) => low),
+      {
+        data: band.map(({ n, low }) => [at(n), low]),
+        stack: 'band',
+        stackStrategy: 'all',
+        symbol: 'none',
+        lineStyle: { opacity: 0 },
+      },
+    ),
+    line('p95', [], {
+      data: band.map(({ n, low, high }) => [at(n), high - low]),
+      stack: 'band',
+      stackStrategy: 'all',
+      symbol: 'none',
+      lineStyle: { opacity: 0 },
+      areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 },
+    }),
+  ];
+}
+
+function lossTooltip(row: LossMoments, own: Band | undefined, order: OrderLoss | undefined): HTMLElement {
+  return tooltipBody(`${row.n} units in lockstep`, '', [
+    { label: 'Mean loss', value: fixed(row.meanLoss, 4) },
+    { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 4) },
+    ...orderRows(order),
+    { label: 'Deviation between groups', value: fixed(row.standardDeviationLoss, 3) },
+    ...(own ? [{ label: 'Middle 90 % of groups', value: `${fixed(own.low, 2)} – ${fixed(own.high, 2)}` }] : []),
+  ]);
+}
+
+type OrderLoss = WorkloadOrder['losses'][number];
+
+function orderRows(row: OrderLoss | undefined): { label: string; value: string }[] {
   if (!row) return [];
   return [
     { label: 'Aggregate loss in order', value: fixed(row.aggregateLoss, 4) },

@@ -164,61 +164,79 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
           };
         },
       },
-      ...marks.map((mark, i) => ({
-        type: 'custom' as const,
-        silent: true,
-        clip: false,
-        z: 5,
-        data: [[mark.at, 0]],
-        renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
-          const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
-          const top = i === marks.length - 1 && i > 1 ? 25 : 8;
-          // The mean stands left of its line and a depth right of it, unless the edge is too near.
-          const left = i === 0 ? x > 96 : x > input.widthPx - 112;
-          return {
-            type: 'group',
-            children: [
-              {
-                type: 'line',
-                shape: { x1: x, y1: top, x2: x, y2: bottom },
-                style: { stroke: mark.colour, lineWidth: i === 0 ? 1 : 1.5, ...(i === 0 && { lineDash: [3, 3] }) },
-              },
-              {
-                type: 'text',
-                x: x + (left ? -6 : 6),
-                y: top,
-                style: {
-                  text: `{b|${mark.name}} {v|${mark.value}}`,
-                  align: left ? 'right' : 'left',
-                  verticalAlign: 'top',
-                  rich: {
-                    b: { ...richLabel(theme, 'text'), fontWeight: 600 },
-                    v: richLabel(theme, 'text-2'),
-                  },
-                },
-              },
-            ],
-          };
-        },
-      })),
+      ...marks.map((mark, i) =>
+        lineOfMark(mark, { isMean: i === 0, isLow: i === marks.length - 1 && i > 1, widthPx: input.widthPx }, theme),
+      ),
     ] as never,
-    graphic:
-      bins.beyond > 0
-        ? [
-            {
-              type: 'text',
-              right: 16,
-              bottom: 46,
-              style: {
-                text: `${percent(bins.beyond, 2)} longer than ${count(bins.to)}, not drawn`,
-                fill: theme.colour['text-3'],
-                font: `${MINOR_SIZE}px ${theme.font}`,
-                backgroundColor: plate(theme).backgroundColor,
-                padding: [1, 3],
+    graphic: bins.beyond > 0 ? [beyondNote(bins, theme)] : [],
+  };
+}
+
+interface Mark {
+  readonly at: number;
+  readonly name: string;
+  readonly value: string;
+  readonly colour: string;
+}
+
+/** The line of the mean or of a depth, with its name. */
+function lineOfMark(
+  mark: Mark,
+  { isMean, isLow, widthPx }: { readonly isMean: boolean; readonly isLow: boolean; readonly widthPx: number },
+  theme: ChartTheme,
+) {
+  return {
+    type: 'custom' as const,
+    silent: true,
+    clip: false,
+    z: 5,
+    data: [[mark.at, 0]],
+    renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
+      const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
+      const top = isLow ? 25 : 8;
+      // The mean stands left of its line and a depth right of it, unless the edge is too near.
+      const left = isMean ? x > 96 : x > widthPx - 112;
+      return {
+        type: 'group',
+        children: [
+          {
+            type: 'line',
+            shape: { x1: x, y1: top, x2: x, y2: bottom },
+            style: { stroke: mark.colour, lineWidth: isMean ? 1 : 1.5, ...(isMean && { lineDash: [3, 3] }) },
+          },
+          {
+            type: 'text',
+            x: x + (left ? -6 : 6),
+            y: top,
+            style: {
+              text: `{b|${mark.name}} {v|${mark.value}}`,
+              align: left ? 'right' : 'left',
+              verticalAlign: 'top',
+              rich: {
+                b: { ...richLabel(theme, 'text'), fontWeight: 600 },
+                v: richLabel(theme, 'text-2'),
               },
-              silent: true,
             },
-          ]
-        : [],
+          },
+        ],
+      };
+    },
+  };
+}
+
+/** Says what is beyond the end of the axis. */
+function beyondNote({ beyond, to }: PmfBins, theme: ChartTheme) {
+  return {
+    type: 'text',
+    right: 16,
+    bottom: 46,
+    style: {
+      text: `${percent(beyond, 2)} longer than ${count(to)}, not drawn`,
+      fill: theme.colour['text-3'],
+      font: `${MINOR_SIZE}px ${theme.font}`,
+      backgroundColor: plate(theme).backgroundColor,
+      padding: [1, 3],
+    },
+    silent: true,
   };
 }
