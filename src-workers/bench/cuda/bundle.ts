@@ -133,7 +133,29 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   const linked = (program: string, names: readonly string[]): string =>
     `make ${program} ${names.map((name) => `"$build/${name}.o"`).join(' ')} ${shellWords(LINK_FLAGS)}`;
   const program = hip ? 'lockstep-hip' : 'lockstep-cuda';
-  return `#!/bin/sh
+  return [
+    SHELL_OPENING,
+    `${toolchain}\n`,
+    shellBuild({
+      platform,
+      choice,
+      program,
+      compileFlags: shellWords(compileFlags),
+      devices: `  ${built(DEVICES_OBJECT)}\n  ${linked('devices', ['devices'])}`,
+      measuring: [
+        ...objects.map((object) => `  ${built(object)}`),
+        `  ${linked(
+          program,
+          objects.map(({ name }) => name),
+        )}`,
+      ].join('\n'),
+    }),
+    shellMeasuring(program, plan.cases.length),
+  ].join('');
+}
+
+/** The device, the slice, and what the folder holds already. */
+const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.
 set -eu
@@ -163,8 +185,30 @@ if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
   stop "$results belongs to another plan; move it away first"
 fi
 
-${toolchain}
-# The program is built once for a machine, a compiler and its settings.
+`;
+
+interface ShellBuild {
+  readonly platform: string;
+  /** Chooses the flags for the GPUs that are listed. */
+  readonly choice: string;
+  /** Name of the program that measures. */
+  readonly program: string;
+  /** Flags of every compilation, as words. */
+  readonly compileFlags: string;
+  /** Lines that build the program that lists the devices, and the one that measures. */
+  readonly devices: string;
+  readonly measuring: string;
+}
+
+/** Builds the program, unless it was built by the same compiler. */
+const shellBuild = ({
+  platform,
+  choice,
+  program,
+  compileFlags,
+  devices,
+  measuring,
+}: ShellBuild): string => `# The program is built once for a machine, a compiler and its settings.
 mkdir -p "$build" "$work"
 if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
   # Slices of one machine build one after another.
@@ -184,15 +228,14 @@ make() {
 }
 build() {
   echo "compiling $build/$1"
-  make "$@" ${shellWords(compileFlags)}
+  make "$@" ${compileFlags}
 }
 
 # A program that only lists the devices comes first: it builds in seconds, and the others take longer.
 if [ ! -x "$build/devices" ] || [ "$(cat "$build/devices.txt" 2>/dev/null)" != "$stamp" ]; then
   rm -f "$build/devices"
   flags=''
-  ${built(DEVICES_OBJECT)}
-  ${linked('devices', ['devices'])}
+${devices}
   echo "$stamp" >"$build/devices.txt"
 fi
 if ! "./$build/devices" >"$work/devices.jsonl"; then
@@ -208,19 +251,21 @@ ${choice}
 stamp="$stamp $compiler $flags"
 if [ ! -x "$build/${program}" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
   rm -f "$build/${program}"
-${objects.map((object) => `  ${built(object)}`).join('\n')}
-  ${linked(
-    program,
-    objects.map(({ name }) => name),
-  )}
+${measuring}
   echo "$stamp" >"$build/stamp.txt"
 fi
 exec 9>&-
 
-# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
+`;
+
+/** Measures the cases that are not done yet. */
+const shellMeasuring = (
+  program: string,
+  cases: number,
+): string => `# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
 [ -f "$results" ] || cp plan.jsonl "$results"
 awk -v slice="$slice" -v slices="$slices" '$1 == "case" && n++ % slices != slice { print $2 }' plan.txt >"$work/others.txt"
-cases=$((${plan.cases.length} - $(wc -l <"$work/others.txt")))
+cases=$((${cases} - $(wc -l <"$work/others.txt")))
 settle() {
   awk '
     /^[{]"type":"(check|failed)",.*"[}]$/ && match($0, /"case":"[^"]*"/) { print substr($0, RSTART + 8, RLENGTH - 9) }
@@ -250,7 +295,6 @@ if [ "$status" -ne 0 ]; then
 fi
 echo "$(grep -c '"type":"check"' "$results") cases measured, $(grep -c '"type":"failed"' "$results") failed: $results"
 `;
-}
 
 const CUDA_TOOLCHAIN = `# Compute capabilities of this machine's GPUs, 90 for 9.0; none without nvidia-smi.
 # On WSL it is not in PATH.
@@ -352,7 +396,16 @@ function windowsScript(objects: readonly CudaObject[], cases: number): string {
     ({ name, source, flags }) =>
       `  Build ($compile + @(${quoted([...flags, '-c', `sources/${source}`, '-o', `build/${name}.obj`])}))`,
   );
-  return `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
+  const link = `  Build @(${quoted(objects.map(({ name }) => `build/${name}.obj`))}, '-o', 'build/lockstep-cuda.exe')`;
+  return [
+    WINDOWS_OPENING,
+    windowsBuild([...builds, link].join('\n'), quoted(COMPILE_FLAGS)),
+    windowsMeasuring(cases),
+  ].join('');
+}
+
+/** The compilers, and the GPUs that each compiles for. */
+const WINDOWS_OPENING = `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
 param([int]$Device = 0)
 $ErrorActionPreference = 'Stop'
@@ -401,10 +454,16 @@ if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyCont
   $host64 = '-ccbin', (Split-Path $cl)
 }
 
-# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
+`;
+
+/** Builds the program, unless it was built by the same compiler. @param builds lines that build it */
+const windowsBuild = (
+  builds: string,
+  compileFlags: string,
+): string => `# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
 New-Item build -ItemType Directory -Force | Out-Null
 $flags = $host64
-$compile = @(${quoted(COMPILE_FLAGS)})
+$compile = @(${compileFlags})
 function Build([string[]]$Words) {
   Write-Host "nvcc $Words"
   & $choice.Compiler @flags @Words
@@ -437,12 +496,16 @@ if ((Test-Path results.jsonl) -and (Get-Content results.jsonl -TotalCount 1) -cn
 }
 $stamp = "$env:COMPUTERNAME $($choice.Compiler) $flags $env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS $env:NVCC_CCBIN"
 if (-not (Test-Path build/lockstep-cuda.exe) -or -not (Test-Path build/stamp.txt) -or (Get-Content build/stamp.txt -Raw) -cne $stamp) {
-${builds.join('\n')}
-  Build @(${quoted(objects.map(({ name }) => `build/${name}.obj`))}, '-o', 'build/lockstep-cuda.exe')
+${builds}
   [IO.File]::WriteAllText("$PSScriptRoot\\build\\stamp.txt", $stamp)
 }
 
-# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
+`;
+
+/** Measures the cases that are not done yet. */
+const windowsMeasuring = (
+  cases: number,
+): string => `# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.
 $noMark = New-Object Text.UTF8Encoding $false
 function Settle {
   $lines = @([IO.File]::ReadAllLines("$PSScriptRoot\\results.jsonl"))
@@ -471,4 +534,3 @@ $measured = [regex]::Matches($text, '"type":"check"').Count
 $failed = [regex]::Matches($text, '"type":"failed"').Count
 Write-Host "$measured cases measured, $failed failed: results.jsonl"
 `;
-}

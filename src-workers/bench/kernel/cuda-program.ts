@@ -5,6 +5,7 @@ import type { BenchPlan, ProgramTask } from '../../domain/benchmark.ts';
 import {
   elementType,
   VALUE_TYPES,
+  type KernelArgument,
   type KernelEntry,
   type KernelTask,
   type LaunchValue,
@@ -19,7 +20,16 @@ import { forSomeGpu } from '../cuda/toolkit.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
-import { arithmeticOf, entryOf, launchesOfStart, launchValues, numberOf, outputCount, takesOrder } from './launches.ts';
+import {
+  arithmeticOf,
+  entryOf,
+  launchesOfStart,
+  launchValues,
+  numberOf,
+  outputCount,
+  takesOrder,
+  type KernelContents,
+} from './launches.ts';
 
 /** Makes a program from the user's CUDA kernel, with host code for each entry, built for each set of constants. */
 
@@ -48,33 +58,16 @@ export async function kernelProgram(
   folders: Folders,
   timeLimitMs: number,
 ): Promise<Result<KernelProgram>> {
-  const { manifest, units } = kernel;
+  const { manifest } = kernel;
   const source = sourcePath(kernel, kernel.platform === 'hip' ? 'hip' : 'cu');
   if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA and HIP need.`);
   const compiler = await compilerFor(kernel, folders, timeLimitMs);
   if (!compiler.ok) return compiler;
   const contents = await readContents(kernel);
   if (!contents.ok) return contents;
-  const hosts = new Map<KernelEntry, string>();
-  try {
-    await writeContents(manifest, contents.value, folders.folder);
-    const ours = await Promise.all(['host.cuh', 'own-kernel.cuh'].map((name) => readFile(join(folders.sources, name))));
-    for (const entry of manifest.entries) {
-      const host = hostSource(kernel, entry, source, join(folders.sources, 'own-kernel.cuh'));
-      if (!host.ok) return host;
-      const digest = createHash('sha256').update(host.value);
-      for (const bytes of ours) digest.update(bytes);
-      const path = join(folders.cache, 'hosts', digest.digest('hex'), 'host.cu');
-      const known = await readFile(path, 'utf8').catch(() => null);
-      if (known !== host.value) {
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, host.value);
-      }
-      hosts.set(entry, path);
-    }
-  } catch (error) {
-    return fail('storage', `The host program of ${kernel.file} cannot be written (${systemReason(error)}).`);
-  }
+  const written = await writeHosts(kernel, source, contents.value, folders);
+  if (!written.ok) return written;
+  const hosts = written.value;
   const shellRead = /[^\p{L}\p{N}_.,:/\\+@ -]/u.exec(folders.cache);
   if (shellRead)
     return fail('unsupported', `nvcc would hand the character ${shellRead[0]} of the folder ${folders.cache} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
@@ -83,24 +76,12 @@ export async function kernelProgram(
   const build: Build = async (values, design) => {
     const found = entryOf(manifest, design);
     if (!found.ok) return found;
-    const { constants } = found.value;
-    for (const [name, value] of Object.entries(constants))
-      if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
-        return fail('unsupported', `The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
-    const { threadsPerUnit, gridBlocks, registerCap } = design;
-    if (registerCap !== null && kernel.platform === 'hip')
-      return fail('unsupported', `A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
-    const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
-    const defined: string[] = [];
-    for (const [name, value] of Object.entries(constants)) {
-      const number = numberOf(value, numbers);
-      if (!Number.isFinite(number))
-        return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
-      defined.push(`-D${name}=${number}`);
-    }
+    const defined = definitions(kernel, found.value, design);
+    if (!defined.ok) return defined;
+    const { registerCap } = design;
     const words = [
       ...compiler.value.words,
-      ...defined,
+      ...defined.value,
       ...(registerCap === null ? [] : ['--maxrregcount', String(registerCap)]),
       hosts.get(found.value)!,
       ...(process.platform === 'win32' ? [] : ['-ldl']),
@@ -109,7 +90,7 @@ export async function kernelProgram(
       return compileEmulated({
         sources: folders.sources,
         files: [hosts.get(found.value)!],
-        flags: defined,
+        flags: [...defined.value],
         cacheFolder: folders.cache,
         timeLimitMs,
       });
@@ -125,72 +106,78 @@ export async function kernelProgram(
     `{binary} --device ${kernel.device ?? 0} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +
     `--launches {launches} --repeats ${launchesOfStart(plan)}${takesOrder(manifest) ? ' --order {orderFile}' : ''}`;
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
+}
 
-  function hostSource(
-    { manifest: { name, arguments: all } }: KernelTask,
-    { entry, sharedBytes }: KernelEntry,
-    own: string,
-    harness: string,
-  ): Result<string> {
-    const unquotable = [own, harness].find((path) => /["\n\r]/.test(path));
-    if (unquotable !== undefined)
-      return fail('unsupported', `${unquotable} has a quote or a line break in its path, which #include cannot name. Rename it.`); // prettier-ignore
-    const rows: string[] = [];
-    const structs: string[] = [];
-    for (const [at, argument] of all.entries()) {
-      const { name: called, type: text, value, output } = argument;
-      const type = elementType(text)!;
-      const { cpp } = VALUE_TYPES[type.value];
-      const fields = [
-        `"${called}"`,
-        `lockstep::valueType<${cpp}>()`,
-        type.count,
-        quotedOrNull(inputFile(argument, at)),
-        typeof value === 'object',
-        output ? unwrap(outputCount(argument, units)) : 0,
-        quotedOrNull(output?.reference === undefined ? null : fileName('reference', at)),
-        output?.absolute ?? 0,
-        output?.relative ?? 0,
-      ];
-      rows.push(`    {${fields.join(', ')}},`);
-      const fits = (what: string): string =>
-        `static_assert(lockstep::isElement<T, ${cpp}, ${type.count}, ${type.isStruct}>(), "the argument ${called} is ${text} in the manifest, of ${type.bytes} bytes, and ${what}");`;
-      structs.push(
-        value === undefined
-          ? `struct Argument${at} {
-  void* elements;
-  template <class T>
-  operator T*() const {
-    ${fits('the parameter of the kernel points to another type')}
-    return static_cast<T*>(elements);
-  }
-};`
-          : typeof value === 'object'
-            ? `struct Argument${at} {
-  const void* bytes;
-  template <class T>
-  operator T() const {
-    ${fits('the parameter of the kernel has another size')}
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-};`
-            : `struct Argument${at} {
-  double number;
-  template <class T>
-  operator T() const {
-    return lockstep::numberAs<T>(number, "${called}");
-  }
-};`,
-      );
+/** Writes what the program reads, and the host program of each entry, in a folder by its content. */
+async function writeHosts(
+  kernel: KernelTask,
+  source: string,
+  contents: KernelContents,
+  folders: Folders,
+): Promise<Result<ReadonlyMap<KernelEntry, string>>> {
+  const hosts = new Map<KernelEntry, string>();
+  try {
+    await writeContents(kernel.manifest, contents, folders.folder);
+    const ours = await Promise.all(['host.cuh', 'own-kernel.cuh'].map((name) => readFile(join(folders.sources, name))));
+    for (const entry of kernel.manifest.entries) {
+      const host = hostSource(kernel, entry, source, join(folders.sources, 'own-kernel.cuh'));
+      if (!host.ok) return host;
+      const digest = createHash('sha256').update(host.value);
+      for (const bytes of ours) digest.update(bytes);
+      const path = join(folders.cache, 'hosts', digest.digest('hex'), 'host.cu');
+      const known = await readFile(path, 'utf8').catch(() => null);
+      if (known !== host.value) {
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, host.value);
+      }
+      hosts.set(entry, path);
     }
-    const given = all.map(({ value }, at) =>
-      value === undefined || typeof value === 'object'
-        ? `Argument${at}{arrays[${at}]}`
-        : `Argument${at}{${launchCpp(value)}}`,
-    );
-    return ok(`// Generated: measures the entry ${entry} of ${JSON.stringify(name)}.
+  } catch (error) {
+    return fail('storage', `The host program of ${kernel.file} cannot be written (${systemReason(error)}).`);
+  }
+  return ok(hosts);
+}
+
+/** The constants of an entry for a design, as the compiler takes them. */
+function definitions(
+  { platform, units }: Pick<KernelTask, 'platform' | 'units'>,
+  { constants }: KernelEntry,
+  design: Parameters<Build>[1],
+): Result<readonly string[]> {
+  for (const [name, value] of Object.entries(constants))
+    if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
+      return fail('unsupported', `The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
+  const { threadsPerUnit, gridBlocks, registerCap } = design;
+  if (registerCap !== null && platform === 'hip')
+    return fail('unsupported', `A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
+  const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
+  const defined: string[] = [];
+  for (const [name, value] of Object.entries(constants)) {
+    const number = numberOf(value, numbers);
+    if (!Number.isFinite(number)) return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
+    defined.push(`-D${name}=${number}`);
+  }
+  return ok(defined);
+}
+
+/** Generates the host program of an entry. */
+function hostSource(
+  { manifest: { name, arguments: all }, units }: KernelTask,
+  { entry, sharedBytes }: KernelEntry,
+  own: string,
+  harness: string,
+): Result<string> {
+  const unquotable = [own, harness].find((path) => /["\n\r]/.test(path));
+  if (unquotable !== undefined)
+    return fail('unsupported', `${unquotable} has a quote or a line break in its path, which #include cannot name. Rename it.`); // prettier-ignore
+  const structs = all.map((argument, at) => argumentStruct(argument, at));
+  const rows = all.map((argument, at) => argumentRow(argument, at, units));
+  const given = all.map(({ value }, at) =>
+    value === undefined || typeof value === 'object'
+      ? `Argument${at}{arrays[${at}]}`
+      : `Argument${at}{${launchCpp(value)}}`,
+  );
+  return ok(`// Generated: measures the entry ${entry} of ${JSON.stringify(name)}.
 #include "${harness.replaceAll('\\', '/')}"
 // A source may be a whole program.
 #define main lockstepMainOfTheSource
@@ -213,7 +200,60 @@ ${rows.join('\n')}
   return lockstep::runKernel(ARGUMENTS, ${all.length}, launchEntry, count, words);
 }
 `);
+}
+
+/** An argument in the table of the host program. */
+function argumentRow(argument: KernelArgument, at: number, units: number): string {
+  const { name: called, type: text, value, output } = argument;
+  const type = elementType(text)!;
+  const { cpp } = VALUE_TYPES[type.value];
+  const fields = [
+    `"${called}"`,
+    `lockstep::valueType<${cpp}>()`,
+    type.count,
+    quotedOrNull(inputFile(argument, at)),
+    typeof value === 'object',
+    output ? unwrap(outputCount(argument, units)) : 0,
+    quotedOrNull(output?.reference === undefined ? null : fileName('reference', at)),
+    output?.absolute ?? 0,
+    output?.relative ?? 0,
+  ];
+  return `    {${fields.join(', ')}},`;
+}
+
+/** The type that hands an argument to the kernel, whose parameter it checks. */
+function argumentStruct({ name: called, type: text, value }: KernelArgument, at: number): string {
+  const type = elementType(text)!;
+  const { cpp } = VALUE_TYPES[type.value];
+  const fits = (what: string): string =>
+    `static_assert(lockstep::isElement<T, ${cpp}, ${type.count}, ${type.isStruct}>(), "the argument ${called} is ${text} in the manifest, of ${type.bytes} bytes, and ${what}");`;
+  return value === undefined
+    ? `struct Argument${at} {
+  void* elements;
+  template <class T>
+  operator T*() const {
+    ${fits('the parameter of the kernel points to another type')}
+    return static_cast<T*>(elements);
   }
+};`
+    : typeof value === 'object'
+      ? `struct Argument${at} {
+  const void* bytes;
+  template <class T>
+  operator T() const {
+    ${fits('the parameter of the kernel has another size')}
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+};`
+      : `struct Argument${at} {
+  double number;
+  template <class T>
+  operator T() const {
+    return lockstep::numberAs<T>(number, "${called}");
+  }
+};`;
 }
 
 /** A number of a manifest in C++, where a launch is the variable `one`. */
