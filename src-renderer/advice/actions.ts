@@ -6,10 +6,10 @@ import { chooseKernelFile } from '../shell/files/intake.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** What the simulator plays at one press. */
+/** The number of designs that one click simulates. */
 const MAX_SIMULATED = 20;
 
-/** A complete sweep of the study as it is: the newest where nothing has changed since, else a new one. */
+/** Returns a complete sweep of the current study: the newest if nothing has changed since, else a new one. */
 async function freshRun(app: App): Promise<RunSummary | null> {
   const { studyId } = app.location;
   if (studyId === null) return null;
@@ -35,7 +35,7 @@ async function freshRun(app: App): Promise<RunSummary | null> {
   return null;
 }
 
-/** Copies the launch of the recommended design as a header or as Python, with what it assumes; no run is needed. */
+/** Copies the launch of the recommended design as a header or as Python, with its assumptions. No run is needed. */
 export async function copyCode(app: App, { answer, answered }: Advice, as: 'header' | 'Python'): Promise<void> {
   const studyId = app.editor.id;
   if (!answer || !answered || studyId === null) return;
@@ -55,12 +55,12 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
   );
 }
 
-/** The recommended design, then those that the model does not separate from it. */
+/** Returns the recommended design, then the designs that the model cannot distinguish from it. */
 export function toSimulate({ designIndex }: Recommendation, known: Uncertainty | null): number[] {
   return [...new Set([designIndex, ...(known?.separation?.designs ?? [])])].slice(0, MAX_SIMULATED);
 }
 
-/** Simulates the designs that the model does not separate, and shows them in the ranking by simulated time. */
+/** Simulates the designs that the model cannot distinguish, and shows them in the ranking by simulated time. */
 export async function simulate(app: App, { answer, uncertainty }: Advice): Promise<void> {
   if (!answer) return;
   const designs = toSimulate(answer, uncertainty);
@@ -74,7 +74,7 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/** Opens a small map of the card as a large one, with the same device and axes. Cells are the best over the others. */
+/** Opens a small map of the card as a large one, with the same device and axes. Cells show the best over other axes. */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;
@@ -91,14 +91,14 @@ export async function openLandscape(app: App, advice: Advice, map: number): Prom
   });
 }
 
-/** Where a person learns an input. */
+/** Where the user can find an input. */
 export const LEARN = {
   inspect: 'Import the kernel from code…',
   probe: 'Measure the device…',
   ask: 'Enter it',
 } as const;
 
-/** Leads to where an input is learned: a file of the kernel, a probe of the device, or its field. */
+/** Leads to the place where an input can be found: a file of the kernel, a probe of the device, or its field. */
 export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   if (by === 'inspect') return chooseKernelFile(app);
   if (by === 'probe') return app.location.go('measure');
@@ -107,7 +107,7 @@ export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   else app.commands.run('study.K');
 }
 
-/** Opens Measure, set up for the recommended design, or for more. */
+/** Opens Measure, prepared for the recommended design or for several. */
 export async function measure(app: App, { answer }: Advice, others: readonly number[] = []): Promise<void> {
   if (!answer) return;
   const designs = [...new Set([answer.designIndex, ...others])];

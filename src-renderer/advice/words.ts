@@ -6,7 +6,7 @@ import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { ORIGIN_NAMES } from '../format/origins.ts';
 
-/** Words for how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty if they are not. */
+/** Describes how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty if they are not. */
 export function balancingWords(text: string): string {
   const parsed = parseBalancing(text);
   if (!parsed.ok) return text;
@@ -47,14 +47,14 @@ export function balancingWords(text: string): string {
   }
 }
 
-/** A design in words: the most decisive axes first, then the rest. */
+/** Describes a design: the most decisive axes first, then the rest. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = design.implementation === undefined ? '' : `${design.implementation}, `;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const words = balancingWords(balancing);
-  // A kernel that is named after its balancing says it once.
+  // A kernel with the name of its balancing does not repeat it.
   const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
     main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${blockText(design)}${order && `, ${order}`}`,
@@ -68,7 +68,7 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
-/** How a sentence names a baseline. One thread per unit is what people write without this tool. */
+/** Names a baseline in a sentence. One thread per unit is what people write without this tool. */
 function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
   if (chosen) return 'the baseline';
   return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `a ${say('thread', 'one')} per unit`;
@@ -105,7 +105,7 @@ export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lo
   return timeRange(lowMs, highMs);
 }
 
-/** Places an interval of a time along its bar, as fractions of `scaleMs`, and says whether it exceeds the edge. */
+/** Returns the interval of a time along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
 export function whisker(
   { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
   scaleMs: number,
@@ -113,12 +113,12 @@ export function whisker(
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
 }
 
-/** `−58.1 %` of the time of the baseline; `as fast` where they are one. */
+/** `−58.1 %` of the time of the baseline; `as fast` if they are the same design. */
 export function changeText({ ms }: Recommendation['time'], baseline: NonNullable<Recommendation['baseline']>): string {
   return `${change(ms, baseline.ms)}${NBSP}%`;
 }
 
-/** The whole answer in one line, as it is read aloud and put under headers. */
+/** Returns the whole answer in one line, for screen readers and for headers. */
 export function lineText(
   { device, row, time, baseline }: Recommendation,
   known: Uncertainty | null,
@@ -133,7 +133,7 @@ export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>
   return chosen ? 'the baseline' : 'a plain design';
 }
 
-/** Units in few letters, for rows. */
+/** Short units for rows. */
 const SHORT_UNITS: Readonly<Record<string, string>> = {
   iterations: 'iter.',
   'B per block': 'B',
@@ -144,14 +144,14 @@ function shortUnit(unit: string): string {
   return SHORT_UNITS[unit] ?? unit;
 }
 
-/** A value as the card writes it: `0.05`, `1,048,576`, `8 B`. */
+/** Formats a value for the card: `0.05`, `1,048,576`, `8 B`. */
 export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit'>): string {
   const unit = shortUnit(long);
   const text = typeof value === 'number' ? plain(value, value >= 1000 ? 15 : 4) : value;
   return unit === '' ? text : `${text}${NBSP}${unit}`;
 }
 
-/** Assumed inputs, those worth knowing first, then the others as they come. */
+/** Returns the assumed inputs: first those worth knowing, then the others in order. */
 export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
   const order = worth.map(({ input }) => input.field);
   const place = ({ field }: InputFact): number => (order.includes(field) ? order.indexOf(field) : order.length);
@@ -161,13 +161,13 @@ export function assumptions(inputs: readonly InputFact[], worth: readonly WorthK
     .map(({ input }) => input);
 }
 
-/** What to do next: lessen the expected loss, or else take the design as it is. */
+/** The next step: reduce the expected loss, or else use the design. */
 export type NextStep =
   | { readonly kind: 'copy' }
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }
   | { readonly kind: 'measure'; readonly designs: readonly number[] };
 
-/** Gains below this part of the time are not worth anybody's while. */
+/** Smaller gains of time are not worth the effort. */
 const WORTH_DOING = 0.01;
 
 export function nextStep(known: Uncertainty | null): NextStep {
@@ -181,7 +181,7 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: 'copy' };
 }
 
-/** `80 % sure to be within 3 % of the best`, or the expected loss where that is unlikely. */
+/** `80 % sure to be within 3 % of the best`, or the expected loss if that is unlikely. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest >= 0.5)
     return `${percent(robust.chanceBest, 0)} sure to be within ${percent(within, 0)} of the best`;
@@ -197,7 +197,10 @@ export function originsText(inputs: readonly InputFact[]): string {
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }
 
-/** How many designs were compared: `all 9,216 valid designs compared`; before that `300 of 10,752 designs examined`. */
+/**
+ * Says how many designs were compared: `all 9,216 valid designs compared`; before that `300 of 10,752 designs
+ * examined`.
+ */
 export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
   if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
   return `all ${count(of - invalid)} valid designs compared`;

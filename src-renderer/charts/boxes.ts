@@ -7,25 +7,25 @@ export type Box = readonly [fromX: number, toX: number, fromY: number, toY: numb
 interface BoxStyle {
   /** A colour, or a gradient of ECharts. */
   readonly fill: string | object;
-  /** 0…1; 1 if not given. */
+  /** 0…1, by default 1. */
   readonly opacity?: number;
 }
 interface BoxesInput {
   readonly name?: string;
   readonly boxes: readonly Box[];
   readonly style: (index: number) => BoxStyle;
-  /** Fill of the box that is pointed at. */
+  /** The fill of the box under the pointer. */
   readonly hover?: string;
-  /** Left free at the right and the lower end of each box, px. */
+  /** The gap at the right and the lower end of each box, px. */
   readonly gapPx?: number;
-  /** Edges are on whole pixels, so that neighbours meet without a seam. */
+  /** Whether edges are on whole pixels, so that neighbours meet without a seam. */
   readonly crisp?: boolean;
-  /** Index of its axes, if several plots lie one above the other. */
+  /** The index of the axes, if several plots are above one another. */
   readonly axisIndex?: number;
   readonly silent?: boolean;
 }
 
-/** Boxes anywhere in a plot, as ECharts has no type for: bars of a Gantt chart, cells of a map with uneven sides. */
+/** Draws boxes anywhere in a plot, which ECharts has no type for: bars of a Gantt chart, cells with uneven sides. */
 export function boxSeries(input: BoxesInput): object {
   const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0, silent = false } = input;
   const edge = (px: number) => (crisp ? Math.round(px) : px);
@@ -38,7 +38,7 @@ export function boxSeries(input: BoxesInput): object {
     clip: true,
     silent,
     data: boxes.map((box) => [...box]),
-    // The legend then shows the colour of the boxes.
+    // With this, the legend shows the colour of the boxes.
     ...(boxes.length > 0 && { itemStyle: { color: style(0).fill } }),
     renderItem(
       { dataIndex }: { dataIndex: number },
@@ -64,9 +64,9 @@ export function boxSeries(input: BoxesInput): object {
 }
 
 /**
- * The axes of two plots above each other over one x axis. The upper has rows of boxes, counted from the top (its y
- * range goes from the number of rows to 0), the lower a plot of values with all the ticks. Whatever belongs to the
- * lower one has the axis index 1.
+ * Returns the axes of two plots above each other over one x axis. The upper plot has rows of boxes, counted from the
+ * top (its y range goes from the number of rows to 0). The lower plot has values and all the ticks, and its axis index
+ * is 1.
  */
 export function rowsOverValues(
   theme: ChartTheme,

@@ -41,12 +41,12 @@ export interface CurvesInput {
   /** Powers of two on a logarithmic axis. */
   readonly log2?: boolean;
   readonly logY?: boolean;
-  /** The y axis starts here, and ends here. */
+  /** The limits of the y axis. */
   readonly yFrom?: number;
   readonly yTo?: number;
-  /** Between two ticks of a linear x axis; a round one by itself. */
+  /** The distance between two ticks of a linear x axis. The default is a round number. */
   readonly xStep?: number;
-  /** The place of the chosen value. */
+  /** The position of the chosen value. */
   readonly at?: number | null;
   /** A vertical line with words. */
   readonly mark?: { readonly x: number; readonly text: string } | null;

@@ -1,4 +1,4 @@
-/** The parts of ECharts the charts use; anything not registered here is not in the bundle. */
+/** The parts of ECharts that the charts use. Only registered parts are in the bundle. */
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from 'echarts/charts';
 import {
   AxisPointerComponent,
@@ -30,9 +30,8 @@ use([
 ]);
 
 /**
- * Text on canvas takes the page's digit forms (tabular, slashed zero). ECharts measures text on a canvas outside the
- * page, which does not have these forms, so parts of a label would overlap. This ruler measures on a canvas inside the
- * page.
+ * Text on a canvas uses the page's digit forms (tabular, slashed zero). ECharts measures text on a canvas outside the
+ * page, without these forms, so parts of a label would overlap. This function measures on a canvas inside the page.
  */
 let ruler: CanvasRenderingContext2D | null = null;
 if (typeof document !== 'undefined')

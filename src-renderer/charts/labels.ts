@@ -2,23 +2,23 @@ import { shortened } from '../../src-workers/domain/text.ts';
 
 /** Positions of the labels of charts, and the choice of labels that are written. */
 
-/** Every how many values of an axis a label is written so that they stay `apart` px from each other. */
+/** Returns the stride between labelled values of an axis so that labels are `apart` px from each other. */
 export function labelStride(count: number, lengthPx: number, apartPx: number): number {
   const least = Math.max(1, Math.ceil((count * apartPx) / lengthPx));
   return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((stride) => stride >= least) ?? least;
 }
 
-/** Width of a character of a tick label, 11 px Inter: wide enough for words. */
+/** The width of a character of a tick label in 11 px Inter, wide enough for words. */
 export const CHARACTER_PX = 6.2;
 
-/** Texts short enough to stand side by side, `apartPx` from one to the next: longer ones end in an ellipsis. */
+/** Shortens texts with an ellipsis, so that they fit beside each other at a distance of `apartPx`. */
 export function fitTexts(texts: readonly string[], apartPx: number): readonly string[] {
   const most = Math.max(4, Math.floor((apartPx - 8) / CHARACTER_PX));
   return texts.map((text) => shortened(text, most));
 }
 
 /**
- * Finds the place along a horizontal line where a label of `widthPx` hides least of a curve. Returns `x` of its left
+ * Finds the position along a horizontal line where a label of `widthPx` hides least of a curve. Returns `x` of its left
  * end, and whether it is above the line. `curve` has the drawn points in order, px; NaN is a gap.
  */
 export function freePlace(
@@ -32,7 +32,7 @@ export function freePlace(
   }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
-  /** Points between two of the curve: eight, or one each two px where they are closer. */
+  /** The number of points between two of the curve: eight, or one every two px if they are closer. */
   const MAX_STEPS = 8;
   const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];
@@ -57,9 +57,7 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/**
- * Values of an axis that get a label: `chosen`, and the regular values that are at least `apart` values away from it.
- */
+/** Returns the values with a label: `chosen`, and regular values that are at least `apart` values away from it. */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)
@@ -68,7 +66,7 @@ export function labelled(count: number, stride: number, chosen: number | null, a
   return out;
 }
 
-/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th that gives round values. */
+/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th with round values. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;

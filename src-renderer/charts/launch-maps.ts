@@ -8,25 +8,25 @@ import { ramp } from '../views/landscape/colour.ts';
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** Row by row of `blocks`; NaN if it is not known. */
+  /** The values row by row of `blocks`; NaN if unknown. */
   readonly values: ArrayLike<number>;
 }
 export interface LaunchMaps {
-  /** Beside each other, over the same launches. */
+  /** Maps beside each other, over the same launches. */
   readonly maps: readonly { readonly title: string; readonly surface: LaunchSurface }[];
-  /** Values of the two ends of the scale; values beyond take its end. */
+  /** The values at the ends of the scale. Values beyond have the colour of the end. */
   readonly from: number;
   readonly to: number;
   /** The texts at the ends of the scale. */
   readonly ends: readonly [from: string, to: string];
-  /** Whether its colours diverge from a middle halfway. */
+  /** Whether the colours diverge from the middle. */
   readonly diverging?: boolean;
   readonly format: (value: number) => string;
 }
 
 const [TOP, BOTTOM, LEFT, GAP, SCALE_PX] = [20, 56, 38, 16, 120];
 
-/** Maps of one quantity over blocks and threads per block, with one scale of colours. */
+/** Draws maps of one quantity over blocks and threads per block, with one scale of colours. */
 export function launchMapsChart(
   { maps, from, to, ends, diverging = false, format }: LaunchMaps,
   theme: ChartTheme,

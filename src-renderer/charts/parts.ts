@@ -2,7 +2,7 @@ import { niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** Options that all charts share: quiet axes, one kind of tooltip, labels in the right sizes. */
+/** Options that all charts share: plain axes, one kind of tooltip, and consistent label sizes. */
 
 export { niceStep, stepDecimals };
 
@@ -13,18 +13,18 @@ export function label(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 't
   return { color: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
 }
 
-/** Style of drawn text (custom series, graphics), where the colour is a fill. */
+/** The style of drawn text (custom series, graphics), where the colour is a fill. */
 export function richLabel(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
   return { fill: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
 }
 
-/** Text of an annotation: readable over anything beneath it. */
+/** The style of an annotation, which is readable over anything. */
 export function plate(theme: ChartTheme) {
   return { ...label(theme, 'text-2'), backgroundColor: theme.colour.plate, padding: [1, 3], borderRadius: 3 };
 }
 
 interface AxisParts {
-  /** The title with its unit, at the end of the axis, right-aligned under the ticks. */
+  /** The title with its unit, right-aligned under the ticks at the end of the axis. */
   readonly title?: string;
 }
 
@@ -82,7 +82,7 @@ export interface TooltipRow {
   readonly tone?: 'faster' | 'slower';
 }
 
-/** Content of a tooltip: title and note, then labels and values in at most five rows. Text stays text, never markup. */
+/** Writes a tooltip: title and note, then labels and values in at most five rows. Text is never markup. */
 export function tooltipBody(title: string, note: string, rows: readonly TooltipRow[]): HTMLElement {
   const body = document.createElement('div');
   body.className = 'chart-tip';
@@ -102,15 +102,12 @@ export function tooltipBody(title: string, note: string, rows: readonly TooltipR
   return body;
 }
 
-/** Room around the plot, px. ECharts would otherwise shrink the plot to make room for axis names. */
+/** The margins of the plot, px. Without them, ECharts would shrink the plot for axis names. */
 export function plotArea(left: number, right: number, top: number, bottom: number) {
   return { left, right, top, bottom, outerBoundsMode: 'none' as const };
 }
 
-/**
- * A linear value axis from round step to round step; `max` may end between two gridlines, so that no height is wasted
- * above the data.
- */
+/** A linear value axis with round steps. `max` may lie between two gridlines, so that no height is wasted. */
 export function valueAxis(
   theme: ChartTheme,
   { min, max, step }: { readonly min: number; readonly max: number; readonly step: number },
@@ -139,7 +136,7 @@ export interface ChartSize {
   readonly height: number;
 }
 
-/** A mark of a chart that was chosen. */
+/** A chosen mark of a chart. */
 export interface Picked {
   readonly seriesIndex?: number;
   readonly dataIndex: number;
@@ -147,16 +144,16 @@ export interface Picked {
   readonly value: unknown;
 }
 
-/** What an axis shows. */
+/** The range of an axis. */
 export interface Range {
   readonly low: number;
   readonly high: number;
   readonly log?: boolean;
 }
 
-/** A plot with its two axes, in which builders place words and lines where no series does. */
+/** A plot with its two axes, where builders place words and lines outside series. */
 export interface Plane {
-  /** Edges, px. */
+  /** The edges, px. */
   readonly left: number;
   readonly right: number;
   readonly top: number;
@@ -195,9 +192,9 @@ export function plane({ width, height }: ChartSize, margins: Margins, xRange: Ra
 export interface Ticks {
   readonly ticks: readonly number[];
   readonly format: (value: number) => string;
-  /** Ticks that stand out. */
+  /** Emphasised ticks. */
   readonly bold?: ReadonlySet<number>;
-  /** Without its gridlines (y) or with its tick marks (x). */
+  /** Whether gridlines (y) are hidden, or tick marks (x) shown. */
   readonly marks?: boolean;
 }
 
@@ -214,7 +211,7 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
       showMaxLabel: true,
       hideOverlap: false,
       formatter: (value: number) => {
-        // ECharts gives ticks of logarithmic axes back with the rounding of their logarithms.
+        // ECharts returns ticks of logarithmic axes with rounding errors.
         const tick = ticks.reduce(
           (a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a),
           value === 0 ? 0 : Infinity,
@@ -226,7 +223,9 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
   };
 }
 
-/** The grid and the axes of a plane, with exactly these ticks: a quiet x axis, and gridlines at the ticks of y. */
+/**
+ * Returns the grid and the axes of a plane with exactly these ticks: a plain x axis, and gridlines at the ticks of y.
+ */
 export function planeAxes(theme: ChartTheme, area: Plane, { x, y }: { readonly x: Ticks; readonly y: Ticks }) {
   const rule = { color: theme.colour['line-2'], width: 1 };
   const across = tickedAxis(theme, area.xRange, x);
@@ -249,7 +248,7 @@ export function planeAxes(theme: ChartTheme, area: Plane, { x, y }: { readonly x
     yAxis: {
       ...up,
       axisLine: { show: false },
-      // Gridlines stand where ticks do, which are themselves not drawn.
+      // Gridlines are at the ticks, which are themselves not drawn.
       axisTick: { show: true, length: 0, customValues: [...y.ticks] },
       splitLine: { show: y.marks ?? true, lineStyle: { color: theme.colour.grid, width: 1 } },
     },
@@ -261,11 +260,11 @@ interface WordStyle {
   readonly bold?: boolean;
   readonly align?: 'left' | 'center' | 'right';
   readonly size?: number;
-  /** Readable over what is drawn beneath. */
+  /** Makes the text readable over other marks. */
   readonly halo?: boolean;
 }
 
-/** Words at a place of the drawing: `y` is the middle of the line. */
+/** Writes words at a position of the drawing; `y` is the middle of the line. */
 export function words(
   theme: ChartTheme,
   x: number,
@@ -299,7 +298,7 @@ interface StrokeStyle {
   readonly opacity?: number;
 }
 
-/** A line from place to place of the drawing, below the series unless `z` says otherwise. */
+/** Draws a line between positions, below the series unless `z` changes this. */
 export function stroke(
   points: readonly (readonly [x: number, y: number])[],
   colour: string,
@@ -314,7 +313,7 @@ export function stroke(
   };
 }
 
-/** A legend in the lower left corner, for marks that are not named beside them. */
+/** Draws a legend in the lower left corner, for marks without labels beside them. */
 export function legend(theme: ChartTheme, entries: readonly (string | object)[]) {
   return {
     data: entries.map((entry) => (typeof entry === 'string' ? { name: entry } : entry)) as never,
@@ -329,7 +328,7 @@ export function legend(theme: ChartTheme, entries: readonly (string | object)[])
   };
 }
 
-/** Titles of the axes: y above the plot at the left edge, x right-aligned under its ticks. */
+/** Draws the titles of the axes: y above the plot at the left edge, x right-aligned under its ticks. */
 export function axisTitles(theme: ChartTheme, area: Plane, { x, y }: { readonly x?: string; readonly y?: string }) {
   return [
     ...(y ? [words(theme, 0, Math.max(8, area.top - 16), y, { halo: true })] : []),

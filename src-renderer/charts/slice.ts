@@ -16,13 +16,13 @@ export interface SliceInput {
   readonly times: TimeColumn;
   /** Text under the axis, at its right end. */
   readonly axisTitle: string;
-  /** Times above this many all the fastest are cut, and said to be. */
+  /** Times above this multiple of the fastest are clipped, and a note says so. */
   readonly clip: number;
   readonly labelBaseline: boolean;
 }
 
 const RIGHT = 12;
-/** More values than this are drawn without a dot each. */
+/** With more values than this, the line has no dots. */
 const MAX_DOTS = 40;
 
 /** Whether values are words. Words have no order, so a line between two of them would mean nothing. */
@@ -30,7 +30,7 @@ export function areNames(values: readonly string[]): boolean {
   return values.some((value) => value !== 'none' && Number.isNaN(Number(value.replaceAll(',', ''))));
 }
 
-/** Predicted time along one axis of the space through a design: a line over numbers, dots over names. */
+/** Draws predicted time along one axis of the space through a design: a line over numbers, dots over names. */
 export function sliceChart(
   { values, timeMs, at, baselineMs, times, axisTitle, clip, labelBaseline }: SliceInput,
   theme: ChartTheme,
@@ -41,7 +41,7 @@ export function sliceChart(
   const best = Math.min(...finite);
   const here = all[at];
   const named = areNames(values);
-  // Names are dots, each with its own place. Numbers are a line, which a far end would flatten.
+  // Names are separate dots. Numbers are a line, which one very slow end would flatten.
   const limit = named ? Infinity : Math.max(best * clip, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;
@@ -51,9 +51,10 @@ export function sliceChart(
   );
   const tick = (ms: number): string => fixed(ms * times.unit.perMs, stepDecimals(bounds.step * times.unit.perMs));
   const ticks = multiples(bounds.low, bounds.high, bounds.step);
-  // Room for the longest tick label; labels of usual length leave plots above each other with one left edge.
+  // The margin fits the longest tick label. With labels of usual length, plots above each other have the same left
+  // edge.
   const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => tick(ms).length)));
-  // Names stand in the middle of bands of their own.
+  // Names are in the middle of their bands.
   const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];
   const area = plane(size, { left, right: RIGHT, top: 6, bottom: 32 }, { low: ends[0], high: ends[1] }, bounds);
   const plotPx = area.right - area.left;

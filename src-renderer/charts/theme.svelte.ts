@@ -7,34 +7,34 @@ const COLOURS = [
 ] as const; // prettier-ignore
 export type ColourToken = (typeof COLOURS)[number];
 
-/** The tokens as a canvas needs them: resolved colours and sizes of the present theme. */
+/** The tokens in the form that a canvas needs: resolved colours and sizes of the current theme. */
 export interface ChartTheme {
   readonly dark: boolean;
   readonly colour: Readonly<Record<ColourToken, string>>;
-  /** Series 1–5. */
+  /** The colours of series 1–5. */
   readonly series: readonly string[];
-  /** Fast → slow. */
+  /** From fast to slow. */
   readonly sequential: readonly string[];
-  /** Faster → equal → slower; the middle one is equal. */
+  /** From faster to slower; the middle one means equal. */
   readonly diverging: readonly string[];
-  /** Colour of a part of the time breakdown. */
+  /** Returns the colour of a part of the time breakdown. */
   readonly part: (id: string) => string;
   readonly font: string;
   readonly mono: string;
-  /** Chart updates: 0 if motion is unwanted. */
+  /** The duration of chart updates: 0 if the user wants no motion. */
   readonly animationMs: number;
 }
 
 /**
- * Reads tokens as resolved colours. It reads them from a hidden element, because custom properties are not resolved by
- * themselves. The element has its own colour scheme. The root's scheme is set in an effect that may run later, and
- * changing it recomputes the styles of the whole page.
+ * Resolves tokens to colours. Custom properties are not resolved by themselves, so they are read from a hidden element.
+ * It has its own colour scheme, because the root's scheme is set in an effect that may run later, and changing it would
+ * recompute the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');
   probe.hidden = true;
   probe.style.colorScheme = dark ? 'dark' : 'light';
-  // Pictures keep their colours where the system forces its own on text.
+  // Pictures keep their colours even if the system forces its own colours on text.
   probe.style.forcedColorAdjust = 'none';
   document.body.append(probe);
   const colours = tokens.map((token) => {
@@ -80,7 +80,7 @@ function readTheme(dark: boolean): ChartTheme {
 }
 
 const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)'] as const;
-/** Themes by their inputs; reading one makes the browser compute the page's styles. */
+/** Themes by their inputs. They are cached, because reading one makes the browser compute the page's styles. */
 const known = new Map<string, ChartTheme>();
 
 function themeFor(dark: boolean): ChartTheme {
@@ -90,7 +90,9 @@ function themeFor(dark: boolean): ChartTheme {
   return theme;
 }
 
-/** The theme of charts, light or dark as the page. Call it while a component initialises, and read `.current`. */
+/**
+ * Returns the theme of charts, light or dark like the page. Call it while a component initialises, and read `.current`.
+ */
 export function useChartTheme(): { readonly current: ChartTheme } {
   const { preferences } = useApp();
   const theme = $derived(themeFor(preferences.dark));

@@ -1,7 +1,7 @@
-/** Part of an axis that is shown, 0…1 of its whole. */
+/** The visible part of an axis, as fractions of the whole. */
 export type Zoom = readonly [from: number, to: number];
 export const WHOLE: Zoom = [0, 1];
-/** The smallest part that a chart shows. */
+/** The smallest visible part. */
 export const CLOSEST = 1 / 64;
 
 function within(from: number, width: number): Zoom {
@@ -9,16 +9,13 @@ function within(from: number, width: number): Zoom {
   return [start, start + width];
 }
 
-/**
- * Zooms by a factor (below 1: closer) about a place of the visible part, 0…1. At least a part of size `closest` stays
- * visible.
- */
+/** Zooms by a factor (below 1: closer) around a position in the visible part, 0…1. At least `closest` stays visible. */
 export function zoomed([from, to]: Zoom, by: number, at = 0.5, closest = CLOSEST): Zoom {
   const width = Math.min(1, Math.max(closest, (to - from) * by));
   return within(from + at * (to - from - width), width);
 }
 
-/** Moved by a share of what is shown. */
+/** Moves the visible part by a fraction of itself. */
 export function moved([from, to]: Zoom, by: number): Zoom {
   return within(from + by * (to - from), to - from);
 }

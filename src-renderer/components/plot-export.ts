@@ -1,12 +1,12 @@
-/** Turning a drawn plot into a file that looks the same elsewhere. */
+/** Converts a drawn plot to a file that looks the same elsewhere. */
 
-/** Properties that style sheets set on the elements of a plot; a file has no style sheet. */
+/** The properties that style sheets set on the elements of a plot, because a file has no style sheet. */
 const PROPERTIES = [
   'fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'stroke-linecap', 'opacity', 'font-family',
   'font-size', 'font-weight', 'font-variant-numeric', 'text-anchor', 'dominant-baseline', 'image-rendering', 'display', 'paint-order',
 ] as const; // prettier-ignore
 
-/** The SVG element as text that stands alone: computed styles written into it, on a background. */
+/** Returns the SVG element as independent text, with its computed styles and a background. */
 export function standaloneSvg(element: SVGSVGElement, background: string): string {
   const { width, height } = element.getBoundingClientRect();
   const copy = element.cloneNode(true) as SVGSVGElement;

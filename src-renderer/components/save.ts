@@ -22,8 +22,8 @@ export async function saveText(fileName: string, mediaType: string, text: string
 }
 
 /**
- * Saves a document as `saveText` does. One in several parts is a download in the desktop window too: a browser keeps
- * large blobs on disk, and some texts are longer than a string can be. Throws if a part cannot be had.
+ * Saves a document like `saveText`. A document with several parts is a download in the desktop window too: a browser
+ * keeps large blobs on disk, and some texts exceed the limit of a string. Throws if a part is not available.
  */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;

@@ -9,14 +9,14 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** Moving from one to the next within this time shows the next at once. */
+/** If the pointer reaches another element within this time, its tooltip appears at once. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);
 let timer: ReturnType<typeof setTimeout> | undefined;
 let hiddenAt = -Infinity;
 
-/** The one tooltip of the page; drawn by TooltipLayer. */
+/** The only tooltip of the page, which TooltipLayer draws. */
 export const currentTooltip = {
   get value(): Shown | null {
     return shown;
@@ -53,8 +53,8 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    // Svelte's own `on` is needed: when a view is torn down, a focused element loses the focus, and only its handlers
-    // may set state then.
+    // Svelte's own `on` is needed. When a view is removed, a focused element loses the focus, and only Svelte's
+    // handlers may set state then.
     const off = [
       on(element, 'pointerenter', enter),
       on(element, 'pointerleave', hide),

@@ -10,13 +10,13 @@ export const VENDOR_NAMES: Readonly<Record<GpuVendor, string>> = {
   other: 'Other',
 };
 
-/** The device with this id, or the part of a device that the id names. Undefined if there is none. */
+/** Returns the device with this id, or the part of a device that the id names. Undefined if there is none. */
 export function deviceOf<D extends Device>(devices: readonly D[], id: string): D | undefined {
   const found = deviceById(devices, id);
   return found?.ok ? found.value : undefined;
 }
 
-/** The name that programmers use for a device's architecture: `9.0`, `gfx90a`; an en dash if there is none. */
+/** Returns the name of a device's architecture for programmers, `9.0` or `gfx90a`, or an en dash. */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':
@@ -32,31 +32,28 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
-/** Marketing families that tell nothing about the device. `Radeon VII` keeps its family to be recognised. */
+/** Marketing families that say nothing about the device. `Radeon VII` keeps its family, because people know it so. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;
 const MEMORY = /\s+\d+ GB$/;
 
-/** The name without its marketing family: `RTX 4090`, `MI250X, one GCD`. */
+/** Returns the name without its marketing family: `RTX 4090`, `MI250X, one GCD`. */
 export function shortDeviceName(name: string): string {
   return name.replace(FAMILY, '');
 }
 
-/**
- * Names short enough for labels in a plot and for narrow columns. A name stays longer if the short form would equal
- * another.
- */
+/** Shortens names for labels and narrow columns, unless the short form would equal another. */
 export function shortNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, DETAIL);
 }
 
-/** Names for tables and sentences: without family and memory, where that leaves them different. */
+/** Shortens names for tables and sentences: without family and memory, if they remain different. */
 export function headNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, MEMORY);
 }
 
-/** Short names for cells of a matrix: without their series, where that leaves them different: `4090`, `8360Y`. */
+/** Shortens names for cells of a matrix: without their series, if they remain different: `4090`, `8360Y`. */
 export function cellNames(short: readonly string[]): readonly string[] {
   return namesWithout(short, SERIES);
 }
@@ -66,9 +63,9 @@ function namesWithout(names: readonly string[], part: RegExp): readonly string[]
   return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : shortDeviceName(names[at])));
 }
 
-/** A sentence of the engine, with the short names `shown` instead of the full `names` of devices. */
+/** Replaces the full `names` of devices in a sentence of the engine by the short names `shown`. */
 export function withNames(sentence: string, names: readonly string[], shown: readonly string[]): string {
-  // The longest first: a name may begin another.
+  // The longest comes first, because a name may begin with another.
   const byLength = [...names.keys()].sort((a, b) => names[b].length - names[a].length);
   return byLength.reduce((text, at) => text.replaceAll(names[at], () => shown[at]), sentence);
 }

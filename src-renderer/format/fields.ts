@@ -23,7 +23,7 @@ const PIPELINE: Readonly<Record<string, string>> = {
   schedulers: 'Schedulers',
 };
 
-/** Parts of a phase of a kernel. */
+/** The parts of a phase of a kernel. */
 const PHASE: Readonly<Record<string, string>> = {
   instructions: 'Instructions',
   integerShare: 'Integer instructions',
@@ -35,7 +35,7 @@ const PHASE: Readonly<Record<string, string>> = {
   bytes: 'Bytes',
 };
 
-/** The name of a study's field, as the interface has it: `kernel.serialFraction` → `Serial fraction σ`. */
+/** Returns the label of a study's field: `kernel.serialFraction` → `Serial fraction σ`. */
 export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   const own = /^implementations\[(\d+)\]\.(.+)$/.exec(path);
   if (own)
@@ -82,7 +82,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   }
   if (first === 'axes') return axes[last] ?? path;
   if (first === 'pipeline') {
-    // Ids of devices have dots of their own: `nvidia-h100-1.5`.
+    // Ids of devices contain dots: `nvidia-h100-1.5`.
     const key = Object.hasOwn(PIPELINE, last) ? last : null;
     const id = (key === null ? rest : rest.slice(0, -1)).join('.');
     const device = deviceOf(devices, id);
@@ -94,7 +94,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
 const STORED = /^stored:[0-9a-f]{64}:/;
 const MAX_CHARACTERS = 60;
 
-/** Writes the value of a study's field (JSON text) as the interface shows it; an en dash if there is none. */
+/** Formats the value of a study's field (JSON text); an en dash if there is none. */
 export function fieldValue(path: string, json: string, words: FieldWords): string {
   if (json === '') return '–';
   return shortened(valueText(path, JSON.parse(json), words), MAX_CHARACTERS);
@@ -131,7 +131,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
     .join(', ');
 }
 
-/** `Registers per thread 72 → 64; Units 4,096 → 8,192`, for runs that follow one another. */
+/** Describes the changes between consecutive runs: `Registers per thread 72 → 64; Units 4,096 → 8,192`. */
 export function changesText(
   fields: readonly { readonly field: string; readonly was: string; readonly is: string }[],
   words: FieldWords,

@@ -1,4 +1,4 @@
-/** How numbers are written: true minus, digits grouped by commas, a no-break space before units. */
+/** The format of numbers: a true minus, digits grouped by commas, and a no-break space before units. */
 
 import type { TimeColumn } from '../../src-workers/domain/times.ts';
 
@@ -24,11 +24,11 @@ function withTrueMinus(text: string): string {
 /** `1,290,240`. Not finite: an en dash. */
 export function count(value: number): string {
   if (isHuge(value)) return power(value);
-  // Adding 0 takes the sign from a negative zero, which would be written.
+  // Adding 0 removes the sign of a negative zero.
   return Number.isFinite(value) ? withTrueMinus(GROUPED.format(Math.round(value) + 0)) : '–';
 }
 
-/** A number this large has digits without meaning, and is written as `1.00e308`. */
+/** Whether a number is so large that its digits have no meaning. It is written as `1.00e308`. */
 function isHuge(value: number): boolean {
   return Number.isFinite(value) && Math.abs(value) >= 1e16;
 }
@@ -36,7 +36,7 @@ function power(value: number): string {
   return withTrueMinus(value.toExponential(2).replace('e+', 'e'));
 }
 
-/** Fixed decimals, grouped: `5,900`, `1.486`. */
+/** A fixed number of decimals, grouped: `5,900`, `1.486`. */
 export function fixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return '–';
   if (isHuge(value)) return power(value);
@@ -48,7 +48,7 @@ export function fixed(value: number, decimals: number): string {
 }
 
 /**
- * The fewest digits that give the value: at most `significant`, without trailing zeros. For fields, ticks and
+ * The fewest digits that represent the value: at most `significant`, without trailing zeros. For fields, ticks and
  * parameters.
  */
 export function plain(value: number, significant = 4): string {
@@ -62,7 +62,10 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/** Signed change in percent, without its sign: `−29.7`, `+11.4`, `±0.0`; without decimals beyond tenfold: `+1,250`. */
+/**
+ * The signed change in percent, without the percent sign: `−29.7`, `+11.4`, `±0.0`; beyond tenfold without decimals:
+ * `+1,250`.
+ */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);
@@ -81,17 +84,17 @@ export function percent(fraction: number, decimals = 1): string {
   return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
 }
 
-/** A time, ms, as a list writes it, without its unit; `more` decimals, or fewer. */
+/** Formats a time for a column, ms, without its unit and with `more` or fewer decimals. */
 export function inColumn(timeMs: number, { unit, decimals }: TimeColumn, more = 0): string {
   return fixed(timeMs * unit.perMs, Math.max(0, decimals + more));
 }
 
-/** How many times as fast: `1.26 ×`, `12.4 ×`, `130 ×`. */
+/** A speed-up: `1.26 ×`, `12.4 ×`, `130 ×`. */
 export function factor(ratio: number): string {
   return `${fixed(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0)}${NBSP}×`;
 }
 
-/** A wall-clock duration for people: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */
+/** A wall-clock duration: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return '–';
   if (ms < 10) return `${fixed(ms, 1)}${NBSP}ms`;
@@ -125,7 +128,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Reads a number that a person types: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. `null` if it is none. */
+/** Parses a typed number: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. Returns `null` if it is not a number. */
 export function parseNumber(text: string): number | null {
   const tidy = text
     .trim()
@@ -144,7 +147,7 @@ export function parseNumber(text: string): number | null {
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
 /**
- * Bytes of a memory, exactly: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one that gives at least
+ * The exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one that gives at least
  * one, in whole quarters.
  */
 export function memorySize(value: number): string {
@@ -153,8 +156,8 @@ export function memorySize(value: number): string {
 }
 
 /**
- * Reads a memory size as data sheets write it, bytes: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB are 1,024 and
- * 1,048,576 bytes, as they are meant there. `null` if it is no size.
+ * Parses a memory size in bytes, as in data sheets: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB mean 1,024 and
+ * 1,048,576 bytes there. Returns `null` if it is not a size.
  */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;
@@ -162,7 +165,7 @@ export function parseMemorySize(text: string): number | null {
   return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
 }
 
-/** Width of a number as tables write it (12 px Inter, tabular digits), px. */
+/** The width of a number in a table (12 px Inter, tabular digits), px. */
 export function widthPx(text: string): number {
   const points = text.replace(/[^.,]/g, '').length;
   return Math.ceil(7.4 * (text.length - points) + 3.8 * points);

@@ -2,7 +2,7 @@ import { isAssumed, type Origin } from '../../src-workers/domain/provenance.ts';
 import { sentenceCase } from '../../src-workers/domain/terms.ts';
 import { NBSP, plain } from './numbers.ts';
 
-/** What each origin means, in words that follow the value's name: `Serial fraction: assumed`. */
+/** The meaning of each origin, after the value's name: `Serial fraction: assumed`. */
 export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   measured: 'timed or counted on the device',
   calibrated: 'fitted to measured times',
@@ -12,7 +12,7 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   assumed: 'a plausible value; nobody gave one',
 };
 
-/** An origin as lists name it. */
+/** The names of origins in lists. */
 export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
   measured: 'measured',
   calibrated: 'calibrated',
@@ -22,7 +22,7 @@ export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
   assumed: 'assumed',
 };
 
-/** `0.01 to 0.25`, with the unit once. */
+/** `0.01 to 0.25`, with one unit. */
 export function rangeText([low, high]: readonly [number, number], unit = ''): string {
   return `${plain(low)} to ${plain(high)}${unit && `${NBSP}${unit}`}`;
 }

@@ -1,6 +1,6 @@
 import type { RunState, RunSummary } from '../../src-main/contract/api.ts';
 
-/** How a run ended, for its mark and words: a measurement that ends without a single time has failed. */
+/** Returns how a run ended. A measurement without a single time has failed. */
 export function runOutcome({ kind, state, bestTimeMs }: Pick<RunSummary, 'kind' | 'state' | 'bestTimeMs'>): {
   readonly mark: RunState;
   readonly text: string;

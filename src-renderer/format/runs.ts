@@ -2,7 +2,7 @@ import type { RunKind, RunSummary, SpaceSize } from '../../src-main/contract/api
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from './numbers.ts';
 
-/** What a run does, as a verb: `predict`, `measure`. */
+/** The verb for the kind of a run: `predict`, `measure`. */
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   sweep: 'predict',
   simulate: 'simulate',
@@ -10,7 +10,7 @@ export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   import: 'import',
 };
 
-/** What happened to the designs of a run: `measured`. */
+/** The participle for the designs of a run: `measured`. */
 export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   sweep: 'predicted',
   simulate: 'simulated',
@@ -18,14 +18,14 @@ export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   import: 'imported',
 };
 
-/** What the button that predicts a space says, where its size is known. */
+/** Returns the label of the button that predicts a space, with its size if that is known. */
 export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
   const designs = `${count(size.valid ?? size.enumerated)} designs`;
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
 }
 
-/** Runs with measured times, from this machine or from a file. */
+/** Whether a run has measured times, from this machine or from a file. */
 export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
   return kind === 'bench' || kind === 'import';
 }

@@ -5,14 +5,14 @@ import type { Icon } from './views.ts';
 export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
 export type Menu = (typeof MENUS)[number];
 
-/** One thing a person can do. Menus, palette, tooltips, shortcuts and the key sheet all read these. */
+/** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read these. */
 export interface Command {
-  /** `run.start`: unique. Ids of the application menu are listed in the contract's bridge. */
+  /** A unique id, as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
-  /** Verb first, with its object. */
+  /** The label begins with a verb and its object. */
   readonly label: string;
   readonly group: 'Designs' | 'Commands' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set';
-  /** Cost or present state, shown quietly. */
+  /** The cost or current state, as secondary text. */
   readonly detail?: string | undefined;
   /** See keys.ts. */
   readonly keys?: string | undefined;
@@ -20,10 +20,10 @@ export interface Command {
   /** Starts a new section of its menu. */
   readonly section?: boolean | undefined;
   readonly icon?: Icon | undefined;
-  /** Other words people search by. */
+  /** Other words for the search. */
   readonly words?: string | undefined;
   readonly checked?: boolean | undefined;
-  /** `false` keeps it out of the palette and greys it in menus. */
+  /** `false` hides it from the palette and disables it in menus. */
   readonly enabled?: boolean | undefined;
   readonly run: () => void;
 }
@@ -33,12 +33,12 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  // The list is not reactive. While a view is torn down, reads of state give the values from before the next view was
-  // set up, and writing that list back would lose the new view's commands. `#changes` says when to look again.
+  // The list is not reactive. While a view is removed, reads of state return old values, and writing that list back
+  // would lose the new view's commands. `#changes` announces a change of the list.
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);
-  /** Every command of the present moment; those of views come after the global ones. */
+  /** All current commands; those of views come after the global ones. */
   readonly all = $derived.by(() => {
     void this.#changes;
     return this.#providers.flatMap((provider) => provider());
@@ -68,8 +68,8 @@ export class Commands {
   }
 
   /**
-   * Runs before the focused control sees the key: a button that opens a list would otherwise take the Enter of Ctrl
-   * Enter. Fields see the key first, since Enter ends the input in them.
+   * Runs before the focused control handles the key, because a button that opens a list would take the Enter of Ctrl
+   * Enter. Fields handle the key first, because Enter ends their input.
    */
   handleFirst(event: KeyboardEvent): void {
     if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;
@@ -84,8 +84,8 @@ export class Commands {
     if (!key) return;
     const withMod = key.startsWith('Mod+');
     if (isTyping(event.target)) {
-      // A field that used Escape itself, to undo typing, has stopped the event. The next Escape leaves the field, so
-      // that letters are commands again. Tab continues from that field.
+      // A field that used Escape to undo typing has stopped the event. The next Escape leaves the field, so that
+      // letters are commands again. Tab continues from that field.
       if (key === 'Escape' && !inOverlay(event.target)) {
         event.preventDefault();
         (event.target as HTMLElement).blur();
@@ -102,7 +102,7 @@ export class Commands {
     if (!command) return;
     event.preventDefault();
     this.#chordAt = 0;
-    // What was typed is done with: the next letters are commands.
+    // The typed text is complete, so the next letters are commands.
     if (key === 'Mod+Enter' && isTyping(event.target) && !inOverlay(event.target)) (event.target as HTMLElement).blur();
     command.run();
   }

@@ -4,11 +4,11 @@ import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { MODEL_NAMES } from '../views/models/names.ts';
 import { fieldNames, spelledLetters, type FieldName } from '../views/study/field-names.ts';
 
-/** A word of the interface, its meaning, and where choosing it in the palette leads. */
+/** A word of the interface, its meaning, and where the palette leads for it. */
 export interface Concept {
   readonly id: string;
   readonly label: string;
-  /** Other words people search by. */
+  /** Other words for the search. */
   readonly words: string;
   readonly group: 'Fields' | 'Go to' | 'Glossary';
   readonly detail?: string;
@@ -20,7 +20,7 @@ export interface Concept {
 }
 
 /**
- * Fields of a study, pages of the Models view, terms of the glossary, and the history of runs.
+ * Returns fields of a study, pages of the Models view, terms of the glossary, and the history of runs.
  * @param axes of the open study; null if none is
  */
 export function concepts(say: Term, axes: Study['axes'] | null): readonly Concept[] {

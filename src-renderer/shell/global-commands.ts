@@ -14,7 +14,7 @@ import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
 
-/** Commands that are there in every view. */
+/** Returns the commands that exist in every view. */
 export function globalCommands(app: App): Command[] {
   return [
     ...fileCommands(app),
@@ -41,7 +41,7 @@ function pickStudyFile(app: App): void {
   input.click();
 }
 
-/** Studies that the system hands to the desktop window. */
+/** Opens studies that the system passes to the desktop window. */
 export function openHandedFiles(app: App): (() => void) | undefined {
   return app.desktop?.onOpenFile((file) => void app.importStudy(file.fileName, file.text));
 }

@@ -2,7 +2,7 @@
 
 export const IS_MAC = /mac/i.test(navigator.platform);
 
-/** How an event is written; '' for a lone modifier. */
+/** Returns the text of a key event; '' for a modifier alone. */
 export function keyOf(event: KeyboardEvent): string {
   const { key } = event;
   if (key === 'Control' || key === 'Shift' || key === 'Alt' || key === 'Meta') return '';
@@ -11,7 +11,7 @@ export function keyOf(event: KeyboardEvent): string {
   const parts = [];
   if (mod) parts.push('Mod');
   if (event.altKey) parts.push('Alt');
-  // For signs such as ? the shift key is part of the character.
+  // For signs such as ?, the shift key is part of the character.
   if (event.shiftKey && (letter || key.length > 1)) parts.push('Shift');
   parts.push(letter ? key.toUpperCase() : key === ' ' ? 'Space' : key);
   return parts.join('+');
@@ -29,17 +29,17 @@ const NAMES: Readonly<Record<string, string>> = {
   Delete: 'Del',
 };
 
-/** The caps to draw for keys: `Mod+Enter` → `Ctrl`, `Enter`. */
+/** Returns the key caps to draw: `Mod+Enter` → `Ctrl`, `Enter`. */
 export function keyCaps(keys: string): string[] {
   return keys.split(/[+ ](?=.)/).map((key) => NAMES[key] ?? key);
 }
 
-/** Keys as `aria-keyshortcuts` writes them: `Mod+Enter` → `Control+Enter`. */
+/** Converts keys to `aria-keyshortcuts`: `Mod+Enter` → `Control+Enter`. */
 export function ariaKeys(keys: string): string {
   return keys.replace('Mod', IS_MAC ? 'Meta' : 'Control');
 }
 
-/** Whether a key typed there is text, so that single letters are no commands. */
+/** Whether a key that is typed there is text, so that single letters are not commands. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)

@@ -5,12 +5,12 @@ import type { Result } from '../../src-workers/domain/result.ts';
 import { asOwn } from '../views/study/edit.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** Opens a new study; false if it could not be saved. */
+/** Opens a new study. Returns false if it could not be saved. */
 export async function createStudy(app: App): Promise<boolean> {
   return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }
 
-/** Opens a study that was just saved; null if saving failed. */
+/** Opens a study that was just saved. Returns null if saving failed. */
 async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number | null> {
   if (!saved.ok) {
     app.report(saved.error);
@@ -21,7 +21,7 @@ async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number |
   return saved.value.id;
 }
 
-/** The lengths of a matrix that was imported. */
+/** Whether the lengths come from an imported matrix. */
 export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i.test(lengths);
 
 /** Opens a study of the eight kernels of a sparse matrix-vector product, for the matrix of the open study. */
@@ -31,7 +31,8 @@ export async function compareSpmvKernels(app: App): Promise<void> {
 }
 
 /**
- * Changes the open study by the contents of a file. An example is copied to a study of one's own, named after the file.
+ * Changes the open study by the contents of a file. An example is first copied to a study of the user, named after the
+ * file.
  * @param text of the notice
  */
 export async function changeByFile(
@@ -49,7 +50,7 @@ export async function changeByFile(
       if (app.editor.id === id) app.editor.edit(field, `undo of ${fileName}`, () => study);
     });
   }
-  // A copy has the folder in which the files of the example are found.
+  // The copy needs the folder in which the files of the example are found.
   const copy = await app.engine.call('studies.duplicate', { id });
   if (!copy.ok) return app.report(copy.error);
   const own = change(asOwn(study, studyName(fileName)));

@@ -43,7 +43,7 @@ const OF_VIEWS: readonly ViewCommand[] = [
 const WAIT_MS = 4000;
 const LOOK_AGAIN_MS = 50;
 
-/** Opens a view and does something there as soon as it can; `act` says whether it could. */
+/** Opens a view and acts there as soon as possible; `act` returns whether it could. */
 function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
   app.location.go(view);
   const until = performance.now() + WAIT_MS;
@@ -163,7 +163,7 @@ function runs(app: App): Command[] {
   }));
 }
 
-/** `rank 3`, `design 1,234`, `#12`, `12`: a design of the run on screen, by its rank or its index. */
+/** Finds a design of the shown run by its rank or its index: `rank 3`, `design 1,234`, `#12`, `12`. */
 function designs(app: App, query: string): Command[] {
   const { run } = app;
   const asked = /^(rank|design|#)?\s*#?\s*([\d,]+)$/i.exec(query.trim());
@@ -197,7 +197,7 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/** Entries that the palette finds besides the present commands: other views' commands, devices, runs, designs. */
+/** Returns what the palette finds besides the current commands: other views' commands, devices, runs, designs. */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

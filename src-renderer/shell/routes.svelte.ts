@@ -15,12 +15,14 @@ const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Compone
 
 let loaded = $state.raw<Readonly<Partial<Record<ViewId, Component>>>>({});
 
-/** The component of a view, once it is loaded. */
+/** Returns the component of a view, if it is loaded. */
 export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }
 
-/** Loads a view; rejects if its file cannot be had, as when the program is gone. May be tried again. */
+/**
+ * Loads a view. Rejects if its file is not available, for example when the server is gone. The call may be repeated.
+ */
 export async function loadView(id: ViewId): Promise<void> {
   if (loaded[id]) return;
   const { default: component } = await LOADERS[id]();
@@ -30,6 +32,6 @@ export async function loadView(id: ViewId): Promise<void> {
 /** Loads the remaining views one after another while the page is idle, so that each opens at once. */
 export function loadOtherViews(): void {
   const next = (Object.keys(LOADERS) as ViewId[]).find((id) => !loaded[id]);
-  // What fails here is tried again, and reported, when the view is opened.
+  // A view that fails to load here is loaded again, with a report, when it is opened.
   if (next) requestIdleCallback(() => void loadView(next).then(loadOtherViews, () => undefined));
 }

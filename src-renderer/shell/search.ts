@@ -1,6 +1,6 @@
 import fuzzysort from 'fuzzysort';
 
-/** An item that can be searched: its label, and words that find it without being shown. */
+/** An item for the search: its label, and hidden words that also find it. */
 export interface Searchable {
   readonly label: string;
   readonly words?: string | undefined;
@@ -13,15 +13,15 @@ export interface Found<T> {
   readonly at: readonly number[];
 }
 
-/** Score of a match at the start of a label. A match in hidden words scores less than any match in a label. */
+/** The score of a match at the start of a label. A match in hidden words scores less than any match in a label. */
 const AT_START = 1;
 const AT_WORD = 0.8;
 const WITHIN = 0.5;
 const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
-/** Bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
+/** The bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
 const WHOLE_WORD = 0.02;
-/** One letter in this many may be missing from a word. */
+/** A word may lack one letter in this many. */
 const LETTERS_PER_SLIP = 4;
 
 interface Match {
@@ -36,7 +36,7 @@ function wordStarts(text: string): ReadonlySet<number> {
   return new Set(Array.from(text.matchAll(WORD_START), ({ index }) => index));
 }
 
-/** Where a part of the query stands in an item as it is written. */
+/** Finds a part of the query literally in an item. */
 function written(part: string, label: string, words: string): Match | null {
   const text = label.toLowerCase();
   const starts = wordStarts(text);
@@ -48,7 +48,7 @@ function written(part: string, label: string, words: string): Match | null {
     const place = at === 0 ? AT_START : from >= 0 ? AT_WORD : WITHIN;
     const isWhole = from >= 0 && !LETTER.test(text.slice(at + part.length));
     const score = isWhole ? place + WHOLE_WORD : place;
-    // The shorter of two labels that begin alike is nearer to what was typed.
+    // Of two labels with the same start, the shorter one is closer to the query.
     return { score: score + part.length / (100 * text.length), at: Array.from(part, (_, i) => at + i) };
   }
   const hidden = words.toLowerCase();
@@ -85,8 +85,8 @@ function matched<T extends Searchable>(
 }
 
 /**
- * Items that contain every part of the query, in any order, best first; without a query all items in their order.
- * Abbreviations count only if no item has the query as it is written.
+ * Returns items that contain every part of the query, in any order, best first; without a query, all items in their
+ * order. Abbreviations count only if no item contains the query literally.
  */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
@@ -99,7 +99,7 @@ export function search<T extends Searchable>(items: readonly T[], query: string)
   return found.sort((a, b) => b.score - a.score);
 }
 
-/** A text cut where bold begins and ends. */
+/** Cuts a text where bold begins and ends. */
 export function boldParts(text: string, at: readonly number[]): { readonly text: string; readonly bold: boolean }[] {
   const marked = new Set(at);
   const parts: { text: string; bold: boolean }[] = [];

@@ -11,16 +11,16 @@ import { CoarseFirst } from './coarse-first.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** Nobody edits for so long: time to find how sure the advice is. */
+/** After this time without an edit, the uncertainty of the advice is computed. */
 const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
-/** An outdated answer is dimmed after this long. The eye sees it at once, but a moving slider outruns it. */
+/** An outdated answer is dimmed only after this time, so that a moving slider does not make it flicker. */
 const DIM_AFTER_MS = 100;
 
-/** How the answer on screen stands to the study on screen. */
+/** The relation between the shown answer and the shown study. */
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 
-/** The recommendation for the study on screen, in all views. Create it while the shell initialises. */
+/** The recommendation for the shown study, in all views. Create it while the shell initialises. */
 export class Advice {
   #app: App;
   #answer = $state.raw<Recommendation | null>(null);
@@ -33,19 +33,19 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
-  /** The exact answer that is to be weighed, before its maps came. */
+  /** The exact answer to weigh, from before its maps came. */
   #exact = $state.raw<Recommendation | null>(null);
-  /** The answer that the uncertainty is of. */
+  /** The answer of the known uncertainty. */
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #ask = (): void => {};
   /** Whether the folded line is open. */
   open = $state(false);
-  /** The elements of the whole card and of the line that it folds to, while they are on screen. */
+  /** The elements of the whole card and of its folded line, while they are on screen. */
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
-  /** The study that is advised on: the one on screen, once it is loaded. */
+  /** The study of the advice: the shown one, when it is loaded. */
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
@@ -57,7 +57,7 @@ export class Advice {
     if (!study || studyId === null) return null;
     const { deviceId } = this;
     const designs = axisCounts(study).reduce((size, { count }) => size * count, 1);
-    // The device that is advised on, as far as that is known.
+    // The device of the advice, if it is known.
     const device = study.devices.indexOf(deviceId ?? this.#answer?.device.id ?? '');
     const pinned = pinnedOn(this.#baselines, designs, study.devices.length, device);
     return {
@@ -77,7 +77,7 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
-          // The answer is already known, perhaps weighed: only the maps and their counts are new.
+          // The answer is already known and perhaps weighed; only the maps and their counts are new.
           const { landscape, devices, predicted, of, invalid } = result.value;
           const isWeighed = this.#weighed === this.#answer;
           const maps = { ...this.#answer.landscape, maps: landscape.maps };
@@ -156,8 +156,8 @@ export class Advice {
   }
 
   /**
-   * What is known of the advice where inputs are assumed, asked for once an exact answer rests. Where another design is
-   * expected to lose less than the fastest by the assumed values, the answer becomes that one.
+   * Requests the uncertainty for an exact answer that no longer changes. If another design has a smaller expected loss
+   * than the fastest one, that design becomes the answer.
    */
   #followUncertainty(): void {
     $effect(() => {
@@ -175,7 +175,7 @@ export class Advice {
           client: `${PAGE_ID} robust`,
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
-        // Maps may have come by now.
+        // Maps may have arrived by now.
         const { landscape, devices, predicted, of, invalid } = this.#answer ?? answer;
         this.#answer = weighed.ok
           ? {
@@ -205,11 +205,11 @@ export class Advice {
     this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
-  /** Asks again for what failed. */
+  /** Repeats a failed request. */
   askAgain(): void {
     this.#ask();
   }
-  /** Opens or closes the folded card, and moves the focus with it; an unfolded card gets the focus. */
+  /** Opens or closes the folded card, and moves the focus with it. An unfolded card gets the focus. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
     this.open = !this.open;
@@ -227,46 +227,44 @@ export class Advice {
     this.#uncertaintyFailure = null;
   }
 
-  /** The newest answer, for the study as it is or as it was a moment ago. */
+  /** The newest answer, for the current study or its state a moment ago. */
   get answer(): Recommendation | null {
     return this.#answer;
   }
-  /** The study that the answer is of. */
+  /** The study of the answer. */
   get answered(): Study | null {
     return this.#asked?.study ?? null;
   }
   get state(): State {
     return this.#state;
   }
-  /**
-   * Whether the answer is the exact one for the study as it is. Only this one may be copied, simulated and measured.
-   */
+  /** Whether the answer is the exact one for the current study. Only this one may be copied, simulated and measured. */
   get current(): boolean {
     return this.#answer !== null && this.#state === 'exact';
   }
-  /** Whether the answer is of another study than the one on screen, for as long as a person notices. */
+  /** Whether the answer has belonged to an older study for a noticeable time. */
   get outdated(): boolean {
     return this.#outdated;
   }
-  /** Whether the small maps are of an earlier answer: those of this one are not predicted yet. */
+  /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
   get oldMaps(): boolean {
     return this.#oldMaps;
   }
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** The answer has been out of date, or not exact, for longer than a person notices. */
+  /** Whether the answer has been outdated or inexact for a noticeable time. */
   get slow(): boolean {
     return this.#slow;
   }
-  /** How certain the answer on screen is; `null` before that is known. */
+  /** The certainty of the shown answer; `null` if it is not known yet. */
   get uncertainty(): Uncertainty | null {
     return this.#weighed === this.#answer ? this.#uncertainty : null;
   }
   get uncertaintyFailure(): Failure | null {
     return this.#weighed === this.#answer ? this.#uncertaintyFailure : null;
   }
-  /** The device that is advised on; null: the fastest of the study. */
+  /** The device of the advice; null means the fastest of the study. */
   get deviceId(): string | null {
     const { device } = this.#app.location;
     return device !== null && this.study?.devices.includes(device) ? device : null;
@@ -276,7 +274,9 @@ export class Advice {
   }
 }
 
-/** The answer, with the last answer's maps if it has none and these belong to the same device and designs. */
+/**
+ * Returns the answer. If it has no maps, the last answer's maps are added if they are for the same device and designs.
+ */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =
@@ -288,7 +288,7 @@ function withMaps(answer: Recommendation, last: Recommendation | null): Recommen
     : answer;
 }
 
-/** What the answer depends on: not how a study is named or described. */
+/** Returns what the answer depends on, which excludes the name and description of a study. */
 function question({ study, ...rest }: Asked): string {
   return JSON.stringify([rest, { ...study, name: '', description: '' }]);
 }

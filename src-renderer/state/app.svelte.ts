@@ -22,10 +22,10 @@ declare global {
   }
 }
 
-/** Below this width the rail is icons and inspectors are drawers. */
+/** Below this width, the rail has only icons and inspectors are drawers. */
 export const NARROW_PX = 1180;
 
-/** Something that was asked for and not done. */
+/** A request that was refused. */
 export interface Refusal {
   /** What did not happen: `Nothing was predicted`. */
   readonly title: string;
@@ -33,29 +33,29 @@ export interface Refusal {
   readonly retry?: () => void;
 }
 
-/** A table that waits for a person's choice of its columns. */
+/** A table whose columns the user must choose. */
 export interface OpenTable {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly summary: TableSummary;
 }
 
-/** A file of results that waits for a person's answers. */
+/** A file of results with questions for the user. */
 export interface OpenResults {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The sweep whose designs the file may have. */
+  /** The sweep that may contain the designs of the file. */
   readonly openRunId: number | null;
   readonly questions: ImportQuestions;
 }
 
-/** A file that says what a kernel is, which the Study view shows beside the kernel profile. */
+/** A file about a kernel, which the Study view shows beside the kernel profile. */
 export interface OpenKernelFile {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Everything the views share. `useApp()` gives it to any component. */
+/** The shared state of the views. `useApp()` returns it in any component. */
 export class App {
   readonly engine: Engine;
   readonly preferences: Preferences;
@@ -66,20 +66,20 @@ export class App {
   readonly commands = new Commands();
   readonly desktop: DesktopBridge | null = window.lockstep ?? null;
 
-  /** The layer over the views that is open. */
+  /** The open layer over the views. */
   overlay = $state<'palette' | 'keys' | 'settings' | 'about' | 'glossary' | 'guide' | null>(null);
-  /** The term at which the glossary is opened. */
+  /** The term to show when the glossary opens. */
   glossaryTerm = $state<GlossaryId | null>(null);
-  /** The table whose columns are being chosen. */
+  /** The table whose columns the user is choosing. */
   table = $state.raw<OpenTable | null>(null);
-  /** The results whose parameters are being named. */
+  /** The results whose parameters the user is naming. */
   results = $state.raw<OpenResults | null>(null);
   kernelFile = $state.raw<OpenKernelFile | null>(null);
-  /** Whether the next prediction keeps the best designs alone. */
+  /** Whether the next prediction keeps only the best designs. */
   bestOnly = $state(false);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);
-  /** What the palette's field says is selected, e.g. `Rank 3 selected`; set by views. */
+  /** The selection in the palette's field, such as `Rank 3 selected`; views set it. */
   selection = $state('');
 
   readonly study: StudySummary | null = $derived.by(
@@ -89,7 +89,7 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The run on screen: that of the address (for a simulation or measurement its sweep), else the newest one. */
+  /** The shown run: the run in the address (for a simulation or measurement its sweep), otherwise the newest one. */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
@@ -102,7 +102,7 @@ export class App {
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
   readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
-  /** The run of the open study, or of none, that is going on, if any. */
+  /** The active run of the open study, or of no study. */
   readonly running: RunSummary | null = $derived.by(
     () =>
       this.library.runs.find(
@@ -124,12 +124,12 @@ export class App {
   get narrow(): boolean {
     return this.#narrow;
   }
-  /** The last refusal, until it is dismissed or tried again. */
+  /** The last refusal, until the user dismisses it or tries again. */
   get refusal(): Refusal | null {
     return this.#refusal;
   }
 
-  /** Loads what the first screen needs, and opens the study of the address, or the last one, or the first. */
+  /** Loads what the first screen needs. Opens the study in the address, or the last one, or the first. */
   async start(): Promise<void> {
     await this.engine.connect();
     const resume = async () => {
@@ -145,7 +145,7 @@ export class App {
     }
   }
 
-  /** Reads again what the store holds. */
+  /** Reads the store again. */
   async reload(): Promise<void> {
     await Promise.all([this.library.load(), this.editor.follow()]);
   }
@@ -187,12 +187,12 @@ export class App {
     this.overlay = 'glossary';
   }
 
-  /** Shows in a bar under the view's header why something was refused, until dismissed; `null` removes the bar. */
+  /** Shows a refusal in a bar under the view's header; `null` removes the bar. */
   refuse(refusal: Refusal | null): void {
     this.#refusal = refusal;
   }
 
-  /** Takes in the text of a study file, and opens the study. */
+  /** Imports the text of a study file and opens the study. */
   async importStudy(fileName: string, text: string): Promise<void> {
     const result = await this.engine.call('studies.import', { text });
     if (!result.ok) return this.refuse({ title: `${fileName} was not opened`, failure: result.error });
@@ -206,7 +206,7 @@ export class App {
     this.notices.show(result.ok ? `Run ${runId} cancelled` : result.error.message);
   }
 
-  /** Shows why something failed where nothing better than the status bar is at hand. */
+  /** Shows a failure in the status bar. */
   report(failure: Failure): void {
     this.notices.show(failure.message);
   }

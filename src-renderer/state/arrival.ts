@@ -3,8 +3,8 @@ import type { App } from './app.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
 
 /**
- * Says what the address names and this database does not have, and shows what there is instead. An address comes from a
- * link, the history or what somebody typed.
+ * Reports what the address names but this database lacks, and shows something else instead. An address comes from a
+ * link, the history or typing.
  */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;
@@ -29,7 +29,7 @@ export async function checkAddress(app: App): Promise<void> {
     if (view !== null && location.view !== view) continue;
     const id = Number(location.params.get(field) ?? NaN);
     if (Number.isNaN(id) || library.runs.some((run) => run.id === id)) continue;
-    // The library holds the newest runs only.
+    // The library has only the newest runs.
     const run = await app.engine.call('runs.get', { id });
     if (run.ok || run.error.code !== 'not-found') continue;
     location.drop(field, 'design', 'baseline');

@@ -1,10 +1,10 @@
-/** The baselines of a study, one per device, and the size of its space, in which another space has other designs. */
+/** The baselines of a study, one per device, and the size of its space. The designs of another space are different. */
 export interface StoredBaselines {
   readonly enumerated: number;
   readonly designs: readonly number[];
 }
 
-/** Reads what was saved. Earlier versions saved one design for all devices. */
+/** Reads the saved baselines. Earlier versions saved one design for all devices. */
 export function readBaselines(value: unknown): StoredBaselines | null {
   if (value === null || typeof value !== 'object') return null;
   const { enumerated, designs, designIndex } = value as Record<string, unknown>;
@@ -14,7 +14,9 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/** The design pinned on a device, by its place in the space; `null` if there is none, or the space has changed. */
+/**
+ * Returns the pinned design of a device, by its number in the space; `null` if there is none, or the space has changed.
+ */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

@@ -1,31 +1,31 @@
 import type { Result } from '../../src-workers/domain/result.ts';
 
-/** An input that has not changed for so long is asked for exactly. */
+/** The exact answer is requested when an input has not changed for this time. */
 const RESTS_AFTER_MS = 150;
 
-/** A subset of the designs, the fastest of all, or all. */
+/** A subset of the designs, all that could equal the fastest, or all. */
 export type Look = 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
   /**
-   * Shows the exact answer of each input that rests, or its failure, and then the whole one. Inputs that still change
-   * get coarse answers.
+   * Shows a coarse answer while the input changes. Then it shows the exact answer or its failure, and then the whole
+   * one.
    */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 
 /**
- * Follows an input that may change with every frame. One coarse call runs at a time, always for the newest input. An
- * input that rests is asked for exactly, first only the fastest designs. Answers for older inputs are dropped, except
- * coarse ones while nothing newer is known: they keep the picture moving. A call may replace any earlier one, which
- * then fails.
+ * Follows an input that may change with every frame. One coarse call runs at a time, always for the newest input. When
+ * the input stops changing, exact answers are requested, first for only the fastest designs. Answers for older inputs
+ * are dropped, except coarse ones while nothing newer is known, because they keep the picture moving. A call may
+ * replace any earlier one, which then fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
   #input: In | null = null;
   #version = 0;
-  /** The newest version that was asked for exactly, and the newest that has an exact answer. */
+  /** The newest version with an exact request, and the newest with an exact answer. */
   #exactly = 0;
   #settled = 0;
   #asking = false;
@@ -43,7 +43,7 @@ export class CoarseFirst<In, Out> {
     if (!this.#asking) void this.#coarse();
   }
 
-  /** While a hand holds a slider, its input does not rest, however still the hand is. */
+  /** While the user holds a slider, its input counts as changing. */
   set held(held: boolean) {
     this.#held = held;
     if (this.#input !== null && this.#exactly !== this.#version) this.#wait();
@@ -54,7 +54,7 @@ export class CoarseFirst<In, Out> {
     if (!this.#held) this.#timer = setTimeout(() => void this.#exact(), RESTS_AFTER_MS);
   }
 
-  /** Forgets the input: what is still under way is dropped. */
+  /** Forgets the input and drops running calls. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#input = null;
@@ -69,8 +69,8 @@ export class CoarseFirst<In, Out> {
       asked = this.#version;
       const input = this.#input;
       const answer = await this.#calls.ask(input, 'coarse');
-      // A subset may hold no valid design though the whole space has one. So the exact answer decides whether that is a
-      // failure.
+      // A subset may have no valid design although the whole space has one. So only the exact answer decides whether
+      // that is a failure.
       if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, 'coarse');
     }
     this.#asking = false;
@@ -83,7 +83,7 @@ export class CoarseFirst<In, Out> {
     this.#exactly = version;
     const answer = await this.#calls.ask(input, 'fastest');
     if (version !== this.#version) return;
-    // Another call of the page took its place, for a study that is no longer on screen.
+    // Another call of the page replaced it, for a study that is no longer shown.
     if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
     this.#calls.show(answer, input, 'fastest');

@@ -1,7 +1,7 @@
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 
-/** Edits that could not be saved, kept in the browser's storage: the server may be gone when a page is closed. */
+/** Unsaved edits in the browser's storage, because the server may be gone when a page is closed. */
 
 type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
@@ -12,7 +12,7 @@ export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study
   try {
     drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));
   } catch {
-    // A storage that is full or forbidden.
+    // The storage is full or forbidden.
   }
 }
 
@@ -20,7 +20,7 @@ export function dropDraft(drafts: Drafts, id: number): void {
   drafts.removeItem(keyOf(id));
 }
 
-/** The edit of a study that was not saved; null if there is none, or the study has changed since. */
+/** Returns the unsaved edit of a study; null if there is none, or the study has changed since. */
 export function draftOf(drafts: Drafts, { id, study }: Pick<StudyRecord, 'id' | 'study'>): Study | null {
   const text = drafts.getItem(keyOf(id));
   if (text === null) return null;

@@ -5,7 +5,7 @@ import type { Engine } from './engine.svelte.ts';
 import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 
 const AUTOSAVE_AFTER_MS = 600;
-/** Edits of the same field closer together than this are one step of undo: a slider's travel, a typed number. */
+/** Edits of the same field within this time are one step of undo: a movement of a slider, a typed number. */
 const SAME_STEP_MS = 1200;
 const LONGEST_HISTORY = 200;
 
@@ -14,11 +14,11 @@ interface Step {
   readonly label: string;
 }
 
-/** The study being edited: its present state, undo and redo, and saving by itself. */
+/** The edited study: its current state, undo and redo, and automatic saving. */
 export class StudyEditor {
   #engine: Engine;
   #id = $state<number | null>(null);
-  /** The study that was asked for last. */
+  /** The last requested study. */
   #wanted: number | null = null;
   #study = $state.raw<Study | null>(null);
   #example = $state(false);
@@ -29,7 +29,7 @@ export class StudyEditor {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastField = '';
   #lastAt = 0;
-  /** What the engine is known to have. */
+  /** The last state that the engine has confirmed. */
   #stored: Study | null = null;
 
   constructor(engine: Engine) {
@@ -59,7 +59,7 @@ export class StudyEditor {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** What undo would take back, or null. */
+  /** What undo would revert, or null. */
   get undoLabel(): string | null {
     return this.#past.at(-1)?.label ?? null;
   }
@@ -72,7 +72,7 @@ export class StudyEditor {
     if (this.#id === id) return;
     await this.save();
     const result = await this.#engine.call('studies.get', { id });
-    // Meanwhile another study was asked for, or this one was opened and may have been edited.
+    // In the meantime, another study was requested, or this one was opened and perhaps edited.
     if (this.#wanted !== id || this.#id === id) return;
     if (result.ok) this.take(result.value);
     else this.#failure = result.error;
@@ -93,7 +93,7 @@ export class StudyEditor {
     if (draft) this.edit('draft', 'an edit that was not saved', () => draft);
   }
 
-  /** Takes over what another window saved, as a step that can be undone. What is being edited here wins. */
+  /** Takes over what another window saved, as a step that can be undone. Unsaved edits in this window win. */
   async follow(): Promise<void> {
     const id = this.#id;
     if (id === null || this.#saving !== 'saved') return;
@@ -118,8 +118,8 @@ export class StudyEditor {
   }
 
   /**
-   * Changes the study. `field` names what is edited (`kernel.serialFraction`): quick edits of one field are one step
-   * back. `label` is what undo says.
+   * Changes the study. `field` is the edited field (`kernel.serialFraction`): quick edits of one field are one step.
+   * `label` is the text for undo.
    */
   edit(field: string, label: string, change: (study: Study) => Study): void {
     if (!this.#study) return;
@@ -152,7 +152,7 @@ export class StudyEditor {
     this.#become(step.study);
   }
 
-  /** Saves unsaved changes; resolves when they are saved, or when saving failed. */
+  /** Saves unsaved changes. Resolves when they are saved, or when saving failed. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
@@ -172,7 +172,7 @@ export class StudyEditor {
     return true;
   }
 
-  /** Keeps unsaved changes where the next page finds them. */
+  /** Stores unsaved changes where the next page finds them. */
   #keep(): void {
     if (this.#id !== null && this.#study && this.#stored && this.#saving !== 'saved')
       keepDraft(localStorage, this.#id, this.#stored, this.#study);

@@ -9,28 +9,28 @@ import type {
 } from '../../src-main/contract/procedures.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-/** What a view needs of the engine: every procedure and event. */
+/** The functions of the engine for views: every procedure and event. */
 export interface Api {
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Listens until the returned function is called; survives a lost and regained engine. */
+  /** Listens until the returned function is called, even if the engine is lost and regained. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
 }
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/** This page as a `client`: its newer calls replace its older ones, so that an edit leaves no work behind. */
+/** The `client` of this page: its newer calls replace its older ones, so that an edit leaves no work behind. */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 
-/** The one connection to the engine; reconnects with growing pauses when it is lost. */
+/** The only connection to the engine. It reconnects with growing pauses when the engine is lost. */
 export class Engine implements Api {
   #client: Client | null = null;
   #state = $state<EngineState>('connecting');
   #reason = $state('');
   #unknown = $state(false);
-  /** Grows with every connection, so that queries read again when the connection is back. */
+  /** Increases with every connection, so that queries read again. */
   #generation = $state(0);
   #listeners = new Map<EventName, Set<(payload: never) => void>>();
   #page: PageLike;
@@ -42,11 +42,11 @@ export class Engine implements Api {
   get state(): EngineState {
     return this.#state;
   }
-  /** Why the engine is lost; '' while it is not. */
+  /** Why the engine is lost; otherwise ''. */
   get reason(): string {
     return this.#reason;
   }
-  /** Whether another server answers than the one that this page came from. Then trying again is no use. */
+  /** Whether the server is not the one of this page. Trying again is then useless. */
   get unknown(): boolean {
     return this.#unknown;
   }

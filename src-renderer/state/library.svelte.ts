@@ -14,7 +14,7 @@ import { deviceOf } from '../format/devices.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
 
-/** The parts of the store that several views show: studies, runs, devices. Follows every change, from any client. */
+/** The parts of the store that several views show: studies, runs, devices. It follows every change, from any client. */
 export class Library {
   #engine: Engine;
   #studies = $state.raw<readonly StudySummary[]>([]);
@@ -53,20 +53,20 @@ export class Library {
   get devices(): readonly CatalogueDevice[] {
     return this.#devices;
   }
-  /** A device with its measurements, beside times of some kinds of implementations; empty until they are known. */
+  /** Returns a device with its measurements and the given kinds of implementations; empty until they are known. */
   timedDevice(id: string, kinds: readonly ImplementationKind[] = []): readonly TimedDevice[] {
     if (this.#evidence === null) return [];
     const name = deviceOf(this.#devices, id)?.name ?? id;
     return [{ id, name, evidence: this.#evidence[id] ?? null, kinds }];
   }
-  /** Formats of exports; empty until they are known. */
+  /** The formats of exports; empty until they are known. */
   get formats(): readonly ExportFormat[] {
     return this.#formats;
   }
   get info(): AppInfo | null {
     return this.#info;
   }
-  /** Progress of the runs that are going on, by run id. */
+  /** The progress of the active runs, by run id. */
   get progress(): ReadonlyMap<number, RunProgress> {
     return this.#progress;
   }
@@ -91,7 +91,7 @@ export class Library {
     if (all) this.#loaded = true;
   }
 
-  /** The file grows and shrinks with its runs. */
+  /** The size of the file changes with its runs. */
   async #readInfo(): Promise<void> {
     const result = await this.#engine.call('app.info', {});
     if (result.ok) this.#info = result.value;

@@ -2,11 +2,11 @@
 import type { ViewId } from '../shell/views.ts';
 
 /**
- * The address of what is on screen: `#/ranking?study=1&run=14&sort=waves`. A link reopens the same view with the same
- * selection; the back button undoes a change of view.
+ * The address of the current view: `#/ranking?study=1&run=14&sort=waves`. A link reopens the same view with the same
+ * selection. The back button undoes a change of view.
  */
 
-/** One value of an address: how it is written, and which value means that it is left out. */
+/** One value of an address: its text, and the default value, which is left out. */
 export interface Field<T> {
   readonly fallback: T;
   parse(text: string): T | undefined;
@@ -29,7 +29,7 @@ export function choiceField<const T extends string>(choices: readonly T[], fallb
 export function flagField(fallback = false): Field<boolean> {
   return { fallback, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
 }
-/** Plain JSON, for what has structure (filters). `check` narrows what was read, or refuses it. */
+/** A field in plain JSON, for structured values (filters). `check` narrows the value, or refuses it. */
 export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefined): Field<T> {
   return {
     fallback,
@@ -46,7 +46,7 @@ export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefin
 
 export type Address<C> = { readonly [Key in keyof C]: C[Key] extends Field<infer T> ? T : never };
 
-/** Reads every field of a codec; what is absent or malformed becomes its fallback. */
+/** Reads every field of a codec. A missing or malformed field becomes its fallback. */
 export function readAddress<C>(codec: C, params: URLSearchParams): Address<C> {
   const out: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(codec as Record<string, Field<unknown>>)) {
@@ -67,7 +67,7 @@ export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: U
   }
 }
 
-/** Stands for every device where views can show them together. */
+/** Means every device, in views that can show them together. */
 export const ALL_DEVICES = 'all';
 
 /** The values that all views of a study share. They stay when the view changes. */
@@ -78,14 +78,14 @@ export class Location {
   #query = $state('');
   #views: readonly ViewId[];
   #unknownView = $state<string | null>(null);
-  /** Where each view was left, so that going back to it finds the same selection. */
+  /** The last address of each view, so that going back to it restores the selection. */
   #left = new Map<ViewId, string>();
-  /** Called when an address comes from outside (a link, the history or typing), before views have seen it. */
+  /** Called when an address comes from outside (a link, the history or typing), before views read it. */
   onArrival: (() => void) | null = null;
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));
   readonly runId = $derived(positive(this.params.get('run')));
-  /** The device that every view of the study shows: its id, `ALL_DEVICES`, or `null` for the fastest. */
+  /** The device of every view of the study: its id, `ALL_DEVICES`, or `null` for the fastest. */
   readonly device = $derived(this.params.get('device'));
 
   constructor(views: readonly ViewId[]) {
@@ -99,7 +99,7 @@ export class Location {
     });
   }
 
-  /** What such an address called the view, if there is none of that name. */
+  /** The name in the address if no view has it. */
   get unknownView(): string | null {
     return this.#unknownView;
   }
@@ -125,7 +125,7 @@ export class Location {
     history[replace ? 'replaceState' : 'pushState'](null, '', this.href);
   }
 
-  /** Goes to a view, as it was left, with some of its fields changed. */
+  /** Goes to a view at its last address, with some changed fields. */
   go(view: ViewId, change: Readonly<Record<string, string | number | null>> = {}): void {
     const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
     for (const key of COMMON) {
@@ -140,7 +140,7 @@ export class Location {
     this.#write(view, params, false);
   }
 
-  /** Opens another study and forgets what belonged to the old one. */
+  /** Opens another study and forgets the addresses of the old one. */
   openStudy(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
@@ -152,7 +152,7 @@ export class Location {
     this.#write(this.#view, new URLSearchParams(id === null ? {} : { study: String(id) }), true);
   }
 
-  /** Removes fields that name what is not there. */
+  /** Removes fields that refer to something missing. */
   drop(...fields: readonly string[]): void {
     const params = new URLSearchParams(this.#query);
     for (const field of fields) params.delete(field);
@@ -173,7 +173,7 @@ export class Location {
     return readAddress(codec, this.params);
   }
 
-  /** Chooses the device that every view is about; null: the fastest. */
+  /** Chooses the device of all views; null means the fastest. */
   chooseDevice(device: string | null): void {
     const params = new URLSearchParams(this.#query);
     if (device === null) params.delete('device');
@@ -181,14 +181,17 @@ export class Location {
     this.#write(this.#view, params, true);
   }
 
-  /** Changes fields of the present view. Small changes (a selection, a slider) replace; use `push` for steps back. */
+  /**
+   * Changes fields of the current view. Small changes (a selection, a slider) replace the history entry; `push` adds
+   * one.
+   */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
     writeAddress(codec, change, params);
     this.#write(this.#view, params, !options.push);
   }
 
-  /** Restores an earlier address: its study and run or, where the present address names no view, all of it. */
+  /** Restores an earlier address: its study and run or, if the current address names no view, all of it. */
   resume(earlier: string): void {
     const named = /^#\/?[^?]/.test(window.location.hash);
     const params = new URLSearchParams(named ? this.#query : '');
@@ -200,7 +203,7 @@ export class Location {
 }
 
 /**
- * The device that a view of a run is about: the device chosen for all views if the run has it, else the given one. Null
+ * Returns the device of a view of a run: the device chosen for all views if the run has it, else the given one. Null
  * means all devices; undefined means not known yet.
  */
 export function deviceInView(

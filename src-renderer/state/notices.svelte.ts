@@ -5,7 +5,7 @@ interface Notice {
   readonly undo: (() => void) | null;
 }
 
-/** The line in the status bar: the last action, and how to take it back. Screen readers speak it too. */
+/** The line in the status bar: the last action, and how to undo it. Screen readers speak it too. */
 export class Notices {
   #notice = $state.raw<Notice | null>(null);
   #spoken = $state('');
@@ -18,13 +18,13 @@ export class Notices {
     return this.#spoken;
   }
 
-  /** Says something to screen readers only. */
+  /** Announces a text to screen readers only. */
   announce(text: string): void {
-    // A screen reader does not repeat the same text. A non-breaking space makes it another text.
+    // A screen reader does not repeat the same text. A non-breaking space makes the text different.
     this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;
   }
 
-  /** Shows a line for ten seconds, with Undo where it can be undone. */
+  /** Shows a line for ten seconds, with Undo if the action can be undone. */
   show(text: string, undo: (() => void) | null = null): void {
     clearTimeout(this.#timer);
     this.#notice = { text, undo };

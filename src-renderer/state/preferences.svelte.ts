@@ -10,9 +10,9 @@ interface Stored {
   readonly theme: Theme;
   readonly density: Density;
   readonly vocabulary: Vocabulary;
-  /** Splitter id → size, px. */
+  /** The size of each splitter in px, by its id. */
   readonly splits: Readonly<Record<string, number>>;
-  /** Free-form choices of views (columns shown, modes), by id. Strings only. */
+  /** Other choices of views (columns shown, modes) as strings, by id. */
   readonly choices: Readonly<Record<string, string>>;
   readonly lastAddress: string;
 }
@@ -28,14 +28,14 @@ const DEFAULTS: Stored = {
 const KEY = 'ui.preferences';
 const SAVE_AFTER_MS = 400;
 
-/** What a person chose for the interface. The engine's settings keep it; the page's storage only avoids a flash. */
+/** The user's choices for the interface. The engine's settings store them; the page's copy only avoids a flash. */
 export class Preferences {
   #stored = $state.raw<Stored>(DEFAULTS);
   #systemDark = $state(false);
   #forced = $state(false);
   #engine: Engine;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The drawn theme. Where the system forces its colours, it is the one that goes with them. */
+  /** The drawn theme. If the system forces its colours, it is the theme for those. */
   readonly drawnTheme: Theme = $derived(this.#forced ? 'system' : this.#stored.theme);
   readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
 
@@ -50,7 +50,7 @@ export class Preferences {
     try {
       this.#take(JSON.parse(localStorage.getItem(KEY) ?? 'null'));
     } catch {
-      // A damaged copy is only a copy.
+      // A damaged copy does not matter.
     }
   }
 
@@ -72,7 +72,7 @@ export class Preferences {
   choice<const T extends string>(id: string, choices: readonly T[], fallback: T): T {
     return choices.find((choice) => choice === this.#stored.choices[id]) ?? fallback;
   }
-  /** A remembered list of words, set by `setChoice` with spaces between them. */
+  /** Returns a saved list of words, which `setChoice` has joined with spaces. */
   words(id: string): readonly string[] {
     return this.#stored.choices[id]?.split(' ').filter(Boolean) ?? [];
   }
@@ -95,7 +95,7 @@ export class Preferences {
     this.#save();
   }
 
-  /** The chosen vocabulary's word for a canonical term. */
+  /** Returns the word of the chosen vocabulary for a canonical term. */
   readonly term: Term = (key, form) => term(key, this.#stored.vocabulary, form);
 
   #take(value: unknown): void {

@@ -5,19 +5,19 @@ import type { Engine } from './engine.svelte.ts';
 type StorePart = Events['store.changed']['what'];
 
 interface QueryOptions {
-  /** Waits this long after the last change of the input before it calls; the first call is immediate. */
+  /** The wait after the last change of the input before a call. The first call is immediate. */
   readonly debounceMs?: number;
-  /** Asks again when this part of the store changes. */
+  /** Repeats the call when this part of the store changes. */
   readonly refreshOn?: readonly StorePart[];
 }
 
-/** Below this, waiting shows nothing. */
+/** A shorter wait is not shown. */
 const SLOW_AFTER_MS = 200;
 
 /**
- * A call that follows its input: asks again when the input changes, keeps the old answer until the new one is there
- * (`slow` says when to dim it), and forgets answers that arrive out of order. An input of `null` asks nothing.
- * Create it while a component initialises.
+ * A call that follows its input. It is repeated when the input changes, keeps the old answer until the new one arrives
+ * (`slow` says when to dim it), and drops answers that arrive out of order. An input of `null` makes no call. Create it
+ * while a component initialises.
  */
 export class Query<Name extends ProcedureName> {
   #value = $state.raw<ProcedureOutput<Name> | null>(null);
@@ -47,7 +47,7 @@ export class Query<Name extends ProcedureName> {
         void this.#ask(next);
       };
       let asked = false;
-      // The first call runs before the page is drawn; later ones wait for other changes of the input.
+      // The first call starts before the page is drawn; later ones wait for other changes of the input.
       if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {
@@ -73,7 +73,7 @@ export class Query<Name extends ProcedureName> {
   get pending(): boolean {
     return this.#pending;
   }
-  /** Waiting for longer than a person notices. */
+  /** Whether the wait is noticeable. */
   get slow(): boolean {
     return this.#slow;
   }

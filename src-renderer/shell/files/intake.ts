@@ -17,7 +17,7 @@ const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Imports a file. A study is opened, lengths become the workload (the person chooses the columns of a table), measured
+ * Imports a file. A study is opened, lengths become the workload (the user chooses the columns of a table), measured
  * results become a run, and facts about a kernel are shown next to the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
@@ -49,14 +49,14 @@ export async function takeFile(app: App, file: File): Promise<void> {
     : inspected.value === null
       ? await useFile(app, { fileName: file.name, bytes })
       : null;
-  // The title names the file.
+  // The title already names the file.
   if (failure) return refuse(sentenceCase(failure.message.replace(`${file.name}: `, '')));
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** The file name that pasted text is imported under; `null` for a word, a link or prose, which may be accidental. */
+/** Returns the file name for pasted text; `null` for a word, a link or prose, which may be accidental. */
 export function pastedName(text: string): string | null {
   const lines = text.trim().split(/\r\n|\r|\n/);
   if (lines[0].startsWith('{')) return 'pasted.json';
@@ -67,7 +67,7 @@ export function pastedName(text: string): string | null {
   return lines.length > 1 && (hasNumbers || isCode) ? 'pasted.csv' : null;
 }
 
-/** Takes pasted text: a study, or a table. */
+/** Imports pasted text: a study, or a table. */
 export async function takeText(app: App, text: string): Promise<void> {
   const name = pastedName(text);
   if (name === null)
@@ -75,7 +75,7 @@ export async function takeText(app: App, text: string): Promise<void> {
   await takeFile(app, new File([text], name, { type: 'text/plain' }));
 }
 
-/** Makes a file the workload of the open study, or of a new one. Returns why it could not. */
+/** Makes a file the workload of the open study, or of a new one. Returns the reason if it fails. */
 export async function useFile(
   app: App,
   input: { fileName: string; bytes: Uint8Array<ArrayBuffer>; columns?: ReturnType<typeof toColumns> },
@@ -97,7 +97,7 @@ export async function useFile(
   return null;
 }
 
-/** Lets the person choose a file. */
+/** Lets the user choose a file. */
 export function chooseFile(app: App, accept = LENGTH_FILES): void {
   const input = document.createElement('input');
   input.type = 'file';
@@ -109,5 +109,5 @@ export function chooseFile(app: App, accept = LENGTH_FILES): void {
   input.click();
 }
 
-/** Lets the person choose the source or the output of a kernel's compiler. */
+/** Lets the user choose the source or the output of a kernel's compiler. */
 export const chooseKernelFile = (app: App): void => chooseFile(app, KERNEL_FILES);

@@ -2,7 +2,7 @@ import type { TableColumn, TableSummary } from '../../../src-workers/domain/tabl
 import { PROBABILITY_SUM_TOLERANCE } from '../../../src-workers/models/workload/laws.ts';
 import { count, counted, plain } from '../../format/numbers.ts';
 
-/** What a record of a table is. */
+/** The possible meanings of a record in a table. */
 export const MEANINGS = [
   { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work: a column has its length' },
   { value: 'count', label: 'Counted lengths', hint: 'Each record is a length and how many units have it' },
@@ -15,7 +15,7 @@ export const MEANINGS = [
 ] as const;
 export type Meaning = (typeof MEANINGS)[number]['value'];
 
-/** What a person has chosen of a table. */
+/** The user's choices for a table. */
 export interface TableChoice {
   readonly meaning: Meaning;
   /** Positions of columns, from 0. */
@@ -37,12 +37,12 @@ const SOURCE_WORDS = /^(source|src|from|from_?node_?id)$/i;
 const TARGET_WORDS = /^(target|dst|destination|to|to_?node_?id)$/i;
 const PROBABILITY_WORDS = /^(p|prob|probability|share|fraction)$/i;
 
-/** Numbers its records: 0, 1, 2, … in any order. */
+/** Whether a column numbers the records: 0, 1, 2, … in any order. */
 function isIndex({ kind, distinct, min, max }: TableColumn, records: number): boolean {
   return kind === 'whole' && distinct === records && records > 2 && max - min + 1 === records;
 }
 
-/** What the columns most likely are. A person sees it and may choose otherwise. */
+/** Suggests the most likely meaning of the columns, which the user may change. */
 export function suggestChoice({ columns, records, header, delimiter }: TableSummary): TableChoice {
   const wholes = columns.flatMap(({ kind }, i) => (kind === 'whole' ? [i] : []));
   const at = (words: RegExp, among: readonly number[]) => among.find((i) => words.test(columns[i].name));
@@ -59,12 +59,12 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
-  // Two numbers with a space between them are read as edges unless somebody chooses otherwise.
+  // Two numbers with a space between them are read as edges unless the user chooses otherwise.
   if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // Each length appears once, with the number of units that have it.
+  // Each length appears once, with its number of units.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   return { meaning: 'unit', length: best(varied.length > 0 ? varied : wholes), weight: null };
@@ -82,7 +82,7 @@ export function columnName({ columns }: TableSummary, at: number): string {
   return columns[at].name || `Column ${at + 1}`;
 }
 
-/** The content of a column in words: `whole numbers 1 to 512, 229 distinct`. */
+/** Describes the content of a column: `whole numbers 1 to 512, 229 distinct`. */
 export function columnText({ kind, distinct, min, max }: TableColumn): string {
   switch (kind) {
     case 'whole':
@@ -167,7 +167,7 @@ function notNumber(table: TableSummary, at: number): string {
   return `Line ${count(firstText.line)} of ${name} has the text “${firstText.field}”. Choose a column of numbers.`;
 }
 
-/** The choice as the engine and the command line read it. */
+/** Converts the choice to the form of the engine and the command line. */
 export function toColumns(table: TableSummary, { meaning, length, weight }: TableChoice) {
   const { columns, format, header, delimiter } = table;
   const column = (at: number): string => {
