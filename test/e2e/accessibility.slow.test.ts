@@ -106,6 +106,8 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
+    // A narrow window folds a view in the same way, whatever is in it.
+    if (/shape=|format=/.test(view.hash)) continue;
     await page.setViewportSize({ width: 1000, height: 700 });
     await view.arrived(page);
     await expectAccessible(page, `${view.hash}, narrow`, 'none');

@@ -88,9 +88,8 @@ test('after edits the card is one of the full ranking’s tied best, with its ti
   await open(page, own);
   await predicted(page, 1);
   const edits = [
-    [['Serial fraction', '0.2'], ['Registers per thread', '48'], ['Once a unit', '1500']],
-    [['Memory traffic per iteration', '16'], ['Dependent loads per iteration', '2'], ['Instructions per iteration', '90']],
-    [['Serial fraction', '0.01'], ['Number of units', '50000']],
+    [['Serial fraction', '0.2'], ['Registers per thread', '48'], ['Once a unit', '1500'], ['Memory traffic per iteration', '16']],
+    [['Dependent loads per iteration', '2'], ['Instructions per iteration', '90'], ['Serial fraction', '0.01'], ['Number of units', '50000']],
   ] as const; // prettier-ignore
   for (const [round, fields] of edits.entries()) {
     for (const [name, value] of fields) await fill(page, name, value);
