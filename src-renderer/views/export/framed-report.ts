@@ -2,9 +2,8 @@ const STYLE = /<style>([^<]*)<\/style>/;
 const SCRIPTS = /<script\b[^>]*>[\s\S]*?<\/script>/g;
 
 /**
- * A report as the preview shows it: its page without scripts, which the frame would refuse with a complaint, and
- * without its style sheet, which is adopted apart. The frame's own policy allows nothing at all; fonts of this page may
- * load.
+ * Splits a report for the preview: its page without scripts, which the frame would refuse, and its style sheet, which
+ * is adopted separately. The frame's own policy allows only fonts of this page.
  */
 export function framedReport(text: string): { readonly page: string; readonly css: string } {
   return {

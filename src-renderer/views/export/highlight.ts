@@ -16,7 +16,7 @@ const TOKEN = new RegExp(
   'gm',
 );
 
-/** Code and JSON as coloured pieces; put together they are the text again. */
+/** Splits code and JSON into coloured pieces, whose concatenation is the text. */
 export function highlight(text: string): readonly Token[] {
   const out: Token[] = [];
   let from = 0;

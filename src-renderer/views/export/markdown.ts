@@ -1,6 +1,8 @@
 import { lexer, type Token, type Tokens } from 'marked';
 
-/** Markdown as blocks and spans, which the view draws as text. No HTML is made, so imported text is never markup. */
+/**
+ * Parses Markdown to blocks and spans, which the view draws as text. No HTML is made, so imported text is never markup.
+ */
 
 export interface Span {
   readonly kind: 'text' | 'strong' | 'code';
@@ -41,7 +43,7 @@ export function markdownBlocks(text: string): readonly Block[] {
   });
 }
 
-/** Neighbours of one kind are one span. What has no kind here, such as HTML or a link, stands as it is written. */
+/** Joins neighbouring spans of one kind. Other kinds, such as HTML or a link, stay as literal text. */
 function spans(tokens: readonly Token[], within: 'text' | 'strong' = 'text'): readonly Span[] {
   const out: Span[] = [];
   const push = (next: Span) => {

@@ -14,10 +14,13 @@ import {
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 
-/** Beyond this many cores only some ticks have labels. */
+/** With more cores than this, only some ticks have labels. */
 const MAX_TICKS = 16;
 
-/** Measured bandwidth by cores, with 95 % intervals, beside that of one core times their number, up to that of all. */
+/**
+ * Draws measured bandwidth by cores, with 95 % intervals, beside a line of one core's bandwidth times the number of
+ * cores, which ends at that of all cores.
+ */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { bandwidthGbS, lowGbS, highGbS, fullGbS, singleCoreGbS, kneeCores } = findings;
   const most = Math.max(fullGbS, ...bandwidthGbS, ...highGbS.map((high) => high ?? 0)) * 1.08;

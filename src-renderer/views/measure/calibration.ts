@@ -6,7 +6,7 @@ import {
 } from '../../../src-workers/domain/calibration.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
-/** How a parameter is written for people. */
+/** The format of each parameter. */
 export const PARAMETER_WORDS: Readonly<
   Record<CalibrationParameter, { readonly label: string; readonly symbol: string; readonly unit: string }>
 > = {
@@ -28,12 +28,12 @@ export interface ParameterRow {
   readonly unit: string;
   readonly value: string;
   readonly error: string;
-  /** Standard error over value; null where there is none. */
+  /** The standard error over the value, or null. */
   readonly errorFraction: number | null;
   readonly state: 'fitted' | 'held' | 'unknown';
 }
 
-/** Parameters in the order of the model, with how well each is known. */
+/** Returns the parameters in the order of the model, with their uncertainty. */
 export function parameterRows(profile: CalibrationProfile): readonly ParameterRow[] {
   return CALIBRATION_PARAMETERS.map((parameter) => {
     const value = profile.parameters[parameter];
@@ -56,7 +56,7 @@ export interface FigureRow {
   readonly heldOut: string;
 }
 
-/** Errors before and after, and on designs the fit had not seen. */
+/** Returns errors before and after, and on designs that the fit had not seen. */
 export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
   const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
   return [
@@ -81,7 +81,7 @@ export function figureRows({ before, fit, heldOut }: CalibrationProfile): readon
   ];
 }
 
-/** What the figures mean for a reader, in one or two sentences. */
+/** Explains the figures in one or two sentences. */
 export function verdict(profile: CalibrationProfile): string {
   const { before, fit, heldOut } = profile;
   const held = parameterRows(profile).filter(({ state }) => state === 'held');
@@ -97,7 +97,7 @@ export function verdict(profile: CalibrationProfile): string {
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
-/** The profile to show with a run: the chosen one, else the newest made from it. */
+/** Returns the profile to show with a run: the chosen one, else the newest that was made from it. */
 export function shownProfile(
   profiles: readonly SavedProfile[],
   wanted: number | null,

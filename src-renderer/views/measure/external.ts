@@ -1,23 +1,23 @@
 import type { MeasuredCase, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import { halfWidthFraction } from './rows.ts';
 
-/** A kernel of someone else's: its configuration and its time. */
+/** A kernel of another author: its configuration and its time. */
 export interface ExternalRow {
   readonly position: number;
-  /** Rank from 1 by measured median; `null` where it failed. */
+  /** The rank by measured median, from 1; `null` if it failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
-  /** Values in the order of `keys`. */
+  /** The values in the order of `keys`. */
   readonly values: readonly string[];
-  /** Median over the fastest, less 1. */
+  /** Median over the fastest, minus 1. */
   readonly toBest: number | null;
   readonly halfWidth: number | null;
 }
 export interface ExternalTable {
   readonly kernel: string;
-  /** Parts of the configuration that differ among the cases, as the file names them. */
+  /** The parameters that differ between the cases, by their names in the file. */
   readonly keys: readonly string[];
-  /** Fastest first, then those without a time. */
+  /** The fastest first, then those without a time. */
   readonly rows: readonly ExternalRow[];
 }
 
@@ -44,13 +44,12 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): Extern
   };
 }
 
-/** Numbers stay numbers in a file: as text a negative one would be kept from being a formula. */
+/** Numbers stay numbers in a file, because a negative one as text would be escaped like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;
 }
 
-/** The table as a file. */
 export function externalFile({ keys, rows }: ExternalTable): readonly (readonly (string | number)[])[] {
   return [
     ['rank', ...keys, 'median ms', 'low ms', 'high ms', 'repeats', 'failure'],

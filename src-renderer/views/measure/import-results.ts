@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   times: 'measured times',
 };
 
-/** What an import made, in one line. */
+/** Describes the result of an import in one line. */
 export function importedText(fileName: string, { kind, cases, failed, linked, warnings }: ImportedFile): string {
   return [
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
@@ -28,14 +28,14 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
   ].join('; ');
 }
 
-/** What a person said of a file. */
+/** The user's answers about a file. */
 interface Answers {
   readonly parameters?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly studyName?: string;
 }
 
-/** Imports a file of measured results and shows the run it became; null where it has questions, which a sheet asks. */
+/** Imports a file of measured results and shows its run. Returns null if it has questions, which a sheet asks. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
     return fail(
@@ -57,7 +57,7 @@ export async function importResults(app: App, file: File): Promise<Result<Import
   return ok(null);
 }
 
-/** Imports a file with what a person said of it. */
+/** Imports a file with the user's answers. */
 export async function importAnswered(
   app: App,
   { fileName, bytes: content, openRunId }: Pick<OpenResults, 'fileName' | 'bytes' | 'openRunId'>,
@@ -77,7 +77,7 @@ export async function importAnswered(
   return result;
 }
 
-/** Lets the person choose a file of results. */
+/** Lets the user choose a file of results. */
 export function chooseResults(take: (file: File) => void): void {
   const input = document.createElement('input');
   input.type = 'file';

@@ -10,21 +10,21 @@ import { chooseResults, importResults } from './import-results.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { measuringInput, PAGE_TARGET, pageLimits, refusal, startLabel, type MeasuringSetup, type SweepDevice } from './setup.ts'; // prettier-ignore
 
-/** What a measurement is started from, and the run on screen. */
+/** The inputs of a measurement, and the shown run. */
 interface Measured {
   readonly setup: MeasuringSetup;
   readonly target: MeasuringTarget | null;
   readonly sweepId: number | null;
   readonly devices: readonly SweepDevice[] | null;
-  /** Designs that the target can run; null where not known yet. */
+  /** The number of designs that the target can run; null until it is known. */
   readonly runnable: number | null;
-  /** Why no design of the run can be measured; null where some can. */
+  /** Why no design of the run can be measured, or null. */
   readonly unsupported: string | null;
   readonly run: RunSummary | null;
   readonly detail: MeasuringDetail | null;
 }
 
-/** Starts, probes, resumes, bundles and imports measurements, and keeps why one of these failed. */
+/** Starts, probes, resumes, bundles and imports measurements, and stores the reason if one of these fails. */
 export class Measuring {
   #app: App;
   #now: () => Measured;
@@ -58,7 +58,7 @@ export class Measuring {
   get isProbing(): boolean {
     return this.#probe !== null;
   }
-  /** The bundle that was just saved. */
+  /** The bundle that was saved last. */
   get bundled(): string | null {
     return this.#bundled;
   }
@@ -74,7 +74,7 @@ export class Measuring {
   }
 
   /**
-   * @param designs these alone, instead of those of the set-up
+   * @param designs measures these instead of the designs of the set-up
    * @param whole measures all units and repeats, however long that takes
    */
   async start(designs?: readonly number[], whole = false): Promise<void> {
@@ -99,7 +99,7 @@ export class Measuring {
     if (setUp.target === PAGE_TARGET) this.#measureHere(result.value.runId);
   }
 
-  /** A few launches first, to find out what fits the time; null where they say nothing. */
+  /** Launches a few designs to find out what fits the time. Returns null if they show nothing. */
   async #fittingTime(asked: ProcedureInput<'bench.start'>, timeS: number): Promise<Result<MeasuringProposal | null>> {
     const probe = new AbortController();
     this.#probe = probe;
@@ -115,7 +115,7 @@ export class Measuring {
     );
   }
 
-  /** Measures what the run on screen has no result of. */
+  /** Measures the cases of the shown run without a result. */
   async resume(): Promise<void> {
     const { run, detail } = this.#now();
     if (!run || !detail) return;
@@ -140,7 +140,7 @@ export class Measuring {
     this.#app.notices.show(`Saved ${fileName}`);
   }
 
-  /** Imports a file of results. Files that belong elsewhere go there: lengths (with a choice of column), or a study. */
+  /** Imports a file of results. Other files are imported as lengths (with a choice of column) or as a study. */
   async take(file: File): Promise<void> {
     const result = await importResults(this.#app, file);
     if (!result.ok && result.error.code === 'unsupported') return takeFile(this.#app, file);

@@ -17,18 +17,18 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** What a browser says about an adapter, in the words of the WebGPU specification. */
+/** A browser's description of an adapter, in the terms of the WebGPU specification. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
-/** What measures in a page: the WebGPU backend, which is the same under Node. */
+/** The WebGPU backend that measures in a page, the same as under Node. */
 export type PageBackend = typeof measureWebGpu;
 
-/** A readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
+/** Returns a readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
 export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
-/** An adapter's device before it is opened, with enough to say which designs it can run. */
+/** Describes an adapter's device before it is opened, so that its possible designs are known. */
 function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice {
   return {
     type: 'device',
@@ -49,7 +49,7 @@ function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice 
   };
 }
 
-/** The page's own GPU as a target; asks the browser. */
+/** Returns the page's own GPU as a target, from the browser. */
 export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
   const target = (
     available: boolean,
@@ -98,15 +98,15 @@ export async function openPageDevice(
   }
 }
 
-/** The browser and its version, as it reports them: a driver's behaviour changes with it. */
+/** Returns the reported browser and its version, because a driver's behaviour changes with it. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
 }
 
 /**
- * A probe: the engine's own, or one of the page's GPU, which the engine plans round by round.
- * @returns null where no launch gave a time
+ * Runs a probe: the engine's own, or one on the page's GPU, which the engine plans round by round.
+ * @returns null if no launch gave a time
  */
 export async function probeInPage(
   engine: Pick<Api, 'call'>,
@@ -150,7 +150,7 @@ async function roundInPage(
       fail('unsupported', 'a probe has no laws'),
     );
   } catch {
-    // What breaks a probe breaks the measurement too, which says why.
+    // An error of the probe will occur in the measurement too, which reports it.
   }
   device.destroy();
   return ok(probeTimes(plan.workload!.lengths.length, records));
@@ -160,8 +160,8 @@ const BATCH_RECORDS = 400;
 const BATCH_EVERY_MS = 250;
 
 /**
- * Measures what is still to be measured of a run on the page's own GPU, and hands the records over in batches as they
- * come: what was handed over is saved, so a closed page loses at most the last quarter of a second.
+ * Measures the remaining cases of a run on the page's own GPU, and sends the records in batches. Sent records are
+ * saved, so a closed page loses at most the last quarter of a second.
  */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,
@@ -174,7 +174,7 @@ export async function measureInPage(
   if (!plan.ok) return plan;
   const opened = await openPageDevice(gpu);
   if (!opened.ok) {
-    // This lets the run say why it ended instead of waiting for this page.
+    // With this record, the run ends at once with its reason instead of waiting for this page.
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }

@@ -5,7 +5,7 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { PAGE_ID, type Api } from '../../state/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
-/** The GPU of this page and the run that it may be measuring. It outlives the view, so that one can look elsewhere. */
+/** The GPU of this page and the run that it measures. It outlives the view, so that the user can open another one. */
 class PageSession {
   #target = $state.raw<MeasuringTarget | null>(null);
   #runId = $state<number | null>(null);
@@ -14,7 +14,7 @@ class PageSession {
   get target(): MeasuringTarget | null {
     return this.#target;
   }
-  /** The run that this page measures right now. */
+  /** The run that this page is measuring. */
   get runId(): number | null {
     return this.#runId;
   }
@@ -23,13 +23,13 @@ class PageSession {
     this.#target = await pageTarget(navigator.gpu);
   }
 
-  /** Runs a probe on this page's GPU, or on what the engine launches. Fails with `cancelled` when `signal` ends it. */
+  /** Runs a probe on this page's GPU or in the engine. Fails with `cancelled` when `signal` ends it. */
   probe(engine: Api, asked: ProcedureInput<'bench.probe'>, signal: AbortSignal): ReturnType<typeof probeInPage> {
     signal.addEventListener('abort', () => void engine.call('bench.cancelProbe', { client: PAGE_ID }));
     return probeInPage(engine, { ...asked, client: PAGE_ID }, navigator.gpu, measureWebGpu, signal);
   }
 
-  /** Measures a run to its end, its cancellation or its failure, which goes to `report`. */
+  /** Measures a run to its end, its cancellation or its failure, which is passed to `report`. */
   async measure(engine: Api, runId: number, report: (failure: Failure) => void): Promise<void> {
     if (this.#runId !== null) return;
     const abort = new AbortController();
@@ -38,7 +38,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    // The engine asks whether this page is still there. An answer that is refused shows in the records.
+    // The engine asks whether this page still exists. A refused answer shows in the records.
     const offPing = engine.on('bench.ping', (asked) => {
       if (asked.runId === runId) void engine.call('bench.record', { id: runId, records: [] });
     });

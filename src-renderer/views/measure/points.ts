@@ -1,7 +1,6 @@
 import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 
-/** One measured design and its prediction, for chart, table and inspector. */
 export interface MeasuredPoint {
   readonly designIndex: number;
   readonly design: Design;
@@ -9,18 +8,17 @@ export interface MeasuredPoint {
   readonly medianMs: number;
   readonly lowMs: number | null;
   readonly highMs: number | null;
-  /** Among the designs measured so far, from 1. */
+  /** The rank among the designs measured so far, from 1. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   /** ln(measured / (scale · predicted)). */
   readonly residual: number;
-  /** The measurement itself. */
   readonly measured: MeasuredCase;
 }
 
 export interface MeasuredPoints {
   readonly points: readonly MeasuredPoint[];
-  /** Median of measured / predicted. NaN without points. */
+  /** The median of measured / predicted. NaN without points. */
   readonly scale: number;
 }
 
@@ -31,7 +29,7 @@ function middle(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** Ranks from 1 by value; equal values in the order given. */
+/** Returns ranks by value, from 1. Equal values keep their order. */
 function ranks(values: readonly number[]): readonly number[] {
   const order = values.map((_, i) => i).sort((a, b) => values[a] - values[b] || a - b);
   const out = new Array<number>(values.length);
@@ -40,8 +38,9 @@ function ranks(values: readonly number[]): readonly number[] {
 }
 
 /**
- * The designs of a run that have both times. With a comparison, ranks, scale and predictions are its own (a calibration
- * profile predicts differently); without one, while times still arrive, they are of what is there.
+ * Returns the designs of a run that have both times. With a comparison, ranks, scale and predictions are taken from it,
+ * because a calibration profile predicts differently. Without one, while times still arrive, they are computed from the
+ * existing times.
  */
 export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringComparison | null): MeasuredPoints {
   const byDesign = new Map<number, MeasuredCase>();
@@ -84,7 +83,7 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
   };
 }
 
-/** What a reader must know of one measurement before using its time, worst first. */
+/** What a reader must know about a measurement before using its time, worst first. */
 export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
   failed: { short: 'failed', text: 'no time: see why in the inspector' },

@@ -5,7 +5,7 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
 
-/** Every launch of a case in order, over the median and its interval; arrows stand for values out of reach. */
+/** Draws every launch of a case in order, with the median and its interval. Arrows replace values beyond the scale. */
 export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const all = launches(time);

@@ -1,15 +1,14 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
-/** One launch in the order it was made. */
 export interface Launch {
-  /** Number of the launch from 0, warm-ups included. */
+  /** The number of the launch from 0, warm-ups included. */
   readonly order: number;
   readonly timeMs: number;
   readonly kind: 'warm-up' | 'counted' | 'outlier';
 }
 
-/** Every launch of a case in order; outliers by the same rule by which the engine counts them. */
+/** Returns every launch of a case in order. Outliers are found by the same rule as in the engine. */
 export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[] {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(
@@ -27,7 +26,7 @@ export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[]
 /** The scale reaches this many times the median. Slower launches are drawn at its edge. */
 const REACH = 2;
 
-/** The range the plot of launches shows, ms. */
+/** Returns the range of the plot of launches, ms. */
 export function launchRange(time: MeasuredTime): { readonly lowMs: number; readonly highMs: number } {
   const shown = [...time.warmUpMs, ...time.timesMs].filter(
     (ms) => ms >= time.medianMs / REACH && ms <= time.medianMs * REACH,

@@ -6,25 +6,25 @@ import { residualPercent, residualScale, type ResidualAxis } from './residuals.t
 
 export interface ResidualsInput {
   readonly axes: readonly ResidualAxis[];
-  /** An axis in the words of the vocabulary. */
+  /** Returns the name of an axis in the chosen vocabulary. */
   readonly name: (axis: string) => string;
   readonly selected: number | null;
-  /** Height of a line, px: see `residualRowPx`. */
+  /** The height of a line, px: see `residualRowPx`. */
   readonly rowPx: number;
 }
 
 const HEAD = 26;
 const RIGHT = 40;
 const BOTTOM = 8;
-/** The scale stands above the first axis: the list below may be longer than the panel. */
+/** The scale is above the first axis, because the list below may be longer than the panel. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
-/** Width of a letter of a value, about, px. */
+/** The approximate width of a letter of a value, px. */
 const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** Height of a line where all of them are to fit into a room, within bounds. */
+/** Returns the height of a line, within bounds, so that all lines fit the given room. */
 export function residualRowPx(axes: readonly ResidualAxis[], roomPx: number): number {
   const fit = Math.floor((roomPx - TOP - BOTTOM - axes.length * HEAD) / Math.max(1, lineCount(axes)));
   return Math.max(MIN_ROW, Math.min(MAX_ROW, fit));
@@ -42,7 +42,10 @@ function explainedText(share: number): string {
   return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)}`;
 }
 
-/** Measured over scaled prediction of every design, by value of each axis: dots, their quartiles and their median. */
+/**
+ * Draws measured over scaled predicted time of every design, by value of each axis: dots, their quartiles and their
+ * median.
+ */
 export function residualsChart(
   { axes, name, selected, rowPx }: ResidualsInput,
   theme: ChartTheme,
@@ -102,7 +105,7 @@ export function residualsChart(
     });
     top += HEAD + axis.rows.length * rowPx;
   }
-  // The selected design lies over the others.
+  // The selected design is on top of the others.
   dots.sort((a, b) => Number(a.designIndex === selected) - Number(b.designIndex === selected));
   const axesOption = planeAxes(theme, area, {
     x: { ticks: [], format: String },
@@ -143,7 +146,7 @@ export function residualsChart(
   };
 }
 
-/** What the chart shows of an axis, in words. */
+/** Describes what the chart shows of an axis. */
 export function residualsText({ axis, explained, rows }: ResidualAxis, name: (axis: string) => string): string {
   const each = rows.map(
     (row) => `${row.value}: ${signed(residualPercent(row.median))} % at the median, ${counted(row.count, 'design')}.`,

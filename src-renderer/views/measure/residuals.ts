@@ -3,20 +3,20 @@ import type { Design } from '../../../src-workers/domain/design.ts';
 
 type AxisResiduals = MeasuringComparison['axes'][number];
 
-/** One value of an axis: where its designs lie against the scaled prediction. */
+/** The designs with one value of an axis, compared with the scaled prediction. */
 export interface ResidualRow {
   readonly value: string;
   readonly median: number;
-  /** Quartiles. */
+  /** The quartiles. */
   readonly low: number;
   readonly high: number;
   readonly count: number;
-  /** Residual of each design with this value; empty where the value is not one of the design's own fields. */
+  /** The residual of each design with this value; empty if the value is not one of the design's own fields. */
   readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** 0…1; NaN where it cannot be determined. */
+  /** 0…1; NaN if it cannot be determined. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -27,7 +27,7 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
-/** Values that begin with a number by that number; others as they come. */
+/** Sorts values that begin with a number by that number. Others keep their order. */
 function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
   const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
   return values.some((value) => Number.isNaN(number(value)))
@@ -35,7 +35,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Axes with several values; the one that explains most comes first. */
+/** Returns the axes with several values; the one that explains most comes first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,
@@ -57,7 +57,7 @@ export function residualAxes(comparison: MeasuringComparison): readonly Residual
     .sort((a, b) => (b.explained || 0) - (a.explained || 0));
 }
 
-/** A scale symmetric about 0 in log ratio, with ticks at round percentages. */
+/** A scale that is symmetric about 0 in log ratio, with ticks at round percentages. */
 export interface ResidualScale {
   /** |residual| at its ends. */
   readonly reach: number;
@@ -72,7 +72,7 @@ export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
     for (const { low, high, dots } of rows)
       for (const at of [low, high, ...dots.map(({ residual }) => residual)]) most = Math.max(most, Math.abs(at));
   const reach = most * 1.08;
-  // The widest round percentage that fits on both sides: +p % lies at ln(1 + p), −p % farther out.
+  // The largest round percentage that fits on both sides: +p % is at ln(1 + p), −p % farther out.
   const fitting = ROUND_PERCENT.filter((percent) => Math.log1p(percent / 100) <= reach * 0.92);
   const widest = fitting.at(-1);
   if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
@@ -89,7 +89,7 @@ export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
   };
 }
 
-/** Residual as the percentage by which the measurement is above (+) the scaled prediction. */
+/** Converts a residual to the percentage by which the measurement is above (+) the scaled prediction. */
 export function residualPercent(residual: number): number {
   return Math.expm1(residual) * 100;
 }

@@ -12,13 +12,13 @@ export const MEASURED_COLUMNS = [
 ] as const;
 export type MeasuredColumn = (typeof MEASURED_COLUMNS)[number];
 
-/** One case in the table: compared, or why not. */
+/** A case in the table: compared, or the reason why not. */
 export interface MeasuredRow {
   readonly position: number;
   readonly each: MeasuredCase;
   readonly point: MeasuredPoint | null;
   readonly flags: readonly Flag[];
-  /** `waiting`: the run has not come to it. */
+  /** `waiting`: not measured yet. */
   readonly state: 'compared' | 'measured' | 'failed' | 'waiting';
 }
 
@@ -42,7 +42,7 @@ function valueOf(row: MeasuredRow, column: MeasuredColumn): number {
   }
 }
 
-/** Half the 95 % interval over the median: how well a time is known. */
+/** Returns half the 95 % interval over the median, the uncertainty of a time. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   if (!measured || measured.lowMs === null || measured.highMs === null) return null;
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
@@ -54,7 +54,10 @@ export function rowState(each: MeasuredCase, point: MeasuredPoint | null): Measu
   return point ? 'compared' : 'measured';
 }
 
-/** Every case of a run in the chosen order. Cases without a value of the column come last, in the order of the plan. */
+/**
+ * Returns every case of a run in the chosen order. Cases without a value of the column come last, in the order of the
+ * plan.
+ */
 export function measuredRows(
   cases: readonly MeasuredCase[],
   points: readonly MeasuredPoint[],
@@ -74,7 +77,7 @@ export function measuredRows(
   });
 }
 
-/** Fields of a design that differ among the cases, in the order of the table. */
+/** The fields of a design that may differ between the cases, in the order of the table. */
 export const DESIGN_FIELDS = ['threadsPerUnit', 'unitsPerThread', 'blockThreads', 'gridBlocks', 'registerCap', 'loop', 'balancing'] as const; // prettier-ignore
 export type DesignField = (typeof DESIGN_FIELDS)[number];
 
@@ -84,7 +87,7 @@ export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): r
   return varying.length > 0 ? varying : ['threadsPerUnit', 'blockThreads', 'gridBlocks'];
 }
 
-/** The table as a file: every case, every number unrounded. */
+/** Returns the table as a file: every case, with unrounded numbers. */
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
   const head = [
     'design', 'predicted rank', 'measured rank', ...DESIGN_FIELDS, 'predicted ms', 'measured median ms', 'interval low ms',

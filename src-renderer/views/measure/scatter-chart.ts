@@ -18,30 +18,29 @@ import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
 
 export interface ScatterInput {
-  /** Drawn in this order, so that the last lie on top. */
+  /** The points in the order of drawing, so that the last are on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
-  /** How many of the model's first designs are marked. */
+  /** The number of the model's first designs that are marked. */
   readonly top: number;
-  /** Design that is selected. */
   readonly selected: number | null;
-  /** What predicts, at the end of the axis. */
+  /** The name of the predictor, at the end of the axis. */
   readonly predictor: string;
   readonly frame: ScatterFrame;
-  /** How a design is written in the tooltip. */
+  /** Describes a design for the tooltip. */
   readonly describe: (point: MeasuredPoint) => string;
 }
 
-/** Beyond this many, intervals are drawn for the selected design alone. */
+/** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
-/** Beyond this width the legend stands next to the axis title instead of below it. */
+/** With more width than this, the legend is next to the axis title instead of below it. */
 const WIDE_PX = 460;
 
 /** Strokes of the scaled prediction, and of equal times. */
 const FIT = { width: 1.5 };
 const EQUAL = { dash: [4, 3] };
 
-/** Where the points lie: also for what finds the one nearest to the pointer. */
+/** Returns the plane of the points, also for finding the point nearest to the pointer. */
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   return plane(
     size,
@@ -51,7 +50,9 @@ export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   );
 }
 
-/** Predicted against measured time of designs, with the line of the scaled prediction and that of equal times. */
+/**
+ * Draws predicted against measured time of designs, with the line of the scaled prediction and the line of equal times.
+ */
 export function scatterChart(
   { points, scale, top, selected, predictor, frame, describe }: ScatterInput,
   theme: ChartTheme,
@@ -98,7 +99,7 @@ export function scatterChart(
     tooltip: {
       ...tooltip(theme),
       trigger: 'item',
-      // The point nearest to the pointer shows it, not only the one under it.
+      // The tooltip shows the point nearest to the pointer, not only the one under it.
       triggerOn: 'none',
       formatter: (params: unknown) => {
         const p = points[(params as { dataIndex: number }).dataIndex];
@@ -193,7 +194,7 @@ function pointStyle({ predictedRank, measured }: MeasuredPoint, top: number, col
   };
 }
 
-/** A ring in a halo, so that it holds on any point. */
+/** A ring with a halo is visible on any point. */
 function ringsOn({ predictedMs, medianMs }: MeasuredPoint, colour: ChartTheme['colour']) {
   return [
     { width: 5, hue: colour.bg },

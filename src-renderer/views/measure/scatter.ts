@@ -1,7 +1,9 @@
 import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
-/** Ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so slopes are true. */
+/**
+ * The ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so slopes are true.
+ */
 export interface ScatterFrame {
   readonly xLowMs: number;
   readonly xHighMs: number;
@@ -11,13 +13,13 @@ export interface ScatterFrame {
   readonly yTicksMs: readonly number[];
 }
 
-/** Room around the outermost points, as a part of the span. */
+/** The margin around the outermost points, as a fraction of the span. */
 const MARGIN = 0.07;
-/** A frame never spans less than this ratio, or noise would fill it. */
+/** The least ratio of a frame. With less, noise would fill it. */
 const MIN_RATIO = 1.06;
 
 /**
- * Null where there is nothing to draw.
+ * Returns null if there is nothing to draw.
  * @param leastRatio the frame spans at least this, before its margins
  */
 export function scatterFrame(
@@ -26,7 +28,8 @@ export function scatterFrame(
 ): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
-  // Medians alone: one interval from a disturbed series would press all points together. Bars end at the frame.
+  // Only medians count, because one interval from a disturbed series would press all points together. Bars end at the
+  // frame.
   for (const { predictedMs, medianMs } of points) {
     xLow = Math.min(xLow, predictedMs);
     xHigh = Math.max(xHigh, predictedMs);
@@ -50,12 +53,14 @@ export function scatterFrame(
   };
 }
 
-/** Predictions farther apart than this factor, such as those of a GPU and a software device, share no frame. */
+/**
+ * If predictions differ by more than this factor, such as those of a GPU and a software device, they share no frame.
+ */
 const SHARED_SCALE = 4;
 
 /**
- * Frames of the same designs predicted in two ways: one for both, so that the gain is a distance that can be seen; or
- * where they lie too far apart, each its own, over the same ratio, so that the spread about the line compares.
+ * Returns frames for the same designs predicted in two ways: one for both, so that the gain is a visible distance. If
+ * they are too far apart, each has its own frame with the same ratio, so that the spread about the line is comparable.
  */
 export function framesOf(
   before: MeasuredPoints,
@@ -80,7 +85,9 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/** Ticks of a logarithmic axis; round, evenly spaced numbers where a short axis has too few powers and halves. */
+/**
+ * Returns ticks of a logarithmic axis. A short axis with too few powers and halves gets round, evenly spaced numbers.
+ */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -90,7 +97,7 @@ export function fineTicks(low: number, high: number): readonly number[] {
   return multiples(low, high, step);
 }
 
-/** The part of measured = scale · predicted that lies in the frame, as two points (ms); `null` where none does. */
+/** Returns the part of measured = scale · predicted inside the frame, as two points (ms), or `null`. */
 export function lineInFrame(
   frame: ScatterFrame,
   scale: number,
@@ -105,7 +112,7 @@ export function lineInFrame(
     : null;
 }
 
-/** The point nearest to a place in the plot, within `reach` px; −1 where none is. */
+/** Returns the point nearest to a position in the plot, within `reach` px, or −1. */
 export function nearestPoint(
   places: readonly { readonly x: number; readonly y: number }[],
   x: number,
@@ -120,11 +127,17 @@ export function nearestPoint(
   return found;
 }
 
-/** Where a label may stand, px from its point to the middle of its foot: below, above, at a side, and farther away. */
+/**
+ * Possible positions of a label, px from its point to the middle of its foot: below, above, at a side, and farther
+ * away.
+ */
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places of labels beside their points: each the first that is `apart` px from all labels before, or below them. */
+/**
+ * Places labels beside their points: each at the first position that is `apart` px from all earlier labels, or else
+ * below its point.
+ */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,
@@ -133,7 +146,7 @@ export function labelPlaces(
   const isFree = (place: { readonly x: number; readonly y: number }) =>
     taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
   for (const [i, { x, y }] of points.entries()) {
-    // Neighbours by rank are often neighbours in the plot: every second one begins above.
+    // Neighbours by rank are often neighbours in the plot, so every second label begins above.
     const [below, above, ...others] = BESIDE;
     const beside = [...(i % 2 === 0 ? [below, above] : [above, below]), ...others];
     let place = beside.map(([dx, dy]) => ({ x: x + dx, y: y + dy })).find(isFree);

@@ -11,13 +11,13 @@ import { abilityOf } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import { NBSP, counted, duration } from '../../format/numbers.ts';
 
-/** The target that is the GPU of this very page. */
+/** The target that is the GPU of this page. */
 export const PAGE_TARGET = 'webgpu-page';
 
 export const CHOICES = ['best', 'random', 'spread', 'named'] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** What each suite measures, where it can, and whether it takes designs of a sweep. */
+/** What each suite measures, where it can run, and whether it uses designs of a sweep. */
 export const SUITES: Readonly<
   Record<
     BenchSuite,
@@ -67,7 +67,7 @@ export const SUITES: Readonly<
   },
 };
 
-/** How designs are chosen, and how that is said. */
+/** The ways to choose designs, with their labels. */
 export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; readonly hint: string }>> = {
   best: { label: 'Best', hint: 'Fastest by prediction: is the first choice right?' },
   random: { label: 'Random', hint: 'Drawn over all valid designs: how good is the model everywhere?' },
@@ -75,7 +75,7 @@ export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; rea
   named: { label: 'Selected', hint: 'Handed over from Ranking or Landscape.' },
 };
 
-/** What the set-up panel holds. */
+/** The content of the set-up panel. */
 export interface MeasuringSetup {
   readonly target: string;
   readonly suite: BenchSuite;
@@ -86,33 +86,37 @@ export interface MeasuringSetup {
   readonly repeats: number;
   readonly warmUps: number;
   readonly limitS: number;
-  /** For all designs together: a probe reduces repeats, then units, to keep it. */
+  /** The limit of all designs together; a probe reduces repeats, then units, to stay within it. */
   readonly timeS: number;
 }
 
 /**
- * Cases that a set-up means, where that is known before it is planned: designs are, the other suites' plans are not.
- * @param runnable designs of the sweep that the target can run; null where that is not known
+ * Returns the number of cases of a set-up if it is known before planning, as for designs. Other suites are planned
+ * later.
+ * @param runnable designs of the sweep that the target can run; null if that is not known
  */
 export function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
   return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);
 }
 
-/** The words of the one primary button. */
+/** Returns the label of the primary button. */
 export function startLabel(setup: MeasuringSetup, runnable: number | null): string {
   const designs = plannedDesigns(setup, runnable);
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** What the page knows about its own GPU, so that the engine chooses designs that fit it; nothing for other targets. */
+/**
+ * Returns the known limits of the page's own GPU, so that the engine chooses designs that fit; nothing for other
+ * targets.
+ */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);
   return { limits: { threadsPerUnit, blockThreads, bestBuckets } };
 }
 
-/** The set-up as `bench.bundle` takes it; `bench.start` takes the target, and limits, besides. */
+/** Converts the set-up to the input of `bench.bundle`. `bench.start` also takes the target and its limits. */
 export function measuringInput(setup: MeasuringSetup, runId: number | null): ProcedureInput<'bench.bundle'> {
   const ofSweep = setup.suite === 'designs';
   const named = setup.choose === 'named';
@@ -127,7 +131,7 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** What the command line is about: the file that is served, a run in it, and its device where it has several. */
+/** The places that the command line names: the database file, its run, and the device if the run has several. */
 export interface CommandPlace {
   readonly databaseFile: string;
   readonly runId: number;
@@ -135,8 +139,8 @@ export interface CommandPlace {
 }
 
 /**
- * The command line that measures a set-up's designs with a person's own program.
- * @param tuning where designs are chosen one step after another
+ * Returns the command line that measures a set-up's designs with the user's own program.
+ * @param tuning if designs are chosen one step after another
  */
 export function ownProgramCommand(
   { choose, count, designs }: MeasuringSetup,
@@ -154,14 +158,14 @@ export function ownProgramCommand(
   ].join(' ');
 }
 
-/** A word as a POSIX shell reads it. */
+/** Quotes a word for a POSIX shell. */
 function shellWord(text: string): string {
   return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
- * Why a set-up cannot be started; null where it can.
- * @param unsupported why no design of the run can be measured; null where some can, or that is not known
+ * Returns why a set-up cannot be started, or null.
+ * @param unsupported why no design of the run can be measured; null if some can, or if that is not known
  */
 export function refusal(
   setup: MeasuringSetup,
@@ -196,7 +200,7 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Devices whose designs a target can measure; none while unknown. A CPU's partitions mean nothing on a GPU. */
+/** Returns the devices whose designs a target can measure. A CPU's partitions mean nothing on a GPU. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -204,7 +208,7 @@ export function measurableDevices(
   return (devices ?? []).filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
 }
 
-/** The suite asked for where the backend has it, else the first that it has. */
+/** Returns the requested suite if the backend has it, otherwise its first one. */
 export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSuite {
   return SUITES[suite].backends.includes(backend)
     ? suite
@@ -219,7 +223,7 @@ export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   program: 'a program',
 };
 
-/** Targets in the order of the panel: those that can measure first, then those that lack something. */
+/** Returns targets in the order of the panel: those that can measure first, then those that lack something. */
 export function listTargets(
   engine: readonly MeasuringTarget[],
   page: MeasuringTarget | null,
@@ -231,12 +235,15 @@ export function listTargets(
   return [...all].sort((a, b) => place(a) - place(b));
 }
 
-/** The target that is meant: the one asked for if it is in the list, else the first that can measure. */
+/** Returns the requested target if it is in the list, otherwise the first one that can measure. */
 export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string | null): MeasuringTarget | null {
   return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
 }
 
-/** What a measurement will take, before its probe. Known only from one like it: time scales with cases and launches. */
+/**
+ * Estimates the duration of a measurement before its probe. It is known only from a similar one, because time scales
+ * with cases and launches.
+ */
 export function durationText(
   setup: MeasuringSetup,
   runnable: number | null,
@@ -265,7 +272,7 @@ function isAlike(
   return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
-/** Words that name hardware, without what vendors add around them. */
+/** Returns the words that identify hardware, without additions of vendors. */
 function nameWords(name: string): readonly string[] {
   const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
   return name
@@ -274,7 +281,7 @@ function nameWords(name: string): readonly string[] {
     .filter((word) => word !== '' && !noise.test(word) && !/^\d+gb$/.test(word));
 }
 
-/** Whether a measured device's name can be that of a device of the catalogue: its model number is among its words. */
+/** Whether a measured device's name may belong to a device of the catalogue: its model number is among its words. */
 export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
   const measured = new Set(nameWords(measuredOn));
   const models = nameWords(predictedFor).filter((word) => /\d/.test(word));

@@ -7,7 +7,7 @@ interface Stat {
   readonly hint: string;
 }
 
-/** `+1.2 %`, or `the best` where nothing was lost. */
+/** `+1.2 %`, or `the best` if nothing was lost. */
 function regretText(fraction: number): string {
   return fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`;
 }
@@ -15,17 +15,17 @@ function regretText(fraction: number): string {
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
-/** What a correlation is, or why there is none. */
+/** Explains a correlation, or why there is none. */
 function correlationHint(value: number, hint: string): string {
   return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
 }
 
-/** `; 95 % interval 0.91 to 0.98`; nothing where there are too few designs for one. */
+/** `; 95 % interval 0.91 to 0.98`; empty if there are too few designs for one. */
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
-/** The figures above the charts, the most important first. */
+/** Returns the figures above the charts, the most important first. */
 export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
   const { regret, designs, intervals } = comparison;
   const stats: Stat[] = [
@@ -74,13 +74,16 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
   return stats;
 }
 
-/** What random search would need for what the model's first five find, or its first where fewer were measured. */
+/**
+ * Returns what random search would need to find as good a design as the model's first five, or its first if fewer were
+ * measured.
+ */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;
 }
 
-/** The comparison in one sentence. */
+/** Describes the comparison in one sentence. */
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)

@@ -10,7 +10,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { bytes, count, plain } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
-/** A value of a case as one number, the median of several; `null` where there is none. */
+/** Returns a value of a case as one number, the median of several, or `null`. */
 export function valueOf(each: MeasuredCase, name: string): number | null {
   const value = each.values[name];
   if (value === undefined) return null;
@@ -39,7 +39,7 @@ export interface ContentionTable {
   readonly rows: readonly {
     readonly cores: number;
     readonly measuredMs: number;
-    /** Times in the order of `models`. */
+    /** The times in the order of `models`. */
     readonly models: readonly ({ readonly timeMs: number; readonly error: number; readonly best: boolean } | null)[];
   }[];
 }
@@ -79,7 +79,7 @@ export interface MatrixPowerRow {
   readonly modelMean: number | null;
 }
 
-/** Measured and modelled losses; `laws` has the known laws by their text. */
+/** Returns measured and modelled losses; `laws` has the known laws by their text. */
 export function matrixPowerRows(
   cases: readonly MeasuredCase[],
   laws: Readonly<Record<string, LengthLaw>>,
@@ -114,17 +114,17 @@ export function matrixPowerRows(
 export interface LoopCurve {
   readonly loops: LoopKernel;
   readonly points: readonly (readonly [lanes: number, cycles: number])[];
-  /** Times of the fitted stack; empty where it could not be fitted. */
+  /** The times of the fitted stack; empty if it could not be fitted. */
   readonly model: readonly (readonly [lanes: number, cycles: number])[];
 }
 export interface LoopFindings {
   readonly curves: readonly LoopCurve[];
   readonly fit: DivergenceFit | null;
-  /** `cycles` where the device counted them, else `ns`. */
+  /** `cycles` if the device counted them, otherwise `ns`. */
   readonly unit: 'cycles' | 'ns';
 }
 
-/** @param complete while times arrive nothing is fitted: the emulated stack takes longer than the eye waits */
+/** @param complete nothing is fitted while times arrive, because the emulated stack takes too long */
 export function loopFindings(cases: readonly MeasuredCase[], complete: boolean): LoopFindings {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';
@@ -163,7 +163,7 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean):
 export interface LaunchTimes {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** Row by row of `blocks`, ms; NaN where not measured. */
+  /** The times row by row of `blocks`, ms; NaN if not measured. */
   readonly values: Float64Array;
   readonly bestMs: number;
   readonly worstMs: number;
@@ -189,9 +189,9 @@ export interface ProbeRow {
   readonly probe: string;
   readonly property: string;
   readonly found: string;
-  /** The catalogue's value for the device; empty where it has none. */
+  /** The catalogue's value for the device; empty if it has none. */
   readonly catalogue: string;
-  /** Whether the two agree within a tenth; null where there is nothing to compare. */
+  /** Whether the two agree within a tenth; null if there is nothing to compare. */
   readonly agrees: boolean | null;
 }
 
@@ -207,7 +207,7 @@ function spaced(name: string): string {
     .replace(/\bmhz\b/, 'MHz');
 }
 
-/** What the catalogue states under the names that probes use. */
+/** Returns the values of the catalogue under the names of the probes. */
 function catalogueValues(device: Device | null): Readonly<Record<string, number>> {
   if (device === null) return {};
   if (device.kind === 'cpu') return { cores: device.cores, bandwidthGbS: device.fullBandwidthGbS };
@@ -233,7 +233,7 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   };
 }
 
-/** The latency that a probe finds is that of memory if it walks memory, and that of dependent issue if it computes. */
+/** A probe that walks memory finds the latency of memory; one that computes finds the latency of dependent issue. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
   if (device?.kind === 'gpu' && name === 'latencyCycles' && /issue|arithmetic|pipeline|fma/.test(probe))
     return device.dependentIssueLatencyCycles;
@@ -241,7 +241,7 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
   return catalogueValues(device)[name] ?? null;
 }
 
-/** The device of the catalogue that a measured name means; null where none does. */
+/** Returns the device of the catalogue with a measured name, or null. */
 export function catalogueDevice(devices: readonly Device[], measuredName: string): Device | null {
   return devices.find(({ name }) => isSameDevice(name, measuredName)) ?? null;
 }

@@ -7,21 +7,21 @@ import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The tuning that is asked for: the input of `bench.next`, and how each design is measured. */
+/** The requested tuning: the input of `bench.next`, and how to measure each design. */
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;
-  /** Designs measured in all, those of before included. */
+  /** The number of designs to measure, including earlier ones. */
   readonly budget: number;
-  /** Expected regret at which it ends. */
+  /** The tuning ends at this expected regret. */
   readonly within: number;
 }
 
-/** Whether two tunings continue one another: the same sweep, device and target. */
+/** Identifies tunings that continue one another: the same sweep, device and target. */
 export const tuningKey = ({ runId, deviceId, target }: TuningRequest['asked']): string =>
   `${runId} ${deviceId ?? ''} ${target}`;
 
-/** The one tuning that this page runs. It outlives the view, so that one can look elsewhere meanwhile. */
+/** The only tuning of this page. It outlives the view, so that the user can open another one. */
 class Tuning {
   #key = $state<string | null>(null);
   #running = $state(false);
@@ -34,15 +34,13 @@ class Tuning {
   get running(): boolean {
     return this.#running;
   }
-  /** The present or last tuning; see `tuningKey`. */
+  /** The current or last tuning; see `tuningKey`. */
   get key(): string | null {
     return this.#key;
   }
-  /** The last step. */
   get step(): TuningStep | null {
     return this.#step;
   }
-  /** The run that measures the next designs. */
   get runId(): number | null {
     return this.#runId;
   }
@@ -104,7 +102,7 @@ class Tuning {
     return ended.value.state === 'cancelled' ? CANCELLED : ok({ id: runId });
   }
 
-  /** Measurements are kept. */
+  /** Cancelling keeps the measurements. */
   cancel(app: App): void {
     this.#cancelled = true;
     if (this.#runId !== null) void app.cancel(this.#runId);

@@ -3,22 +3,22 @@ import { failureReasons, skillText, type TuningStop } from '../../../src-main/co
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
-/** The plot of a tuning, and what is said of it. */
+/** The plot of a tuning, and its description. */
 
-/** Designs measured in one run, with the best time of all until its end. */
+/** The designs measured in one run, with the best time of all so far. */
 export interface TuningStepRow {
   readonly runId: number;
   readonly designs: readonly TunedDesign[];
-  /** The best of the step; null where all failed. */
+  /** The best of the step; null if all failed. */
   readonly stepBest: TunedDesign | null;
   readonly bestMs: number;
-  /** Share of the time of the best before that this step saved; null where it was not improved. */
+  /** The fraction that this step saved of the best time before it; null if there was no improvement. */
   readonly saved: number | null;
 }
 
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
-/** Steps in order; a design that was measured again belongs to the step that measured it last. */
+/** Returns the steps in order. A design that was measured again belongs to its last step. */
 export function tuningSteps(history: readonly TunedDesign[]): readonly TuningStepRow[] {
   const rows: TuningStepRow[] = [];
   let before = Infinity;
@@ -38,7 +38,7 @@ export function tuningSteps(history: readonly TunedDesign[]): readonly TuningSte
   return rows;
 }
 
-/** Best found against measurements: by tuning, by random search, and each measured time. */
+/** Draws the best time against the number of measurements: by tuning, by random search, and each measured time. */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;
@@ -52,14 +52,16 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Random measurements whose best is expected to be as good; `null` where more would be needed than are known. */
+/**
+ * Returns the number of random measurements whose best is expected to be as good; `null` if it exceeds the known ones.
+ */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);
   return at < 0 ? null : at + 1;
 }
 
-/** Where a tuning stands, in a sentence or two; empty where it has not begun. */
+/** Describes the state of a tuning in a sentence or two; empty if it has not begun. */
 export function tuningVerdict(
   step: TuningStep | null,
   state: { readonly running: boolean; readonly stopped: TuningStop | 'cancelled' | null },

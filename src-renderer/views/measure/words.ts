@@ -3,7 +3,7 @@ import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
 
-/** Head of a column for a design's field, and its meaning. */
+/** Returns the head of a column for a design's field, and its meaning. */
 export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
   switch (field) {
     case 'threadsPerUnit':
@@ -32,7 +32,6 @@ export function fieldValue(design: Design, field: DesignField): string {
   return typeof value === 'number' ? count(value) : value;
 }
 
-/** An axis of a comparison in words. */
 export function axisName(axis: string, term: Term): string {
   switch (axis) {
     case 'threadsPerUnit':

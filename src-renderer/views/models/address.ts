@@ -6,6 +6,6 @@ export const modelsAddress = {
     MODEL_PAGES.map(({ id }) => id),
     'imbalance',
   ),
-  /** Search in the reproduction tables. */
+  /** The search in the reproduction tables. */
   find: textField(''),
 };

@@ -2,9 +2,9 @@
 import type { FigureAnswer, FigureInput, FigureName, FigureOutput, FigureRequest } from './figures.ts';
 
 /**
- * A figure computed in a worker that follows its input. `value` keeps the old answer until the new one is there;
- * `pending` says that it no longer belongs to the input. Create it while a component initialises: the worker ends with
- * the component.
+ * A figure that is computed in a worker and follows its input. `value` keeps the old result until the new one arrives;
+ * `pending` says that it no longer matches the input. Create it while a component initialises: the worker ends with the
+ * component.
  */
 export class Background<Name extends FigureName> {
   #value = $state.raw<FigureOutput<Name> | null>(null);

@@ -12,14 +12,14 @@ import { count } from '../../format/numbers.ts';
 import type { FigureInput, FigureName, FigureOutput } from './figures.ts';
 import { LAWS, type LawId } from './laws.ts';
 
-/** A text with the words of a vocabulary for `{block}`, `{blocks}`, `{Block}` and every other term. */
+/** Replaces `{block}`, `{blocks}`, `{Block}` and every other term by the words of a vocabulary. */
 export const spelled = (text: string, term: Term): string =>
   text.replaceAll(/\{(\w+?)(s?)\}/g, (_, key: string, many: string) => {
     const word = term((key.charAt(0).toLowerCase() + key.slice(1)) as TermKey, many ? 'many' : 'one');
     return /^[A-Z]/.test(key) ? sentenceCase(word) : word;
   });
 
-/** What a demo knows about the program around it. */
+/** What a demo knows about the program. */
 export interface DemoContext {
   readonly term: Term;
   /** `spelled` in the chosen vocabulary. */
@@ -27,9 +27,9 @@ export interface DemoContext {
   readonly gpus: readonly GpuDevice[];
   readonly cpus: readonly CpuDevice[];
 }
-/** Values of the controls, by id. */
+/** The values of the controls, by id. */
 export type Values = Readonly<Record<string, string | number>>;
-/** Fixed, or following the other controls. */
+/** A fixed value, or one that depends on the other controls. */
 type Live<T> = T | ((context: DemoContext, values: Values) => T);
 
 export interface Option<T extends string = string> {
@@ -39,27 +39,27 @@ export interface Option<T extends string = string> {
 }
 interface Slider {
   readonly kind: 'slider';
-  /** With terms in braces, as all labels. */
+  /** A label with terms in braces. */
   readonly label: string;
   readonly symbol?: string;
   readonly unit?: string;
   readonly min: Live<number>;
   readonly max: Live<number>;
   readonly step: Live<number>;
-  /** Travel in powers of ten. */
+  /** Whether the scale is logarithmic. */
   readonly log?: boolean;
-  /** `Infinity`: as far as it goes. */
+  /** `Infinity` means the largest allowed value. */
   readonly default: number;
 }
 export interface Choice<T extends string = string> {
   readonly kind: 'select' | 'segmented';
   readonly label: string;
-  /** Accessible name, where it differs from what is shown. */
+  /** The accessible name, if it differs from the shown one. */
   readonly name?: string;
   readonly options: Live<readonly Option<T>[]>;
   readonly default: T;
 }
-/** A button that draws random numbers again: its value is the seed. */
+/** A button that draws new random numbers; its value is the seed. */
 interface Draw {
   readonly kind: 'draw';
   readonly label: string;
@@ -73,7 +73,7 @@ export type ValuesOf<C extends Controls> = {
 
 export const slider = (label: string, rest: Omit<Slider, 'kind' | 'label'>): Slider => ({ kind: 'slider', label, ...rest }); // prettier-ignore
 export const draw = (label: string): Draw => ({ kind: 'draw', label, default: 1 });
-/** @param labels label of each value @param name accessible name, where it differs from what is shown */
+/** @param labels label of each value @param name accessible name, if it differs from the shown one */
 export function segmented<T extends string>(
   label: string,
   labels: Readonly<Record<T, string>>,
@@ -94,7 +94,7 @@ export const gpuChoice = (first: string): Choice => ({
 export const deviceOf = <D extends { readonly id: string }>(devices: readonly D[], id: string): D | null =>
   devices.find((device) => device.id === id) ?? devices[0] ?? null;
 
-/** A property of the chosen GPU, for a slider; what sliders reach while there is none is never seen. */
+/** A property of the chosen GPU, for a slider. Without a GPU, the slider is hidden. */
 export const ofDevice =
   (read: (device: GpuDevice) => number): Live<number> =>
   ({ gpus }, { device }) => {
@@ -102,7 +102,7 @@ export const ofDevice =
     return chosen ? read(chosen) : 1;
   };
 
-/** A control as it is now: label, limits and options are known. */
+/** Returns a control with its current label, limits and options. */
 export function resolve(control: Control, context: DemoContext, values: Values) {
   const now = <T extends number | readonly Option[]>(live: Live<T>): T =>
     typeof live === 'function' ? live(context, values) : live;
@@ -114,7 +114,10 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/** Values of all controls, within what is allowed now. They are read one by one, so that each can be followed. */
+/**
+ * Returns the values of all controls within their current limits. They are read separately, so that each can be
+ * tracked.
+ */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,
@@ -135,7 +138,7 @@ export function readValues(
   return values;
 }
 
-/** A cell of a figure's table: text, a bar from the left (0…1 of the column), or text that stands out. */
+/** A cell of a figure's table: text, a bar from the left (0…1 of the column), or emphasised text. */
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
@@ -146,7 +149,7 @@ export interface Row {
   readonly note?: string;
   /** A sentence under the head. */
   readonly under?: string;
-  /** Shown when pointed at. */
+  /** Shown as a tooltip. */
   readonly title?: string;
   readonly cells: readonly Cell[];
   readonly strong?: boolean;
@@ -154,16 +157,16 @@ export interface Row {
 export interface ChartBlock {
   readonly kind: 'chart';
   readonly label: string;
-  /** File name of exports. */
+  /** The file name of exports. */
   readonly name: string;
   readonly heightPx: number;
   readonly build: (theme: ChartTheme, size: ChartSize, zoom: Zoom) => EChartsOption;
   readonly data: () => readonly (readonly (string | number)[])[];
   readonly renderer?: 'svg' | 'canvas';
-  /** With buttons and keys that zoom along x: see `ZoomChart`. */
+  /** Adds buttons and keys that zoom along x: see `ZoomChart`. */
   readonly zoom?: { readonly hint: string; readonly plotPx: readonly [left: number, right: number] };
 }
-/** What a figure is made of, from top to bottom. A string is a paragraph, with **bold** words. */
+/** The parts of a figure, from top to bottom. A string is a paragraph, with **bold** words. */
 export type Block =
   | string
   | ChartBlock
@@ -173,7 +176,7 @@ export type Block =
   | {
       readonly kind: 'table';
       readonly label: string;
-      /** The first column holds words, as those given by name; bars take the given part of the width. */
+      /** The first column and the named ones hold words; bars take the given part of the width. */
       readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
       readonly rows: readonly Row[];
     }
@@ -181,14 +184,14 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /** Whether it shows the answer: dimmed while that is out of date, empty until it is there. */
+  /** Whether it shows the answer: it is dimmed while the answer is outdated, and empty until there is one. */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
-/** How many blocks each of several limits allows; the binding one is marked. */
+/** Draws how many blocks each of several limits allows; the smallest one is marked. */
 export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
   kind: 'table',
   label,
@@ -208,7 +211,7 @@ interface CurvesBlock extends CurvesInput {
   readonly name: string;
   readonly heightPx?: number;
 }
-/** Curves with their names at their ends. */
+/** Draws curves with their names at their ends. */
 export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): ChartBlock {
   return {
     kind: 'chart',
@@ -220,12 +223,12 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** What the engine answers: a launch that it plays, measurements that it judges. */
+/** The answers of the engine: a launch that it simulates, measurements that it compares. */
 const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>
   (ENGINE_ANSWERS as readonly string[]).includes(name);
-/** What takes longer than a frame: a figure of `figures.ts` in a worker, or an answer of the engine. */
+/** Results that take longer than a frame: a figure of `figures.ts` in a worker, or an answer of the engine. */
 export type AnswerName = FigureName | EngineAnswer;
 type AnswerInput<N extends AnswerName> = N extends FigureName
   ? FigureInput<N>
@@ -235,31 +238,31 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** Whether it belongs to values that have changed since. */
+  /** Whether the values have changed since. */
   readonly pending: boolean;
 }
-/** Part of a demo: a pure function of the values, `null` where there is nothing to show. */
+/** A part of a demo: a pure function of the values, `null` if there is nothing to show. */
 export type MakeFigure<V, N extends AnswerName> = (
   values: V,
   context: DemoContext,
-  /** `null` until it is first there. */
+  /** `null` until there is an answer. */
   answer: Answer<N> | null,
 ) => Figure | null;
 
-/** A page's part to try: controls, and pure functions from their values to figures. */
+/** The interactive part of a page: controls, and pure functions from their values to figures. */
 export interface Demo<V, N extends AnswerName = never> {
   readonly controls: Controls;
   readonly answer?: {
     readonly name: N;
     readonly input: (values: V) => AnswerInput<N>;
-    /** What to say when it fails, as only the engine can. */
+    /** The text for a failure, which only the engine can have. */
     readonly failure?: string;
-    /** Height of its figure until it is first there, px. */
+    /** The height of its figure until there is one, px. */
     readonly heightPx: number;
   };
   readonly figures: readonly MakeFigure<V, N>[];
 }
-/** A figure of the GPU that the control `device` has chosen; none while the catalogue is loading. */
+/** Draws a figure of the GPU in the control `device`; none while the catalogue is loading. */
 export const onDevice =
   <V extends { readonly device: string }>(
     make: (device: GpuDevice, values: V, context: DemoContext) => Figure | null,
@@ -269,5 +272,5 @@ export const onDevice =
     return device && make(device, values, context);
   };
 
-/** A demo whatever its values and answers are: only `ModelDemo` reads it. */
+/** A demo with any values and answers, for `ModelDemo` only. */
 export type AnyDemo = { [N in AnswerName]: Demo<never, N> }[AnswerName] | Demo<never>;

@@ -21,7 +21,7 @@ const REACH = 4;
 const FACTORS = [1 / 4, 1 / 2, 1, 2, 4];
 const POINT_PX = 4;
 
-/** Over what residuals are drawn: its label, title and how a value is written. */
+/** The x axis of residuals: its label, title and format of values. */
 export interface ResidualAxis {
   readonly id: EvidenceAxis;
   readonly label: string;
@@ -67,7 +67,7 @@ const extent = (values: Float64Array): readonly [number, number] => [
   values.reduce((high, value) => Math.max(high, value), -Infinity),
 ];
 
-/** Measured against predicted time of every matrix, with the line of equal times. */
+/** Draws measured against predicted time of every matrix, with the line of equal times. */
 export function timesChart(points: EvidencePoints, theme: ChartTheme, size: ChartSize): EChartsOption {
   const [x, y] = [extent(points.predicted), extent(points.measured)];
   const range: Range = { low: Math.min(x[0], y[0]) / 1.2, high: Math.max(x[1], y[1]) * 1.2, log: true };
@@ -85,10 +85,10 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
   };
 } // prettier-ignore
 
-/** Measured over predicted time, over the size of the matrix or the skewness of its rows. */
+/** Draws measured over predicted time, over the size of the matrix or the skewness of its rows. */
 export function residualsChart(points: EvidencePoints, { id, title }: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
   const isCount = id !== 'skewness';
-  // Skewness has both signs and spans powers of ten: it is drawn by its inverse hyperbolic sine.
+  // Skewness has both signs and spans powers of ten, so its inverse hyperbolic sine is drawn.
   const place = (value: number): number => (isCount ? value : Math.asinh(value));
   const values = points.over[id]!.map(place);
   const [min, max] = extent(values);

@@ -6,11 +6,11 @@ import { STACK_LANES } from '../../../src-workers/models/divergence/program.ts';
 import { lengthSampler, mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { lawOf, type LawId } from './laws.ts';
 
-/** Figures that take longer than a frame. They run in a worker (`Background`): plain data in and out. */
+/** Figures that take longer than a frame. They run in a worker (`Background`) and use only plain data. */
 
-/** Bins of a drawn loss distribution. `published-groups.ts` is counted in the same ones. */
+/** The bins of a drawn loss distribution, the same as in `published-groups.ts`. */
 export const LOSS_BINS = 60;
-/** Groups of a simulation: enough for a standard error of 1/128 of a distribution's width. */
+/** The groups of a simulation, enough for a standard error of 1/128 of a distribution's width. */
 const SIMULATED_GROUPS = 16_384;
 
 export interface SimulatedLoss extends LossComparison {
@@ -42,7 +42,7 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   };
 }
 
-/** What the stack does for 0 … 31 divergent lanes: behind Figs. 1, 2 and 7 of Bialas, Strzelecki 2015. */
+/** The stack for 0 … 31 divergent lanes, the basis of Figs. 1, 2 and 7 of Bialas, Strzelecki 2015. */
 function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
   return Array.from({ length: STACK_LANES }, (_, n) => {
     const { divergentBranches, spills } = runLoops(kernel, n);

@@ -6,20 +6,20 @@ import { plain } from '../../format/numbers.ts';
 
 export interface ObservedLoss {
   readonly name: string;
-  /** Part of the groups in each bin. */
+  /** The fraction of the groups in each bin. */
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
-  /** Edges of the bins; one more than there are bins. */
+  /** The edges of the bins; one more than there are bins. */
   readonly edges: Float64Array;
-  /** Probability of each bin. */
+  /** The probability of each bin. */
   readonly modelled: Float64Array;
   readonly observed: readonly ObservedLoss[];
 }
 
 const SYMBOLS = ['diamond', 'triangle', 'circle'];
 
-/** Probability of the loss of a group by bins: the model as an area, observations as marks of their own shapes. */
+/** Draws the probability of a group's loss by bins: the model as an area, observations as marks of different shapes. */
 export function lossDistributionChart(
   { edges, modelled, observed }: LossDistribution,
   theme: ChartTheme,

@@ -1,4 +1,7 @@
-/** The pages of the Models view by name, without what they load: the palette finds them. In the order of the list. */
+/**
+ * The names of the pages of the Models view, for the palette, in the order of the list. They are separate from the
+ * pages, so that the palette does not load those.
+ */
 export const MODEL_NAMES = [
   { id: 'imbalance', label: 'Imbalance', words: 'loss lockstep' },
   { id: 'granularity', label: 'Granularity', words: 'threads per unit serial sigma kappa' },

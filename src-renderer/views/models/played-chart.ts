@@ -10,19 +10,19 @@ import { plain } from '../../format/numbers.ts';
 
 export interface Played {
   readonly played: PlayedLaunch;
-  /** Right end of the whole picture. */
+  /** The right end of the whole picture. */
   readonly endCycles: number;
   readonly marks: readonly { readonly cycles: number; readonly text: string; readonly dashed: boolean }[];
   readonly term: Term;
 }
 
-/** Edges of the plots, px from the left and the right of the chart. */
+/** The edges of the plots, px from the left and the right of the chart. */
 export const PLAYED_PLOT_PX = [40, 12] as const;
 const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
   TOP + Math.max(90, Math.min(300, rows * 14)) + GAP + ACTIVITY + BOTTOM;
 
-/** Active thread groups over time, mean of the multiprocessors, as corners of steps. */
+/** Returns the active thread groups over time, mean of the multiprocessors, as corners of steps. */
 export function activity(played: PlayedLaunch): readonly (readonly [cycles: number, mean: number])[] {
   const { multiprocessors, stepMultiprocessor, stepCycles, stepActiveGroups } = played;
   const order = [...stepCycles.keys()].sort((a, b) => stepCycles[a] - stepCycles[b]);
@@ -40,7 +40,7 @@ export function activity(played: PlayedLaunch): readonly (readonly [cycles: numb
   return corners;
 }
 
-/** A launch block by block: bars in the slots of each multiprocessor, and below them the active thread groups. */
+/** Draws a launch block by block: bars in the slots of each multiprocessor, and below them the active thread groups. */
 export function playedChart({ played, endCycles, marks, term }: Played, theme: ChartTheme, size: ChartSize, zoom: Zoom): EChartsOption {
   const { multiprocessors, residentBlocks, groupsPerBlock, blockStartCycles, blockEndCycles } = played;
   const rows = multiprocessors * residentBlocks;

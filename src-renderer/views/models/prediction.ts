@@ -1,4 +1,4 @@
-/** All that the pages use of the prediction's ordering and launch models. */
+/** The ordering and launch models of the prediction that the pages use. */
 import type { WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -12,18 +12,18 @@ import { plain } from '../../format/numbers.ts';
 
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
-/** Sorted units lose the same in every round, so one round stands for all. */
+/** Sorted units lose the same in every round, so one round represents all. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   groupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,
   });
 
-/** Aggregate loss (≥ 1) of groups whose units were ordered. */
+/** Computes the aggregate loss (≥ 1) of groups of ordered units. */
 export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number): number {
   return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
 } // prettier-ignore
 
-/** An iteration of the kernel that the pages assume. The softness was fitted (see the page of soft saturation). */
+/** The assumed iteration of a kernel on the pages. The softness was fitted (see the page of soft saturation). */
 export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
 export const assumed = (multiprocessors: string): string => {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
@@ -38,7 +38,7 @@ export interface LaunchShape {
   readonly multiprocessors: number;
 }
 
-/** Cycles of launches with one shape of blocks, by their number of blocks. */
+/** Computes the cycles of launches with one shape of blocks, by their number of blocks. */
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
@@ -46,14 +46,14 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const prepared = residencyOf(block, residentBlocks, rate);
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
-    /** Cycles of a launch by the composite prediction. */
+    /** The cycles of a launch by the composite prediction. */
     cycles: (gridBlocks: number) => launchCycles(plainLaunch(prepared, gridBlocks, multiprocessors)),
     /** The usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };
 }
 
-/** No lane waits for another, and no slot that could be used is ever empty. */
+/** Computes the cycles if no lane waits for another, and no usable slot is ever empty. */
 export function idealCycles(shape: LaunchShape, meanLength: number, gridBlocks: number): number {
   const { multiprocessors, residentBlocks, groupsPerBlock } = shape;
   const active = Math.min(residentBlocks, Math.ceil(gridBlocks / multiprocessors)) * groupsPerBlock;

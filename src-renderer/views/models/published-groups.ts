@@ -11,8 +11,8 @@ export interface PublishedGroups {
 
 /**
  * The first 4,096 groups of 32 units of two files published with the code of Swatman et al. 2022
- * (doi:10.1109/MASCOTS56607.2022.00026; github.com/stephenswat/smite, Unlicense), of which `test/data/smite` holds the
- * rows. The test of this view counts them again. The end bins also hold what lies beyond them.
+ * (doi:10.1109/MASCOTS56607.2022.00026; github.com/stephenswat/smite, Unlicense). `test/data/smite` holds the rows, and
+ * a test of this view counts them again. The end bins include all values beyond them.
  */
 export const PUBLISHED_GROUPS: readonly PublishedGroups[] = [
   // prettier-ignore

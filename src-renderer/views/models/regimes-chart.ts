@@ -12,16 +12,16 @@ import { counted, fixed, plain } from '../../format/numbers.ts';
 
 export interface Regimes {
   readonly map: RegimeMap;
-  /** Right end of the axis; the last column of the map may reach less far. */
+  /** The right end of the axis. The last column of the map may end earlier. */
   readonly maxCores: number;
-  /** The place of the chosen launch. */
+  /** The position of the chosen launch. */
   readonly cores: number;
   readonly imbalance: number;
 }
 
 const BALANCE = 'M₁/β = ΣM/ρ';
 
-/** Neighbouring imbalances of one number of cores at which the same model comes closest. */
+/** Neighbouring imbalances of one number of cores with the same closest model. */
 interface Run {
   readonly regime: ContentionRegime;
   readonly cores: number;
@@ -42,23 +42,23 @@ function runsOf({ cores, imbalances, points }: RegimeMap, column: number): reado
   return runs;
 }
 
-/** `rgb(…)` with an opacity that is the greater the farther a part of the time is from a half. */
+/** Returns `rgb(…)` with an opacity that increases with the distance of a part of the time from a half. */
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 
-/** From bottom to top, a stop for each imbalance. */
+/** Returns a gradient from bottom to top, with a stop for each imbalance. */
 const gradient = (rgb: string, parts: readonly number[]): object => ({
   type: 'linear', x: 0, y: 1, x2: 0, y2: 0,
   colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),
 }); // prettier-ignore
 
-/** The first and the last of sorted values, as one text. */
+/** Returns the first and the last of sorted values as one text. */
 function ends(values: readonly number[], write: (value: number) => string): string {
   const [low, high] = [Math.min(...values), Math.max(...values)].map(write);
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** The simple model that comes closest, over cores and imbalance. The colour is fuller where the choice is clearer. */
+/** Draws the closest simple model over cores and imbalance. A stronger colour means a clearer choice. */
 export function regimesChart(
   { map, maxCores, cores, imbalance }: Regimes,
   theme: ChartTheme,

@@ -1,7 +1,7 @@
 import type { ReproductionRow, ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
 import type { ModelPage } from './page.ts';
 
-/** The reproduced tables of one page. */
+/** Returns the reproduced tables of one page. */
 export function tablesOf(
   { tables }: Pick<ModelPage, 'tables'>,
   all: readonly ReproductionTable[],
@@ -12,11 +12,11 @@ export function tablesOf(
 
 export interface FoundTable {
   readonly table: ReproductionTable;
-  /** Rows that match, failed ones first, else in the paper's order. */
+  /** The matching rows, failed ones first, otherwise in the paper's order. */
   readonly rows: readonly ReproductionRow[];
 }
 
-/** Tables with a row or a title that holds every word; failed tables first. */
+/** Returns tables with a row or a title that contains every word; failed tables first. */
 export function findRows(tables: readonly ReproductionTable[], query: string): readonly FoundTable[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));

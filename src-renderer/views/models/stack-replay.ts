@@ -7,13 +7,13 @@ import {
 
 /** A stack between two instructions. */
 export interface StackState {
-  /** Bottom first. */
+  /** From the bottom to the top. */
   readonly tokens: readonly Token[];
-  /** How many of them, from the bottom, have been spilled to memory. */
+  /** The number of tokens, from the bottom, that are spilled to memory. */
   readonly inMemory: number;
 }
 
-/** The stack after instruction `step` of a run, 0 … executed − 1, from its pushes and pops. */
+/** Returns the stack after instruction `step` of a run, 0 … executed − 1, from its pushes and pops. */
 export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISHED_STACK): StackState {
   const tokens: Token[] = [];
   let inMemory = 0;
@@ -30,7 +30,7 @@ export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISH
   return { tokens, inMemory };
 }
 
-/** Tokens in memory after every instruction; length executed. */
+/** Returns the tokens in memory after every instruction; length executed. */
 export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STACK): Uint16Array {
   const out = new Uint16Array(run.executed);
   let depth = 0;
@@ -51,7 +51,7 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   return out;
 }
 
-/** The nearest instruction before (−1) or after (1) `step` that pushed or popped; `step` where there is none. */
+/** Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped, otherwise `step`. */
 export function nextEvent(run: StackRun, step: number, direction: -1 | 1): number {
   const found =
     direction > 0 ? run.events.find((event) => event.step > step) : run.events.findLast((event) => event.step < step);

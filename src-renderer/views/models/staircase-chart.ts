@@ -12,7 +12,7 @@ export interface Staircase {
   readonly fullBandwidthGbS: number;
 }
 
-/** When each core is active, the longest first, and below it the bandwidth of all cores together. */
+/** Draws when each core is active, the longest first, and below it the bandwidth of all cores together. */
 export function staircaseChart(
   { steps, cores, fullBandwidthGbS }: Staircase,
   theme: ChartTheme,
@@ -32,7 +32,7 @@ export function staircaseChart(
   };
   const rowPx = (above.bottom - above.top) / cores;
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
-  /** When the bandwidth stops being saturated. */
+  /** The time at which the bandwidth stops being saturated. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
   const [coreColour, rateColour] = theme.series;
@@ -55,7 +55,7 @@ export function staircaseChart(
     series: [
       boxSeries({
         name: 'cores',
-        // Cores that stop together are one bar: from the next fewer active ones to this many.
+        // Cores that stop together are one bar.
         boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, fewerThan(i), activeCores]),
         style: () => ({ fill: coreColour, opacity: 0.55 }),
         gapPx: rowPx > 3 ? 1 : 0,

@@ -3,16 +3,16 @@ import { RANK_COLUMNS } from '../../../src-main/contract/api.ts';
 import { rankFilter, type RankFilter } from '../../../src-main/contract/procedures.ts';
 import { choiceField, flagField, jsonField, numberField } from '../../state/location.svelte.ts';
 
-/** A filter without its device, which all views have in common. */
+/** A filter without its device, which all views share. */
 export type Narrowing = Omit<RankFilter, 'deviceId'>;
 
 const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 
 /** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
-  /** Index of the selected design. */
+  /** The index of the selected design. */
   design: numberField<number | null>(null),
-  /** Index of the pinned baseline; absent: the stored or the plain one. */
+  /** The index of the pinned baseline. The default is the stored or the plain one. */
   baseline: numberField<number | null>(null),
   filter: jsonField<Narrowing>({}, (value) => {
     const read = v.safeParse(narrowingSchema, value);
@@ -30,8 +30,7 @@ export const rankingAddress = {
   sort: choiceField(RANK_COLUMNS, 'timeMs'),
   descending: flagField(),
   mode: choiceField(MODES, 'both'),
-  /** The selected design's launch over time is open. */
+  /** Whether the selected design's launch over time is open. */
   timeline: flagField(),
-  /** The number of the replication. */
   replication: numberField(0),
 };

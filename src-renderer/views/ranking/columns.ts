@@ -8,7 +8,7 @@ import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColu
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
-/** The columns of the ranking as data: what they say, how wide, what sorts them, which go first where room is short. */
+/** The columns of the ranking as data: their text, width, sorting, and priority if there is too little room. */
 
 export type ColumnId =
   | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
@@ -16,62 +16,62 @@ export type ColumnId =
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange' | 'regret' | 'chance'; // prettier-ignore
 
-/** What a cell's text may depend on besides its row. */
+/** The inputs of a cell's text besides its row. */
 export interface CellContext {
   readonly baseline: RankRow | null;
-  /** Decimals of times: the same in the whole column. */
+  /** The decimals of times, the same in the whole column. */
   readonly times: TimeColumn;
-  /** Registers a thread has where nothing caps it. */
+  /** The registers of a thread without a cap. */
   readonly invalidTexts: Readonly<Record<string, string>>;
-  /** What the simulator found, by design. */
+  /** The results of the simulator, by design. */
   readonly simulated: SimulatedTimes;
-  /** What designs are expected to lose, by design, where that is known. */
+  /** The expected losses, by design, if they are known. */
   readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
-  /** One scale for all strip plots. */
+  /** The scale of all strip plots. */
   readonly stripScale: StripScale | null;
 }
 
 export interface Column {
   readonly id: ColumnId;
   readonly head: string;
-  /** The full name, where the head is too short to choose by. */
+  /** The full name, if the head is too short for a menu. */
   readonly name?: string;
   readonly title: string;
   readonly width: number;
   readonly sort: RankColumn | null;
   readonly kind: 'value' | 'difference' | 'mark';
   readonly align: 'right' | 'left';
-  /** Goes earlier the higher; 0 stays. */
+  /** A higher number is removed earlier; 0 stays. */
   readonly drop: number;
   readonly text: (row: RankRow, context: CellContext) => string;
 }
 
-/** The parts of the space that vary, and the words for them. */
+/** The varying parts of the space, and their words. */
 export interface ColumnWorld {
   readonly term: Term;
-  /** Axes with more than one value among what is shown. */
+  /** The axes with more than one value among the shown designs. */
   readonly varies: ReadonlySet<string>;
-  /** Only invalid designs, or some: their reason is shown instead of what they have not. */
+  /** Whether valid, invalid or all designs are shown. Invalid designs show their reason. */
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** How the replications' column is headed; null where nothing was simulated. */
+  /** The head of the replications' column; null if nothing was simulated. */
   readonly replications: string | null;
   /** Whether something was measured on its own device. */
   readonly measured: boolean;
   /** Whether some rows contain several equal designs. */
   readonly grouped?: boolean;
-  /** Designs that are ranked, and units of the workload: how long a rank and a number of blocks can be. */
+  /** The number of ranked designs and of units, which set the width of ranks and of numbers of blocks. */
   readonly ranked?: number;
   readonly units?: number;
-  /** Whether a CPU is among the devices, whose designs have cores and neither blocks nor threads that share a unit. */
+  /** Whether a CPU is among the devices. Its designs have cores, but no blocks and no threads that share a unit. */
   readonly cores?: boolean;
-  /** Whether it is known what designs are expected to lose. */
+  /** Whether expected losses are known. */
   readonly uncertain?: boolean;
 }
 
-/** Shown unless a person chose otherwise. */
+/** Shown unless the user has chosen otherwise. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
-/** Values that can be shown as a difference. */
+/** The values that can be shown as a difference. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
@@ -81,10 +81,10 @@ export const NOT_RUN = 'not run';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
-/** Width of a cell, px, in which a whole number has room, with the cell's own margins. */
+/** Returns the width of a cell for a whole number, with the cell's margins, px. */
 const roomFor = (value: number): number => 14 + widthPx(count(value));
 
-/** Every column this space can fill: a column whose values all agree, or that nothing has data for, is not there. */
+/** Returns every column with data in this space. A column is left out if all its values agree or are missing. */
 export function availableColumns({
   term,
   varies,
@@ -137,12 +137,12 @@ export function availableColumns({
   return columns.filter(({ id, when }) => when !== false && !empty.has(id));
 }
 
-/** Balancing as a table says it: the full text is in the inspector. */
+/** Shortens a balancing for a table; the inspector has the full text. */
 export function shortBalancing(text: string): string {
   return text.replace('dynamic-fetch', 'fetch');
 }
 
-/** The ids a person sees without choosing. */
+/** Whether a column is shown by default. */
 export function isShownAtFirst(id: ColumnId): boolean {
   return !QUIET.has(id);
 }
@@ -153,8 +153,8 @@ export interface Placed {
 }
 
 /**
- * The columns that fit into a width, in their order, and their widths. Those with the highest `drop` go first, except
- * for the sorted one, and the remaining width is spread over the rest.
+ * Returns the columns that fit into a width, in order, and their widths. The columns with the highest `drop` are
+ * removed first, except for the sorted one. The remaining width is divided among the rest.
  */
 export function placeColumns(
   columns: readonly Column[],

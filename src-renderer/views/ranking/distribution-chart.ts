@@ -16,34 +16,37 @@ import { NBSP, count, percent, plain, inColumn, type TimeColumn } from '../../fo
 
 export interface DistributionInput {
   readonly histogram: Histogram;
-  /** Predicted time of the baseline, ms, and its rank, 0 where it has none. */
+  /** The predicted time of the baseline, ms, and its rank; 0 if it has none. */
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
-  /** Part of the axis that is selected, 0…1. */
+  /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /** A filter is in force: what it leaves out is pale, instead of what is slower than the baseline. */
+  /**
+   * Whether a filter is active. The designs outside the filter are then pale, instead of those slower than the
+   * baseline.
+   */
   readonly narrowed: boolean;
 }
 
-/** Room at the sides, px. The code that places the pointer on the axis needs it as well. */
+/** The margins at the sides, px. The code that places the pointer on the axis needs them too. */
 export const DISTRIBUTION_LEFT = 56;
 export const DISTRIBUTION_RIGHT = 16;
-/** Lines of labels above the bars, px. */
+/** The lines of labels above the bars, px. */
 const LINES = [8, 23, 38] as const;
-/** Labels nearer than this, px, stand on lines of their own. */
+/** Labels closer than this are on different lines, px. */
 const LABEL_PX = 100;
 
 /** The median's label has this much room before the baseline, px. */
 const MEDIAN_PX = 130;
 
-/** A whole step that gives two gridlines. */
+/** Returns a whole step that gives two gridlines. */
 function countStep(most: number): number {
   const size = 10 ** Math.floor(Math.log10(most / 2));
   const whole = [1, 2, 2.5, 5, 10].map((factor) => factor * size).filter(Number.isInteger);
   return whole.find((step) => step * 2.2 >= most) ?? most;
 }
 
-/** How many designs take how long, on a logarithmic axis; those slower than the baseline are pale. */
+/** Draws the number of designs by time on a logarithmic axis. Designs slower than the baseline are pale. */
 export function distributionChart(
   { histogram, baseline, brush, times, narrowed }: DistributionInput,
   theme: ChartTheme,
@@ -198,7 +201,7 @@ function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, wi
   return {
     type: 'rect',
     silent: true,
-    // Behind the bars and their labels, which it is about.
+    // The band is behind the bars and their labels.
     z: 1,
     shape: {
       x: area.left + brush.from * widthPx,

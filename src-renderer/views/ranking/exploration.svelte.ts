@@ -16,9 +16,9 @@ type Shared = Record<(typeof FIELDS)[number], unknown>;
 interface Memory {
   readonly runId: number;
   shared: Shared;
-  /** What each view's address held when it was last on screen. */
+  /** The last address of each view. */
   readonly seen: Map<ViewId, Shared>;
-  /** The device that was looked at last; null: all. Absent: none yet. */
+  /** The last shown device; null means all, and absent means none yet. */
   device?: string | null;
 }
 let memory: Memory | null = null;
@@ -26,8 +26,8 @@ let memory: Memory | null = null;
 const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 
 /**
- * What is being looked at in a run: device, selection, baseline, filter. The address of the view on screen is the
- * truth; what changes in one view holds in the others. Create it while a view initialises.
+ * What the user explores in a run: device, selection, baseline, filter. The address of the current view decides, and a
+ * change in one view applies to the others. Create it while a view initialises.
  */
 export class Exploration {
   readonly app: App;
@@ -41,11 +41,10 @@ export class Exploration {
 
   readonly address = $derived.by(() => this.app.location.read(explorationAddress));
   readonly run = $derived.by(() => this.app.run);
-  /** Runs that can be looked at: sweeps that have ended. */
+  /** The runs that can be explored: sweeps that have ended. */
   readonly runId = $derived.by(() =>
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
-  /** Devices of the run, in its order. */
   readonly devices: readonly { readonly id: string; readonly name: string }[] = $derived.by(() => {
     const axis = this.axes.value?.find(({ id }) => id === 'device');
     return axis?.values.map((id, at) => ({ id, name: axis.texts[at] ?? id })) ?? [];
@@ -53,7 +52,10 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /** The shown device: the chosen one, the selected design's, or the fastest. `null`: all; undefined: not known yet. */
+  /**
+   * The shown device: the chosen one, the selected design's, or the fastest. `null` means all; undefined means not
+   * known yet.
+   */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,
@@ -61,15 +63,15 @@ export class Exploration {
       this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId,
     ),
   );
-  /** The run once it is known which device of it is looked at; null before. */
+  /** The run, when its shown device is known; null before. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
-  /** A filter for the device alone. */
+  /** A filter with only the device. */
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The design pinned on the shown device, or on the fastest where all are shown. */
+  /** The pinned design of the shown device, or of the fastest if all are shown. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
@@ -82,7 +84,7 @@ export class Exploration {
   readonly baselineIndex: number | null = $derived.by(
     () => this.#pinnedIndex ?? this.#plain.value?.designIndex ?? null,
   );
-  /** Whether the baseline was chosen by a person. */
+  /** Whether the user chose the baseline. */
   readonly pinned = $derived.by(() => this.#pinnedIndex !== null);
   readonly baseline: RankRow | null = $derived.by(() =>
     this.baselineRow.value && this.baselineRow.value.designIndex === this.baselineIndex ? this.baselineRow.value : null,
@@ -113,7 +115,7 @@ export class Exploration {
         .call('settings.get', { key: `baseline.${studyId}` })
         .then((result) => (this.#stored = result.ok ? readBaselines(result.value) : null));
     });
-    // On arrival: what another view changed meanwhile is taken over, unless the address itself says something new.
+    // When the view opens, it takes over the changes of other views, unless the address itself has new values.
     $effect.pre(() => {
       const { runId } = this;
       if (runId === null) return;
@@ -138,7 +140,7 @@ export class Exploration {
     });
   }
 
-  /** How many designs of the run pass the filter, in words. */
+  /** Describes how many designs of the run pass the filter. */
   passingText(matching: number, total: number): string {
     const { filter } = this.address as { readonly filter: Narrowing };
     const validity = filter.invalidReason ? 'invalid' : filter.validity;
@@ -163,14 +165,14 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
-  /** The device of a design: designs of one device are one after another. Null where the run has no such design. */
+  /** Returns the device of a design, or null if the run does not have it. The designs of a device are consecutive. */
   deviceOf(design: number | null): string | null {
     const { devices } = this;
     if (design === null || devices.length === 0) return null;
     return devices[Math.floor(design / (this.#designs / devices.length))]?.id ?? null;
   }
 
-  /** Makes device and selection agree: the last change moves the other. A filter without designs on the device goes. */
+  /** Makes device and selection agree: the last change decides. A filter without designs on the device is removed. */
   #follow(runId: number, deviceId: string | null, design: number | null): void {
     const before = memory!.device;
     memory!.device = deviceId;
@@ -179,7 +181,7 @@ export class Exploration {
     const own = this.deviceOf(design);
     if (design === null || own === null || deviceId === null || own === deviceId) return;
     if (!isChosen) this.app.location.chooseDevice(own);
-    // In a list one looks for the first of the new device, on a map for the same place.
+    // In a list, the user looks for the first design of the new device; on a map, for the same position.
     else if (this.#view === 'ranking') this.select(null);
     else void this.#carry(runId, design, deviceId);
   }
@@ -203,7 +205,7 @@ export class Exploration {
     );
   }
 
-  /** Whether a design is of a CPU, which has cores, and neither blocks nor thread groups. */
+  /** Whether a design is for a CPU, which has cores, but no blocks and no thread groups. */
   isCpu({ deviceId }: RankRow): boolean {
     return this.app.library.devices.find(({ id }) => id === deviceId)?.kind === 'cpu';
   }
@@ -220,7 +222,9 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /** Makes a design the baseline of its device; the baseline itself: back to the plain mapping. */
+  /**
+   * Makes a design the baseline of its device. If it already is the baseline, the plain design becomes the baseline.
+   */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };
@@ -242,7 +246,7 @@ export class Exploration {
   show(view: ViewId): void {
     this.app.location.go(view);
   }
-  /** Hands designs of one device over to the Measure view, set up to measure them. */
+  /** Passes designs of one device to the Measure view, which is then ready to measure them. */
   measure(designs: readonly number[], deviceId: string): void {
     this.app.location.go('measure', {
       suite: null,

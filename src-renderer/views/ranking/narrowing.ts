@@ -2,19 +2,19 @@ import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { NBSP, count, counted, plain, timeText } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
-/** The filter as a person reads and writes it. */
+/** The filter in the form that the user reads and writes. */
 
 interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** Stands for "no limit" in a range: ranges include both ends and must be finite. */
+/** Means no limit in a range, because ranges include both ends and must be finite. */
 export const UNBOUNDED = 1e15;
 
 /** A run whose designs are listed. */
 interface Listed {
-  /** Designs of the run, valid ones among them, and how many it was made of where it keeps its best alone. */
+  /** The numbers of designs and of valid designs, and the size of the space if the run keeps only its best. */
   readonly total: number;
   readonly valid: number;
   readonly bestOf: number | null;
@@ -22,8 +22,8 @@ interface Listed {
 }
 
 /**
- * How many designs pass a filter, and of what: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run
- * are counted where the filter shows them.
+ * Says how many designs pass a filter: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run are
+ * counted if the filter shows them.
  */
 export function passingText(
   matching: number,
@@ -37,7 +37,7 @@ export function passingText(
   return `${count(matching)} of ${counted(total, 'design')}${from}, ${count(total - valid)} of which cannot run`;
 }
 
-/** One part of a filter, as a chip says it. */
+/** One part of a filter, for a chip. */
 export interface Chip {
   readonly key: keyof Narrowing;
   readonly label: string;
@@ -51,7 +51,7 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
   return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
 }
 
-/** What a filter narrows, part by part. `block` and `register` are the vocabulary's words. */
+/** Returns the parts of a filter. `block` and `register` are the vocabulary's words. */
 export function filterChips(
   filter: Narrowing,
   words: { readonly block: string; readonly thread: string },
@@ -88,13 +88,13 @@ export function filterChips(
   return chips;
 }
 
-/** A pair of limits, either of which may be missing; null where both are. */
+/** Returns a pair of limits, either of which may be missing; null if both are. */
 export function rangeOf(from: number | null, to: number | null, scale = 1): Range | null {
   if (from === null && to === null) return null;
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
 }
 
-/** A value of a list switched on or off; undefined where then all or none are on, which narrows nothing. */
+/** Switches a value of a list on or off. Returns undefined if then all or none are on, which filters nothing. */
 export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
   const now = new Set(chosen ?? []);
   if (now.has(value)) now.delete(value);

@@ -7,17 +7,19 @@ import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { Engine } from '../../state/engine.svelte.ts';
 import { wantedPages } from './paging.ts';
 
-/** A list of designs: whose run, which of them, in which order. */
+/** A list of designs: its run, filter and order. */
 export interface ListInput {
   readonly runId: number;
   readonly filter: RankFilter;
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
-  /** Designs that differ in nothing that matters share a row, except for those of the `opened` groups. */
+  /** Designs without a relevant difference share a row, except for those of the `opened` groups. */
   readonly groups: true;
   readonly opened: readonly number[];
 }
 
-/** A row of the list, and how many designs it stands for; 0 where it is listed because another was opened. */
+/**
+ * A row of the list, and the number of designs that it represents; 0 if it is listed because another row was opened.
+ */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }
@@ -28,18 +30,18 @@ const DETAIL_ROWS = 25;
 const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
 const MAX_IN_FLIGHT = 2;
-/** Details are asked for once scrolling pauses. */
+/** Details are requested when scrolling pauses. */
 const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
 
 interface Summary {
-  /** Designs that pass the filter. */
+  /** The number of designs that pass the filter. */
   readonly matching: number;
   readonly total: number;
   readonly listed: number;
   readonly simulated: number;
   readonly measured: number;
-  /** Times have come that would change the order. */
+  /** Whether new times would change the order. */
   readonly outdated: boolean;
 }
 
@@ -50,8 +52,8 @@ const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListI
   JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Pages of a sorted, filtered list, fetched around what is on screen and kept for a while. All of them are of the order
- * the list had when it was opened, whatever is simulated or measured meanwhile.
+ * Pages of a sorted, filtered list, fetched around the visible rows and cached for a while. All have the order at the
+ * time the list was opened, whatever is simulated or measured later.
  */
 export class RankPages {
   #engine: Engine;
@@ -60,7 +62,7 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
-  /** Number of the order of simulated and measured times that the list stands by. */
+  /** Identifies the order of simulated and measured times in the list. */
   #order: number | null = null;
   #generation = 0;
   #readings = 0;
@@ -75,10 +77,10 @@ export class RankPages {
   #failure = $state.raw<Failure | null>(null);
   #slow = $state(false);
   #kept = false;
-  /** Grows with every new list that has come on screen. */
+  /** Increases with every new list on screen. */
   #shown = $state(0);
 
-  /** `find`: the design whose place in a new list is wanted; `onlist` learns of it. */
+  /** `find` is the design whose position in a new list is requested; `onlist` receives it. */
   constructor(
     engine: Engine,
     input: () => ListInput | null,
@@ -110,23 +112,23 @@ export class RankPages {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** A new list has been waited for longer than a person notices. */
+  /** Whether the wait for a new list is noticeable. */
   get slow(): boolean {
     return this.#slow;
   }
   get shown(): number {
     return this.#shown;
   }
-  /** The list on screen is the one before with rows opened or closed: what was in sight stays there. */
+  /** Whether the shown list is the previous one with rows opened or closed. The visible rows then do not move. */
   get kept(): boolean {
     return this.#kept;
   }
-  /** The part of a request that makes its answer belong to this very list. */
+  /** The part of a request that makes its answer belong to this list. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
 
-  /** A row by its place in the list, with its breakdown where that has come; null while it is on its way. */
+  /** Returns a row by its position, with its breakdown if that has arrived; null until the row arrives. */
   row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
@@ -134,7 +136,7 @@ export class RankPages {
     return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
   }
 
-  /** Says which rows are on screen (`last` exclusive). */
+  /** Sets the visible rows (`last` exclusive). */
   look(first: number, last: number): void {
     const down = first >= this.#viewport.first;
     this.#viewport = { first, last, down };
@@ -144,14 +146,14 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pumpSettled(), SETTLED_AFTER_MS);
   }
 
-  /** Makes the list anew: after a failure, or to sort by what has come. */
+  /** Makes the list anew: after a failure, or to sort by new times. */
   async again(): Promise<void> {
     if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
   }
 
   /**
-   * Reads again what is on screen without moving it: the order stays. What was fetched before stays on screen until its
-   * successor is there.
+   * Reads the visible rows again without moving them, because the order stays. Old pages stay visible until new ones
+   * arrive.
    */
   async refresh(): Promise<void> {
     const list = this.#list;
@@ -180,7 +182,7 @@ export class RankPages {
     }
     this.#pages.clear();
     this.#details.clear();
-    // Answers still on their way were read before this change.
+    // Answers that are still on their way were read before this change.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;
@@ -268,7 +270,7 @@ export class RankPages {
           this.#failure = result.error;
           return;
         }
-        // The engine no longer knows the order, so all of the list is read anew.
+        // The engine no longer knows the order, so the whole list is read anew.
         if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
         keep(cache, kind === 'page' ? MAX_PAGES : MAX_DETAILS, page, listedRows(result.value));

@@ -1,6 +1,6 @@
-/** Scrolling through more rows than a browser can be tall, and which pages of them to hold. */
+/** Scrolls through more rows than a browser can be tall, and decides which pages to keep. */
 
-/** Browsers clip elements somewhere above 16 million px; beyond this the scrollbar is a scale. */
+/** Browsers clip elements above about 16 million px. Beyond this height, the scrollbar is a scale. */
 export const MAX_SCROLL_PX = 12_000_000;
 
 export interface Geometry {
@@ -9,12 +9,12 @@ export interface Geometry {
   readonly viewPx: number;
 }
 
-/** Height of the scrolled content as the browser sees it, px. */
+/** Returns the height of the scrolled content in the browser, px. */
 export function scrollHeightPx({ rowPx, count }: Geometry): number {
   return Math.min(rowPx * count, MAX_SCROLL_PX);
 }
 
-/** The furthest the list can be scrolled, in px of its rows. */
+/** Returns the largest scroll position, in px of the rows. */
 export function lastTopPx({ rowPx, count, viewPx }: Geometry): number {
   return Math.max(0, rowPx * count - viewPx);
 }
@@ -23,25 +23,25 @@ export function clampTopPx(geometry: Geometry, topPx: number): number {
   return Math.min(lastTopPx(geometry), Math.max(0, topPx));
 }
 
-/** Whether a pixel of the scrollbar stands for more than a pixel of rows. */
+/** Whether a pixel of the scrollbar means more than a pixel of rows. */
 export function isScaled(geometry: Geometry): boolean {
   return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
 }
 
-/** Position of the scrollbar → position in the rows, px. */
+/** Converts the position of the scrollbar to a position in the rows, px. */
 export function topOfScrollPx(geometry: Geometry, scrollTop: number): number {
   if (!isScaled(geometry)) return clampTopPx(geometry, scrollTop);
   const travel = MAX_SCROLL_PX - geometry.viewPx;
   return clampTopPx(geometry, (scrollTop / travel) * lastTopPx(geometry));
 }
 
-/** Position in the rows, px → position of the scrollbar. */
+/** Converts a position in the rows, px, to a position of the scrollbar. */
 export function scrollOfTopPx(geometry: Geometry, topPx: number): number {
   if (!isScaled(geometry)) return topPx;
   return (topPx / lastTopPx(geometry)) * (MAX_SCROLL_PX - geometry.viewPx);
 }
 
-/** Rows that are at least partly on screen; `last` is exclusive. */
+/** Returns the rows that are at least partly visible; `last` is exclusive. */
 export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): { first: number; last: number } {
   return {
     first: Math.max(0, Math.min(count, Math.floor(topPx / rowPx))),
@@ -49,7 +49,7 @@ export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): 
   };
 }
 
-/** The scroll position, px, that brings a row wholly on screen with as little movement as possible. */
+/** Returns the scroll position, px, that makes a row completely visible with the least movement. */
 export function revealPx(geometry: Geometry, topPx: number, row: number): number {
   const { rowPx, viewPx } = geometry;
   if (row * rowPx < topPx) return clampTopPx(geometry, row * rowPx);
@@ -58,8 +58,8 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
 }
 
 /**
- * Pages to hold for rows first … last − 1, most wanted first: those on screen, then `ahead` pages on either side, in
- * the direction of travel first.
+ * Returns the pages to keep for rows first … last − 1, most important first: the visible ones, then `ahead` pages on
+ * either side, in the direction of scrolling first.
  */
 export function wantedPages(
   first: number,

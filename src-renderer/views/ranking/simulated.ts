@@ -8,19 +8,19 @@ import type {
 } from '../../../src-main/contract/api.ts';
 import { count, duration, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
-/** What the simulator found of a run's designs, by design. */
+/** The results of the simulator for a run's designs, by design. */
 export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
 
 export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTimes {
   return new Map(designs.map(({ designIndex, simulated }) => [designIndex, simulated]));
 }
 
-/** How many designs one press simulates. */
+/** The number of designs that one click simulates. */
 export const BATCH = 20;
 
 /**
- * The next designs to simulate, in the order given: those that can run, are of a GPU (a CPU's time is not simulated)
- * and were not simulated yet.
+ * Returns the next designs to simulate, in order. They can run, are for a GPU (a CPU's time is not simulated) and were
+ * not simulated yet.
  */
 export function nextToSimulate(
   rows: readonly RankRow[],
@@ -34,13 +34,17 @@ export function nextToSimulate(
     .map((row) => row.designIndex);
 }
 
-/** How long simulating this many designs takes, by the newest finished simulation; empty where there is none. */
+/**
+ * Estimates how long simulating this many designs takes, from the newest finished simulation; empty if there is none.
+ */
 export function simulationCost(runs: readonly RunSummary[], designs: number): string {
   const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
 }
 
-/** Whether progress is of a run that simulates or measures designs of a sweep, which changes what their rows say. */
+/**
+ * Whether a progress event belongs to a run that simulates or measures designs of a sweep, which changes their rows.
+ */
 export function isFindingOf(
   sweepRunId: number | null,
   { stage, runId }: RunProgress,
@@ -48,11 +52,11 @@ export function isFindingOf(
 ): boolean {
   if (stage !== 'simulating' && stage !== 'measuring') return false;
   const run = runs.find(({ id }) => id === runId);
-  // A run that is not in the list yet may be of any sweep.
+  // A run that is not in the list yet may belong to any sweep.
   return run === undefined || run.sourceRunId === sweepRunId;
 }
 
-/** The head of the strip plots: `9 seeds`, `5–30 seeds`. Null where there are none. */
+/** Returns the head of the strip plots: `9 seeds`, `5–30 seeds`, or null. */
 export function replicationsHead(times: SimulatedTimes): string | null {
   const counts = [...times.values()].map(({ replications }) => replications);
   if (counts.length === 0) return null;
@@ -60,16 +64,19 @@ export function replicationsHead(times: SimulatedTimes): string | null {
   return `${low === high ? '' : `${count(low)}–`}${count(high)} seeds`;
 }
 
-/** The range of times a column of strip plots shows, ms. */
+/** The range of times in a column of strip plots, ms. */
 export interface StripScale {
   readonly lowMs: number;
   readonly highMs: number;
 }
 
-/** A strip plot's scale reaches this many times the fastest replication. A slower design says so. */
+/** The scale of strip plots reaches this multiple of the fastest replication. A slower design shows numbers. */
 const STRIP_SPAN = 1.25;
 
-/** One scale for the whole column, from the fastest to the slowest replication or prediction that is not far slower. */
+/**
+ * Returns one scale for the whole column, from the fastest to the slowest replication or prediction that is not far
+ * slower.
+ */
 export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {
   const all = designs.flatMap(({ simulated, predictedMs }) => [...simulated.timesMs, predictedMs]);
   if (all.length === 0) return null;
@@ -79,7 +86,7 @@ export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' |
   return { lowMs: lowMs - margin, highMs: highMs + margin };
 }
 
-/** Whether a design's median is on the scale; else its range is written. */
+/** Whether a design's median is on the scale. Otherwise its range is written. */
 export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripScale): boolean {
   return medianMs >= lowMs && medianMs <= highMs;
 }
@@ -89,7 +96,7 @@ export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn
   return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
-/** How sure a measured median is: `3.980 to 4.011, 21 repeats`. */
+/** The interval of a measured median: `3.980 to 4.011, 21 repeats`. */
 export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
   const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;

@@ -11,7 +11,7 @@ export const LEFT = 44;
 export const RIGHT = 16;
 const CURVE = 56;
 const TOP = 18;
-/** Where the rows begin, and how much room the axis takes below them. */
+/** The top of the rows, and the height of the axis below them. */
 export const ROWS = TOP + CURVE + 28;
 export const AXIS = 32;
 
@@ -184,7 +184,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
         if (colours) context.fillStyle = colours[Math.round(durations[i] * 255)];
         else {
           context.fillStyle = own;
-          // Two tones separate neighbours in one slot.
+          // Neighbours in one slot have different tones.
           context.globalAlpha = tones[i] === 0 ? 0.85 : theme.dark ? 0.55 : 0.6;
         }
         context.fillRect(from, y + blockLane[i] * geometry.lanePx, Math.max(0.6, x(end) - from - 0.6), tall);

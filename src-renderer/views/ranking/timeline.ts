@@ -2,14 +2,14 @@ import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
 
-/** A launch over time as a picture: which part of it is seen, what lies where, what it leaves out. */
+/** The geometry of a launch over time: the visible part, the positions, and what is left out. */
 
 export interface RowGeometry {
-  /** Height of one slot of a multiprocessor. */
+  /** The height of one slot of a multiprocessor. */
   readonly lanePx: number;
-  /** Height of one multiprocessor, with the gap under it. */
+  /** The height of one multiprocessor, with the gap under it. */
   readonly rowPx: number;
-  /** Height of all. */
+  /** The height of all rows. */
   readonly totalPx: number;
 }
 
@@ -17,7 +17,7 @@ const GAP_PX = 4;
 const MIN_LANE_PX = 2;
 const MAX_LANE_PX = 12;
 
-/** Slots as tall as the room allows, but never too flat to be pointed at: then the rows scroll. */
+/** Makes slots as tall as possible, but never too flat for the pointer. If necessary, the rows scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeometry {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
   const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));
@@ -25,7 +25,7 @@ export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeo
   return { lanePx, rowPx, totalPx: rows * rowPx };
 }
 
-/** Where each multiprocessor's bars begin in the lists (length rows + 1). @param blockRow ascending */
+/** Returns the start of each multiprocessor's bars in the lists (length rows + 1). @param blockRow ascending */
 export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
   const starts = new Int32Array(rows + 1);
   for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i] + 1] += 1;
@@ -33,14 +33,17 @@ export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array
   return starts;
 }
 
-/** The bar at a time in a slot, or −1. */
+/** Returns the bar at a time in a slot, or −1. */
 export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: number, lane: number, ms: number): number {
   for (let i = starts[row] ?? 0; i < (starts[row + 1] ?? 0); i += 1)
     if (timeline.blockLane[i] === lane && timeline.blockStartMs[i] <= ms && ms <= timeline.blockEndMs[i]) return i;
   return -1;
 }
 
-/** For each bar whether an even (0) or odd (1) number of bars came before it in its slot: neighbours differ. */
+/**
+ * Returns for each bar whether the number of earlier bars in its slot is even (0) or odd (1), so that neighbours
+ * differ.
+ */
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {
@@ -51,7 +54,7 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
   });
 }
 
-/** Mean duration of a block in each bar, from the shortest (0) to the longest (1), and what these are. */
+/** Returns the mean duration of a block in each bar, from the shortest (0) to the longest (1), and both durations. */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {
   readonly shortestMs: number;
   readonly longestMs: number;
@@ -68,7 +71,7 @@ export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: Simu
   };
 }
 
-/** Says what of the launch is in the picture. */
+/** Describes the visible part of the launch. */
 export function partShown(timeline: SimulationTimeline, term: Term): string {
   const shown = timeline.shownMultiprocessors.length;
   const joined = timeline.blockCount.reduce((a, b) => Math.max(a, b), 1);
@@ -86,7 +89,6 @@ export function partShown(timeline: SimulationTimeline, term: Term): string {
   return `${some}; ${bars}; ${count(timeline.gridBlocks)} ${term('block', 'many')} ${launched} resident on each.`;
 }
 
-/** The bars as a table. */
 export function timelineTable(timeline: SimulationTimeline): readonly (readonly (string | number)[])[] {
   return [
     ['multiprocessor', 'slot', 'first block', 'blocks', 'start, ms', 'end, ms'],

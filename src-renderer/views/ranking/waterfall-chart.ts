@@ -5,11 +5,11 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
 
-/** Height of a line of the chart, px: its caller makes room for all, which are two more than the steps. */
+/** The height of a line of the chart, px. The caller makes room for all lines: two more than the steps. */
 export const WATERFALL_ROW_PX = 20;
 const BAR_PX = 11;
 const LABEL_PX = 92;
-/** Between the end of the longest bar and the widest value, px. */
+/** The distance between the end of the longest bar and the widest value, px. */
 const VALUE_GAP_PX = 8;
 
 export interface WaterfallInput {
@@ -18,7 +18,10 @@ export interface WaterfallInput {
   readonly times: TimeColumn;
 }
 
-/** How the baseline's time becomes the design's: a bar for each part that changes, hung where the one before ends. */
+/**
+ * Draws how the baseline's time becomes the design's: a bar for each changed part, which starts where the previous one
+ * ends.
+ */
 export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');

@@ -4,15 +4,15 @@ export interface Step {
   readonly id: BreakdownPart;
   readonly label: string;
   readonly changeMs: number;
-  /** Time before and after the step, ms. */
+  /** The time before and after the step, ms. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Parts that change by less than this fraction of the baseline are not drawn. The last step's gap contains them. */
+/** Parts that change by less than this fraction of the baseline are not drawn, but included in the last step. */
 const NEGLIGIBLE = 5e-4;
 
-/** How one design's time becomes another's, part by part: savings first, the largest first, then losses. */
+/** Returns the steps from one design's time to another's: savings first, the largest first, then losses. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,

@@ -15,7 +15,7 @@ export interface RunFilter {
   readonly tag: string;
 }
 
-/** Runs whose name, note, tags, design or number hold every word, in the order given. */
+/** Returns runs whose name, note, tags, design or number contain every word, in order. */
 export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: RunFilter): readonly RunSummary[] {
   const words = find.toLowerCase().split(/\s+/).filter(Boolean);
   return runs.filter((run) => {
@@ -27,7 +27,7 @@ export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: Ru
   });
 }
 
-/** Every tag in use, most used first. */
+/** Returns every used tag, most used first. */
 export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const run of runs) for (const tag of run.tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
@@ -36,7 +36,7 @@ export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag:
     .sort((a, b) => b.count - a.count || a.tag.localeCompare(b.tag));
 }
 
-/** Tags as typed, by comma: trimmed, without repeats and without empty ones. */
+/** Parses tags separated by commas: trimmed, without repeats and empty ones. */
 export function parseTags(text: string): readonly string[] {
   return [
     ...new Set(
@@ -48,7 +48,7 @@ export function parseTags(text: string): readonly string[] {
   ];
 }
 
-/** When a run started, for people: `14:05`, `yesterday 14:05`, `3 Nov 14:05`, `3 Nov 2025`. */
+/** Formats the start of a run: `14:05`, `yesterday 14:05`, `3 Nov 14:05`, `3 Nov 2025`. */
 export function when(iso: string, now: Date): string {
   const then = new Date(iso);
   const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -60,7 +60,10 @@ export function when(iso: string, now: Date): string {
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
 }
 
-/** The prediction to compare a run with: the one of its study before it, else after it; `null` where there is none. */
+/**
+ * Returns the prediction to compare a run with: the last one of its study before it, else the next one after it, or
+ * `null`.
+ */
 export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
   if (run.kind !== 'sweep') return null;
   const others = runs.filter(
@@ -79,8 +82,9 @@ const BEST_CURVES = [
 ] as const;
 
 /**
- * The best time of each run by the run's number, oldest first; what was predicted, simulated and measured apart. Of
- * runs of the same work, kernel and devices as `run` alone: with others a line would join times of different things.
+ * Returns the best time of each run by the run's number, oldest first, separately for predicted, simulated and measured
+ * ones. Only runs with the same work, kernel and devices as `run` are included, because others would have times of
+ * different things.
  * @param problems by sweep: which ones are alike
  */
 export function bestOverTime(

@@ -73,14 +73,14 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** The slides print results of all cores of their ten CPUs. */
+/** The slides print results for all cores of their ten CPUs. */
 function publishedOf(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** Computed once for each CPU, with at most 40 columns: it does not depend on the work. */
+/** A map is computed once for each CPU, with at most 40 columns, because it does not depend on the work. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function mapOf(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);

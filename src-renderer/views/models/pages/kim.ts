@@ -71,7 +71,7 @@ type Launch = ReturnType<typeof launchOf>;
 const figure = (make: (launch: Launch, say: DemoContext['say'], values: Chosen) => Figure) =>
   onDevice<Chosen>((device, values, { say }) => make(launchOf(values, device), say, values));
 
-/** N_slot by one buffer alone: all the others are made endless. */
+/** Computes N_slot for one buffer alone, with infinite sizes of all others. */
 function slotsByBuffer({ model, launch }: Launch, buffer: Partial<KimDevice>): number {
   const endless = {
     blockSlots: Infinity,
