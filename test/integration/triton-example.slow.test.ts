@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { testFolder, useBench } from '../workplace.ts';
+
+/**
+ * The worked example of a Triton kernel: its study, the export, and the kernel itself on a stand-in for Triton's
+ * language, since Triton is in neither npm nor Debian. What the stand-in cannot say is whether Triton compiles it.
+ */
+
+const ROOT = join(import.meta.dirname, '../..');
+const JAGGED = join(ROOT, 'db/examples/kernels/jagged');
+const STAND_IN = join(ROOT, 'test/data/python/triton-on-numpy');
+
+/** Sums rows by each configuration: all of the export, and those that its pruning keeps. */
+const PROGRAM = `
+import json
+import numpy
+import triton
+import jagged_sum as example
+
+random = numpy.random.default_rng(1)
+kept = []
+for units in (1, 37, 1000):
+    lengths = random.geometric(0.15, units) - 1
+    offsets = numpy.concatenate([[0], numpy.cumsum(lengths)])
+    values = random.integers(1, 9, offsets[-1]).astype(numpy.float32)
+    expected = numpy.array([values[begin:end].sum() for begin, end in zip(offsets, offsets[1:])])
+    kernel = example.jagged_sum.kernel
+    for config in example.configs:
+        sums = numpy.full(units, numpy.nan, numpy.float32)
+        kernel.launch(example.grid, config, values, offsets, sums, units=units)
+        assert (sums == expected).all(), config.all_kwargs()
+    arguments = {example.UNITS_ARGUMENT: units}
+    kept.append(len(example.prune_configs_by["early_config_prune"](example.configs, arguments)))
+print(json.dumps({"kept": kept, "launches": len(triton.launches), "configs": [config.all_kwargs() for config in example.configs]}))
+`;
+
+describe.skipIf(lacks('scipy'))('the worked example of a Triton kernel', () => {
+  const bench = useBench();
+  const folder = testFolder();
+
+  it('sums every row once in each configuration of its export', async () => {
+    const study = JSON.parse(readFileSync(join(JAGGED, 'jagged.json'), 'utf8')) as StudyFile;
+    const lengths = study.workload.lengths.replace('../..', join(ROOT, 'db/examples'));
+    const run = await bench.run({ ...study, workload: { ...study.workload, lengths } });
+    const { text } = await bench.render(run, 'triton', { limit: 20 });
+    writeFileSync(join(folder, 'jagged_configs.py'), text);
+    copyFileSync(join(JAGGED, 'jagged_sum.py'), join(folder, 'jagged_sum.py'));
+    const said = execFileSync(findTool('scipy')!, ['-W', 'error', '-c', PROGRAM], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, PYTHONPATH: STAND_IN, PYTHONDONTWRITEBYTECODE: '1' },
+    });
+    const found = JSON.parse(said) as { kept: number[]; launches: number; configs: Record<string, number>[] };
+    expect(found.configs).toHaveLength(20);
+    expect(found.launches).toBe(60);
+    for (const kept of found.kept) expect(kept).toBeGreaterThan(0);
+    // A program takes several rows at once, and not all configurations the same.
+    expect(new Set(found.configs.map((config) => config.THREADS_PER_UNIT)).size).toBeGreaterThan(1);
+    expect(found.configs.some((config) => config.BLOCK_UNITS > 1)).toBe(true);
+
+    // What the documentation shows is what the commands print.
+    const shown = readFileSync(join(ROOT, 'db/examples/kernels/README.md'), 'utf8');
+    const [best] = found.configs;
+    expect(shown).toContain(
+      `THREADS_PER_UNIT=${best.THREADS_PER_UNIT}, BLOCK_UNITS=${best.BLOCK_UNITS}, num_warps=${best.num_warps}`,
+    );
+  });
+});
