@@ -214,6 +214,16 @@ export interface AskedTimes {
   /** Times in ms. A time is null if the design cannot run; `reasons` then says why. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
+  /** The work of each design, if it was asked for; null if the design cannot run, or on a CPU. */
+  readonly work?: readonly (LaunchWork | null)[];
+}
+
+/** What a launch on a GPU does, as predicted. */
+export interface LaunchWork {
+  /** Instructions of thread groups; null if an iteration has none. */
+  readonly instructions: number | null;
+  /** Traffic of device memory; null if the kernel is not known to move data. */
+  readonly bytes: number | null;
 }
 
 /** One design for several scenarios. A scenario is a run and a device, with or without a changed input. */

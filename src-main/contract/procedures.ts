@@ -330,6 +330,8 @@ const advice = {
         v.maxLength(MAX_ASKED_DESIGNS),
       ),
       parameters: v.optional(namedParameters, {}),
+      /** Also the instructions and the memory traffic of each design, of at most 64. */
+      work: v.optional(v.boolean(), false),
     }),
   ).returns<AskedTimes>(),
   /** Writes the code of a design of an unsaved study, like `export.render` for a run. */

@@ -13,7 +13,7 @@ import { progressBar } from '../../src-main/cli/output.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
-import { smallStudy } from '../unit/export-runs.ts';
+import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { captured, documentOf, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
@@ -236,6 +236,38 @@ describe('loss', () => {
       '32',
     );
     expect(loss).toEqual({ measured: 3.2, computed: rows[0].aggregateLoss });
+  });
+
+  it('compares what a profile counted with the predictions for its blocks', async () => {
+    const study = at('counted.json');
+    const [units, length, instructions, bytes] = [65_536, 100, 60, 8];
+    const kernel = { ...smallStudy().kernel, instructionsPerIteration: instructions, bytesPerIteration: bytes };
+    const whole = {
+      ...smallStudy({ workload: { lengths: `constant(${length})`, units }, devices: ['nvidia-a100-sxm4-40gb'] }),
+      kernel: { ...kernel, serialFraction: 0, origins: NOTHING_ELSE },
+    };
+    writeFileSync(study, JSON.stringify(whole));
+    // Two launches: the profile counts both.
+    const launch = '"walk(int)","8.0","(256, 1, 1)","(256, 1, 1)","40","24000000","1500000","80000000"';
+    writeFileSync(
+      at('counted.csv'),
+      `"ID","Kernel Name","CC","Block Size","Grid Size","launch__registers_per_thread","smsp__inst_issued.sum","lts__t_sectors.sum","dram__bytes.sum"\n"","","","","","register/thread","inst","sector","byte"\n"0",${launch}\n"1",${launch}\n`,
+    );
+    const inspect = ['kernel', 'inspect', at('counted.csv'), '--into', study];
+    const { work } = await json<{ readonly work: readonly Record<string, { measured: number; predicted: number }>[] }>(
+      ...inspect,
+    );
+    const [one, two] = work;
+    expect(one).toMatchObject({ threadsPerUnit: 1, instructions: { measured: 48_000_000 }, l2Sectors: { measured: 3_000_000 }, dramBytes: { measured: 160_000_000 } }); // prettier-ignore
+    // Every lane works in every iteration, so the counts follow by arithmetic.
+    expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
+    expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
+    expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
+    // With two threads for each unit, as many thread groups make half of the steps each.
+    expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
+    const text = (await run(inspect)).out;
+    expect(text).toMatch(/threads\/unit +instructions +of counted/);
+    expect(text).toContain('0.512 ×');
   });
 
   it('shows the loss in the order of a file beside that of units drawn at random', async () => {

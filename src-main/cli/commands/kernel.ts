@@ -25,6 +25,8 @@ import { parseJson } from '../../contract/json.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { Engine } from '../../services/engine.ts';
 import { readBytes, readText } from '../../services/files/files.ts';
+import { studyAxes } from '../../services/studies/plan.ts';
+import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, positive, sizes } from '../command-line.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 import { completeStudyFile } from '../study-file.ts';
@@ -74,8 +76,9 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
   dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
-  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed}}; a value is null if the file does not
-  show it, and loss exists only with --into. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is
+  spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed},
+  work: [{device, threadsPerUnit, instructions: {measured, predicted}, l2Sectors, dramBytes}]}; a value is null if the file does not
+  show it, and loss and work exist only with --into. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is
   {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes},
   without the values that are 0. The prologue is for a thread, combine for a step of the tree, unit and refill for a unit.
   sharing is deal or split.`,
@@ -133,8 +136,9 @@ async function inspectCommand(
     const written = await writeIntoStudy(into, fields, found.value);
     if (!written.ok) return reportFailure(terminal, written.error);
   }
+  const work = into === undefined ? null : await workOfStudy(engine, into, found.value);
   if (options.json) {
-    printJson(terminal, { ...found.value, study: into ?? null, unknown, loss });
+    printJson(terminal, { ...found.value, study: into ?? null, unknown, loss, work });
     return EXIT_OK;
   }
   print(terminal, found.value);
@@ -144,6 +148,7 @@ async function inspectCommand(
       terminal,
       `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} if ${LANES} consecutive units run in lockstep. The two differ if other units run together, or if the lanes do not reconverge after the loop.`,
     );
+  if (work) printWork(terminal, work, into);
   const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
     ([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`,
   );
@@ -181,6 +186,103 @@ async function lossOfStudy(
   if (!losses.ok) return null;
   const [{ aggregateLoss, givenOrder }] = losses.value.rows;
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
+}
+
+/** A figure of a profile beside the prediction of one launch shape. */
+interface Compared {
+  readonly measured: number;
+  readonly predicted: number;
+}
+
+/** What a profile counted, and what is predicted for a launch of its blocks. A figure is null if either is unknown. */
+interface ComparedWork {
+  readonly device: string;
+  readonly threadsPerUnit: number;
+  /** Issued instructions of thread groups, or executed ones. */
+  readonly instructions: Compared | null;
+  /** Sectors of 32 B between the L2 cache and the multiprocessors. */
+  readonly l2Sectors: Compared | null;
+  readonly dramBytes: Compared | null;
+}
+
+const SECTOR_BYTES = 32;
+
+/**
+ * Returns what a profile counted beside the predictions of the study for its blocks, with each number of threads per
+ * unit, which a profile does not show. Returns null if the profile does not show the launch, or the study cannot be
+ * predicted.
+ */
+async function workOfStudy(
+  engine: Engine,
+  file: string,
+  { launch, arch }: Inspection,
+): Promise<readonly ComparedWork[] | null> {
+  if (launch === null || launch.blockThreads === null || launch.gridBlocks === null) return null;
+  const { launches, blockThreads, gridBlocks, issuedInstructions, executedInstructions, l2Sectors, dramBytes } = launch;
+  const located = await readStudyFile(file);
+  if (!located.ok) return null;
+  const { study, baseFolder } = located.value;
+  const gpus = (await devicesOf(engine, file)).filter(({ kind }) => kind === 'gpu');
+  const device = gpus.find((one) => archOf([one]) === arch) ?? gpus[0];
+  const axes = device && studyAxes(study, [device]);
+  if (!axes?.ok) return null;
+  const { threadsPerUnit, loop, balancing, implementations } = axes.value;
+  const asked = await engine.call('advice.predict', {
+    study,
+    ...(baseFolder === null ? {} : { folder: baseFolder }),
+    deviceId: device.id,
+    // A profiled kernel has no name of the study's; its first way of balancing is the plain one.
+    designs: threadsPerUnit.map((threads) => ({
+      threads_per_unit: threads,
+      block_threads: blockThreads,
+      grid_blocks: gridBlocks,
+      units_per_thread: 0,
+      loop: loop[0],
+      balancing: balancing[0],
+      register_cap: 0,
+      ...(implementations && { implementation: implementations[0].name }),
+    })),
+    parameters: {},
+    work: true,
+  });
+  if (!asked.ok) return null;
+  const compared = (measured: number | null, predicted: number | null): Compared | null =>
+    measured === null || predicted === null ? null : { measured, predicted: predicted * launches };
+  return asked.value.work!.flatMap((work, at) =>
+    work === null
+      ? []
+      : [
+          {
+            device: device.name,
+            threadsPerUnit: threadsPerUnit[at],
+            instructions: compared(issuedInstructions ?? executedInstructions, work.instructions),
+            l2Sectors: compared(l2Sectors, work.bytes === null ? null : work.bytes / SECTOR_BYTES),
+            dramBytes: compared(dramBytes, work.bytes),
+          },
+        ],
+  );
+}
+
+function printWork(terminal: Terminal, work: readonly ComparedWork[], study: string): void {
+  const known = work.filter(({ instructions, l2Sectors, dramBytes }) => instructions ?? l2Sectors ?? dramBytes);
+  if (known.length === 0) return;
+  const cells = (one: Compared | null): readonly string[] =>
+    one === null ? ['–', '–'] : [shown(one.predicted), `${(one.predicted / one.measured).toPrecision(3)} ×`];
+  say(terminal, `What ${study} predicts for these blocks on ${known[0].device}, and over what was counted:`);
+  printTable(
+    terminal,
+    ['threads/unit', 'instructions', 'of counted', 'L2 sectors', 'of counted', 'memory, B', 'of counted'],
+    known.map((one) => [
+      one.threadsPerUnit,
+      ...cells(one.instructions),
+      ...cells(one.l2Sectors),
+      ...cells(one.dramBytes),
+    ]),
+  );
+  say(
+    terminal,
+    'Predicted sectors and bytes are those of device memory: what the L2 cache holds is counted there alone.',
+  );
 }
 
 /** Joins flags with their values, because `-I include` and `-include common.h` are two words each. */

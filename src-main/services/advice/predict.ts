@@ -3,6 +3,8 @@ import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/domain/design-names.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import {
+  AXIS,
+  decodeInto,
   axisCounts,
   encode,
   type Launch,
@@ -11,9 +13,11 @@ import {
   spaceSize,
 } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { createPredictor } from '../../../src-workers/predict/predictor.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
+import { createPredictor, pipelineOf } from '../../../src-workers/predict/predictor.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
-import type { AskedTimes } from '../../contract/advice.ts';
+import type { AskedTimes, LaunchWork } from '../../contract/advice.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { NO_CAP, wantedOf, type Value } from '../imports/designs.ts';
@@ -29,6 +33,9 @@ const MAX_SPACE = 2 ** 32;
 /** The largest accepted block size and number of blocks. Devices have lower limits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
+/** Designs whose work is told in one call: each is explained in full. */
+const MAX_WORK_DESIGNS = 64;
+
 type Row = Readonly<Record<string, unknown>>;
 /** The positions on the axes, or the reason why the design is impossible. */
 type Place = Result<readonly number[] | string>;
@@ -41,7 +48,12 @@ type Place = Result<readonly number[] | string>;
 export async function predictAsked(
   { pool }: Context,
   study: AdvisedStudy,
-  { deviceId, designs, parameters }: Pick<ProcedureArguments<'advice.predict'>, 'deviceId' | 'designs' | 'parameters'>,
+  {
+    deviceId,
+    designs,
+    parameters,
+    work,
+  }: Pick<ProcedureArguments<'advice.predict'>, 'deviceId' | 'designs' | 'parameters' | 'work'>,
   turn: AbortSignal,
 ): Promise<Result<AskedTimes>> {
   const found = advisedDevices(study, deviceId);
@@ -87,7 +99,35 @@ export async function predictAsked(
       reasons.push(INVALID_REASONS.find(({ code }) => code === invalid)?.text ?? null);
     }
   }
-  return ok({ device: { id: device.device.id, name: device.device.name }, timesMs, reasons });
+  const named = { device: { id: device.device.id, name: device.device.name }, timesMs, reasons };
+  if (!work) return ok(named);
+  if (indices.length > MAX_WORK_DESIGNS)
+    return fail(
+      'bad-input',
+      `The work of ${indices.length} designs was asked for. Ask for ${MAX_WORK_DESIGNS} or fewer at once.`,
+    );
+  return ok({ ...named, work: indices.map((index, at) => (timesMs[at] === null ? null : workOf(predictor, index))) });
+}
+
+/** What a launch does: its shares of the device's peaks, over its time. */
+function workOf(predictor: Predictor, index: number): LaunchWork | null {
+  const { plan, counts } = predictor;
+  const { implementations, devices } = plan.axes;
+  const [device] = devices;
+  const explained = explainDesign(predictor, index);
+  if (device.kind === 'cpu' || explained === null) return null;
+  const { timeMs, achieved } = explained;
+  const at = new Int32Array(counts.length);
+  decodeInto(at, counts, index);
+  const kernel = implementations?.[at[AXIS.implementation]].kernel ?? plan.kernel;
+  // Classes of instructions differ in their cycles. Those outside the loop count at the mean of the loop.
+  const cycles = pipelineOf({ ...plan, kernel }, device, null, 0).issueCycles / kernel.instructionsPerIteration;
+  const cyclesPerMs = device.multiprocessors * device.clockMhz * 1e3;
+  return {
+    instructions:
+      kernel.instructionsPerIteration > 0 ? (achieved.issueFraction! * timeMs * cyclesPerMs) / cycles : null,
+    bytes: achieved.bandwidthGbS === null ? null : achieved.bandwidthGbS * 1e6 * timeMs,
+  };
 }
 
 /** Returns the device with longer axes. Laws are identified by the positions of loops and balancings. */
