@@ -7,10 +7,8 @@ import { KERNEL_INPUTS, kernelInput, VARIED_INPUTS, type KernelNumber } from '..
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
 import { call, ended } from '../unit/engine-calls.ts';
+import { EXAMPLES, ROOT } from './random-study.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
-const EXAMPLES = join(ROOT, 'db/examples');
 
 /**
  * Asks for everything that is advised on a study, with every input varied; what hangs is ended by the engine, and

@@ -15,6 +15,8 @@ const SECTIONS = [
   'storage',
   'calls',
   'advice',
+  'inputs',
+  'memory',
   'trips',
   'host',
   'kills',

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { ProcedureName } from '../../src-main/contract/procedures.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { type Engine, openEngine } from '../../src-main/services/engine.ts';
+import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
+import { unwrap, type Failure } from '../../src-workers/domain/result.ts';
+import { inFolder } from '../db/sample.ts';
+import { inSeconds, oneOf, type Report, type Section } from './report.ts';
+import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
+
+/** A person gives up on an answer of this length, on a busy machine too. */
+const LIMIT_MS = 120_000;
+/** Failures that say what is wrong with the inputs. */
+const SAID: readonly Failure['code'][] = ['bad-input', 'conflict', 'unsupported'];
+
+/**
+ * Asks all procedures of advice about examples with random inputs. An answer, or a failure that says what is wrong with
+ * the inputs, comes within the limit.
+ */
+async function verifyInputs(report: Report, amount: number): Promise<void> {
+  const { uniform } = report;
+  const times = new Map<string, number[]>();
+  let refused = 0;
+  await inFolder(async (folder) => {
+    const engine = unwrap(
+      await openEngine({ databaseFile: join(folder, 'inputs.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
+    );
+    const examples = exampleStudies();
+    for (let round = 0; round < amount; round += 1) {
+      const [name, example] = examples[round % examples.length];
+      const study = randomStudy(example, uniform);
+      const about = { study, folder: EXAMPLES };
+      const what = `${name} with ${JSON.stringify({ ...study.workload, devices: study.devices, kernel: study.kernel })}`;
+      const ask = async (call: ProcedureName, input: object): Promise<unknown> => {
+        const start = performance.now();
+        const answer = await within(engine, call, { ...about, ...input });
+        const ms = performance.now() - start;
+        times.set(call, [...(times.get(call) ?? []), ms]);
+        if (answer === null) report.fail(`${call} took more than ${inSeconds(LIMIT_MS)}: ${what}`);
+        else if (answer.ok) return answer.value;
+        else if (SAID.includes(answer.error.code)) refused += 1;
+        else report.fail(`${call}: ${answer.error.message}: ${what}`);
+        return null;
+      };
+      const found = (await ask('advice.recommend', {
+        look: oneOf(uniform, ['coarse', 'fastest', 'all']),
+      })) as Recommendation | null;
+      const { designIndex, device } = found ?? { designIndex: 0, device: { id: study.devices[0] } };
+      if (found && !(found.time.ms > 0 && found.time.lowMs <= found.time.ms && found.time.ms <= found.time.highMs))
+        report.fail(`advice.recommend: ${JSON.stringify(found.time)} is no time with its range: ${what}`);
+      await ask('advice.recommend', { robust: true });
+      await ask('advice.uncertainty', { designs: found ? [designIndex] : [] });
+      await ask('advice.sensitivity', { inputs: [oneOf(uniform, VARIED_INPUTS), oneOf(uniform, VARIED_INPUTS)] });
+      await ask('advice.code', {
+        deviceId: device.id,
+        designIndex,
+        format: oneOf(uniform, ['cuda', 'wgsl', 'python', 'sycl']),
+      });
+      await ask('advice.predict', { designs: askedDesigns(study), deviceId: device.id });
+    }
+    await engine.close();
+  });
+  for (const [call, all] of times) {
+    const sorted = all.toSorted((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)];
+    report.figure(
+      call,
+      `${all.length} calls, half within ${inSeconds(median)}, the longest ${inSeconds(sorted.at(-1)!)}`,
+    );
+  }
+  report.figure('said to be wrong', refused);
+}
+
+/** A few designs, by parameters that every study can place. */
+function askedDesigns({ axes }: StudyFile): readonly object[] {
+  return [64, 256, 1000].map((block) => ({
+    threads_per_unit: 4,
+    block_threads: block,
+    units_per_thread: 2,
+    loop: 'nested',
+    balancing: axes.balancing?.[0] ?? 'none',
+    register_cap: 0,
+  }));
+}
+
+/** The answer of a call; null if there is none within the limit. */
+async function within(engine: Engine, call: ProcedureName, input: object) {
+  const stop = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => {
+      stop.abort();
+      resolve(null);
+    }, LIMIT_MS);
+  });
+  const answer = await Promise.race([engine.dispatch(call, input, stop.signal), late]);
+  clearTimeout(timer);
+  return answer;
+}
+
+export const section: Section = {
+  what: 'every procedure of advice on the examples with random inputs: an answer, or what is wrong, in two minutes',
+  full: 200,
+  quick: 18,
+  unit: 'studies',
+  run: verifyInputs,
+};
