@@ -13,8 +13,8 @@ export interface Sum {
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
-  /** The value of an operand of an instruction. */
-  readonly operand: (text: string, at: number) => Sum;
+  /** The value of an operand of an instruction. One that a damaged listing lacks is unknown. */
+  readonly operand: (text: string | undefined, at: number) => Sum;
   /** The low half of the address that an instruction accesses; null if it has none. */
   readonly address: (at: number) => Sum | null;
   /**
@@ -138,8 +138,8 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     known.set(key, value);
     return value;
   };
-  const operand = (text: string, at: number): Sum => {
-    const plain = text.replace(/\.(reuse|64)$/, '');
+  const operand = (text: string | undefined, at: number): Sum => {
+    const plain = (text ?? '').replace(/\.(reuse|64)$/, '');
     if (/^-?(0x[0-9a-f]+|\d+)$/i.test(plain)) return constant(integer(plain));
     if (plain.startsWith('-')) return scaled(operand(plain.slice(1), at), -1);
     if (/^U?RZ$/.test(plain)) return ZERO;
@@ -151,7 +151,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
       )
     )
       return named(plain);
-    return named(`${text}@${at}`);
+    return named(`${text ?? ''}@${at}`);
   };
   const address = (at: number): Sum | null => {
     const inner = [...code[at].text.matchAll(/(desc)?\[([^[\]]*)\]/g)].findLast(([, descriptor]) => !descriptor);
@@ -248,7 +248,7 @@ function productOf(...factors: readonly Sum[]): string | null {
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
 /** The result of an instruction as a sum; null if it is not one. */
-function result({ text }: Instruction, value: (operand: string) => Sum, product: string): Sum | null {
+function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = operationOf(text);
   const [operation, ...kinds] = name.split('.');
   const sources = operands.slice(1).filter((one) => !isPredicate(one));
@@ -259,7 +259,6 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
         ? scaled(one, other.constant)
         : named(productOf(one, other) ?? product);
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
-  const all = (): Sum[] => sources.map(value);
   // Carries, high halves and floating-point values are not sums.
   if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;
   switch (operation) {
@@ -273,17 +272,17 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
     case 'S2UR':
     case 'LDC':
     case 'ULDC':
-      return value(sources[0] ?? '');
+      return value(sources[0]);
     case 'CS2R':
       return sources[0] === 'SRZ' ? ZERO : null;
     case 'ld':
-      return kinds[0] === 'param' ? value(sources[0] ?? '') : null;
+      return kinds[0] === 'param' ? value(sources[0]) : null;
     case 'add':
     case 'IADD':
     case 'IADD3':
     case 'UIADD3':
     case 'VIADD':
-      return all().reduce((one, other) => plus(one, other));
+      return sources.reduce((sum, source) => plus(sum, value(source)), ZERO);
     case 'sub':
       return plus(value(sources[0]), value(sources[1]), -1);
     case 'neg':
@@ -303,9 +302,9 @@ function result({ text }: Instruction, value: (operand: string) => Sum, product:
     case 'mad':
     case 'IMAD':
     case 'UIMAD': {
-      const [one, other, added = ZERO] = all();
+      const added = sources.length > 2 ? value(sources[2]) : ZERO;
       if (kinds.includes('MOV')) return added;
-      return kinds.includes('hi') ? null : plus(times(one, other), added);
+      return kinds.includes('hi') ? null : plus(times(value(sources[0]), value(sources[1])), added);
     }
     case 'or':
       return joined(value(sources[0]), value(sources[1]));

@@ -142,11 +142,9 @@ export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly
     else
       for (const one of makers(code[at].reads, at)) if (/^(%p|U?P\d)/.test(code[one].writes[0] ?? '')) waiting.add(one);
   }
-  return [...found].flatMap((at) => {
+  return [...found].map((at) => {
     const { name, operands } = operationOf(code[at].text);
-    const compared = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
-    if (compared.length < 2) return []; // a damaged listing
-    const [one, other] = compared;
+    const [one, other] = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
     const difference = plus(sums.operand(one, at), sums.operand(other, at), -1);
     return { difference, growth: sums.growth(difference) };
   });

@@ -212,9 +212,14 @@ describe('loops of machine code', () => {
       .replaceAll(/;$/gm, ';                      /* 0x000000ff00007202 */');
     expect(read({ sass: lines })).toMatchObject({ arch: 'sm_80', loops: [{ ...expected, line: null }] });
   });
-  it('reads a comparison that lacks an operand, as a damaged listing has it', () => {
-    const damaged = LISTED.replace('ISETP.NE.AND P0, PT, R6, RZ, PT', 'ISETP.NE.AND P0 R6, RZ, PT');
-    expect(read({ sass: damaged })).toMatchObject({ entry: 'csr', loops: [{ instructionsPerIteration: 9 }] });
+  it.each([
+    ['ISETP.NE.AND P0, PT, R6, RZ, PT', 'ISETP.NE.AND P0 R6, RZ, PT'],
+    ['IADD3 R6, P1, P2, R6, -0x1, RZ', 'IADD3 R6'],
+    ['IADD3 R6, P1, P2, R6, -0x1, RZ', 'SHL R6, R6 2'],
+    ['IADD3 R6, P1, P2, R6, -0x1, RZ', 'IMAD R6, R6'],
+  ])('reads a listing in which %s lost operands: %s', (whole, damaged) => {
+    const found = read({ sass: LISTED.replace(whole, damaged) });
+    expect(found).toMatchObject({ entry: 'csr', loops: [{ instructionsPerIteration: 9 }] });
   });
   it('takes marks from the PTX beside it, by line', () => {
     const ptx = `.version 9.0\n.target sm_90\n.entry csr()\n{\n$L_1:\n.loc 1 9 1\n// lockstep:loop\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L_1;\nret;\n}`;
