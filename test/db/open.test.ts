@@ -177,8 +177,8 @@ describe('migrating', () => {
           .run(simulated, position);
       old.close();
       const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-      const found = unwrap(open.store.listRuns({})).rows
-        .filter(({ name }) => name === 'old')
+      const found = unwrap(open.store.listRuns({}))
+        .rows.filter(({ name }) => name === 'old')
         .reverse();
       expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual([
         [simulated, 1, 2],
