@@ -178,7 +178,7 @@ function ascendingDepth(
   let starts = 0;
   for (let position = first; position < units; position += slotsPerBlock * gridBlocks) {
     const end = Math.min(filled, units - position);
-    for (let from = 0, to = 0; from < end; from = to) {
+    for (let from = 0, to: number; from < end; from = to) {
       const work = lanes[from];
       to = Math.min(end, classEnds[from]);
       starts += addStart(scratch, work);
