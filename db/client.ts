@@ -24,7 +24,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const pending = new Map<number, (result: Result<unknown>) => void>();
   const listeners = new Set<() => void>();
-  /** Why no more answers will come. It is set when the thread ends or is asked to end. */
+  /** The reason why no more answers will come. It is set when the thread ends or is asked to end. */
   let ended: Result<never> | undefined;
   let lastId = 0;
 
@@ -92,7 +92,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
       method,
       (...args: readonly unknown[]) => call(method as keyof Store, args),
     ]),
-  ) as unknown as AsyncStore; // The type of STORE_METHODS makes it complete; the thread, which calls a `Store`, types the answers.
+  ) as unknown as AsyncStore; // STORE_METHODS is complete by its type, and `Store` types the answers.
 
   return ok({
     ...methods,

@@ -121,7 +121,7 @@ export function handOver<T extends PredictionColumns>(
   for (const name of COLUMN_NAMES) {
     const column = columns[name];
     const { buffer } = column;
-    if (!(buffer instanceof ArrayBuffer)) continue; // both threads have shared memory
+    if (!(buffer instanceof ArrayBuffer)) continue; // Both threads share this memory.
     const whole = column.byteLength === buffer.byteLength;
     const posted = whole ? column : column.slice();
     Object.assign(message, { [name]: posted });

@@ -19,9 +19,7 @@ type LibraryMethods = Pick<
   | 'listSettings'
 >;
 
-/**
- * Calibrations, devices, laws of workloads and settings, which studies and runs share. Functions throw `FailureError`s.
- */
+/** Calibrations, devices, laws of workloads and settings, for studies and runs. Functions throw `FailureError`s. */
 export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {

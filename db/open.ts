@@ -156,7 +156,7 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
       if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
-    // Reads both at one moment, because another program may be making the tables of a new file.
+    // Reads version and tables at one moment, because another program may be creating the tables of a new file.
     const [version, isRight] = db.transaction(() => {
       const found = userVersion(db);
       return [found, hasTablesOf(db, found, migrations)] as const;

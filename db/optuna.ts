@@ -8,7 +8,7 @@ export interface OptunaStudy {
   /** Whether each objective is minimised, and its name if the study gives it. */
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Number of trials that were pruned, wait or still run. */
+  /** Number of trials that were pruned, are waiting or still run. */
   readonly incomplete: number;
   /** The mark of Lockstep's sweep in a file that Lockstep wrote: any JSON value. */
   readonly mark: unknown;
@@ -57,7 +57,7 @@ interface ValueRow {
   value: number | null;
 }
 
-/** A caller may do other work after this many rows: less than a millisecond. */
+/** A caller may do other work after this number of rows, which takes less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
@@ -209,8 +209,8 @@ function valueOf(
 }
 
 /**
- * The value of a parameter, which a storage keeps as a number, or the choice of a categorical one; `null` if it has
- * none.
+ * The value of a parameter, which a storage keeps as a number, or the choice of a categorical parameter; `null` if
+ * there is none.
  * @param of the distribution, as JSON or its text
  */
 export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {

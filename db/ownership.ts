@@ -24,7 +24,7 @@ interface OwnerRow {
  */
 export interface Ownership {
   readonly token: string;
-  /** Makes the row that runs refer to. */
+  /** Inserts the row to which runs refer. */
   claim(): void;
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
@@ -99,7 +99,7 @@ export function processLives(pid: number): boolean {
     process.kill(pid, 0);
     return !hasEnded(pid);
   } catch (error) {
-    // EPERM means that it exists and belongs to another user.
+    // EPERM means that the process exists and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

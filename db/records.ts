@@ -81,14 +81,14 @@ export interface RunSummary {
   readonly kept: KeptDesigns | null;
   /** The fastest saved design when the execution ended; `null` before that, or if none was valid. */
   readonly best: BestDesign | null;
-  /** The time of deletion, while that can still be undone. */
+  /** The time of deletion, while the deletion can still be undone. */
   readonly deletedAt: string | null;
 }
 
 export interface KeptDesigns {
   /** Maximum number of kept designs. */
   readonly wanted: number;
-  /** Number of designs that were predicted to find them; null until they are saved. */
+  /** Number of designs that were predicted to find the kept ones; null until these are saved. */
   readonly predicted: number | null;
   /** The recommended design, if it may not be among the kept ones because too many designs are about equally fast. */
   readonly picked: number | null;
@@ -155,7 +155,7 @@ export interface RunColumns extends PredictionColumns {
 /** The best designs of a space. */
 export interface BestDesigns extends PredictionColumns {
   readonly designs: Uint32Array;
-  /** Number of designs that were predicted to find them. */
+  /** Number of designs that were predicted to find the best ones. */
   readonly predicted: number;
   /** See `KeptDesigns`. */
   readonly picked: number | null;
@@ -216,7 +216,7 @@ export interface CalibrationRecord extends CalibrationDraft {
 }
 
 export interface WorkloadRecord {
-  /** Digest of all that determines the law: grammar, file content, truncation. */
+  /** Digest of everything that determines the law: grammar, file content, truncation. */
   readonly hash: string;
   readonly law: LengthLaw;
   /** The source of the lengths. Any JSON value. */

@@ -40,7 +40,7 @@ export interface Store {
   deleteStudy(id: number): Result<null>;
   restoreStudy(id: number): Result<StudyRecord>;
 
-  /** Creates a run in state `running`, owned by this store. */
+  /** Creates a run in the state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
    * Saves the predictions of a run of designs in one transaction, so that either all or none are saved. Predictions
@@ -98,7 +98,7 @@ export interface Store {
   listDevices(): Result<readonly Device[]>;
 
   saveWorkload(record: WorkloadRecord): Result<null>;
-  /** `null` if there is none. The table of workloads is a cache, so a missing workload is not a failure. */
+  /** `null` if there is no such workload. The table is a cache, so a missing workload is not a failure. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
   /** Any JSON value. */

@@ -81,18 +81,18 @@ function predictorOf(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/** What plans with the same laws share, for advice. These plans differ in inputs that are cheap to change. */
+/** Laws that plans share for advice. These plans differ in inputs that are cheap to change. */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** One for the laws on screen, one for the laws before the last edit. */
+/** Maximum number of kept laws: the laws on screen, and the laws before the last edit. */
 const MAX_LAWS = 2;
-/** Enough for the devices of a study and some edits of it. */
+/** Maximum number of kept plans: enough for the devices of a study and some edits of it. */
 const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
-/** @param key identifies what the laws of the plan depend on: workload, set-up, loops and balancing */
+/** @param key identifies the inputs on which the laws of the plan depend: workload, set-up, loops and balancing */
 function advisorOf(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
     caches: createCaches(ADVICE_LIMITS),
@@ -107,8 +107,8 @@ const lengthLaws: LengthLaw[] = [];
 const lengthOrders: OrderedLengths[] = [];
 
 /**
- * Replaces the law and the order of a plan by equal objects that were seen before. Each task brings its own copy, but
- * what was computed from them is cached with the object.
+ * Replaces the law and the order of a plan by equal objects that were used before. Each task brings its own copy, but
+ * results computed from them are cached with the object.
  */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
@@ -118,7 +118,7 @@ function withKnownLengths(plan: SweepPlan): SweepPlan {
   };
 }
 
-/** The equal object among those seen last, or this one, which is remembered from now on. */
+/** Returns the equal object among the last ones, or this object, which is then remembered. */
 function knownOf<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
@@ -193,7 +193,7 @@ export function partBounds({
   return shortestOfParts(predictorOf(plan), parts);
 }
 
-/** The fastest designs of a part that are not slower than a limit, and how many were predicted. */
+/** The fastest designs of a part that are not slower than a limit, and the number of predicted designs. */
 export function searchBest({
   plan,
   part,
@@ -281,7 +281,7 @@ export function draw({
   readonly unknown: Unknown;
   readonly draws: readonly Draw[];
 }): readonly Float64Array[] {
-  // The set-ups of a draw are of no use after it, so they get caches of their own.
+  // The set-ups of a draw are useless after it, so they get separate caches.
   const caches = createCaches();
   const own = advisorOf(plan, key).plan;
   return draws.map((one, at) => timesOf(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs));
@@ -297,7 +297,7 @@ export function tryInputs({
   readonly key: string;
   readonly trial: TrialOptions;
 }): InputTrial {
-  // A bisection asks for its end points again.
+  // A bisection requests its end points again.
   const made = new Map<number, Predictor>();
   const predictorAt = (value: number): Predictor =>
     kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
@@ -425,7 +425,7 @@ export function unitLengths({
   seed,
 }: {
   readonly law: LengthLaw;
-  /** Repeated if there are more units. */
+  /** The order is repeated if there are more units. */
   readonly order: Float64Array | null;
   readonly units: number;
   /** Number of units of the part that is measured. */
@@ -485,7 +485,7 @@ export async function lengthFile({
   return handedOver(ok({ ...read.value, sha256 }), arraysOf(read.value));
 }
 
-/** What lengths a file offers to choose from. */
+/** The columns of a file that may contain lengths. */
 export function tableOfFile({
   bytes,
   name,
@@ -504,7 +504,7 @@ function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
   return move({ [Piscina.transferableSymbol]: [...buffers], [Piscina.valueSymbol]: value } as never) as unknown as T;
 }
 
-/** Writes a plan as the CUDA program reads it, with the expected results. */
+/** Writes a plan in the form that the CUDA program reads, with the expected results. */
 export async function cudaFiles({
   plan,
   folder,
@@ -565,7 +565,7 @@ export function evidenceOfGpu({
   return judgeGpuOf(folder, devices, asked);
 }
 
-/** What the files of a kernel say about it. */
+/** Reads the facts about a kernel in its files. */
 export function inspect({
   label,
   texts,
@@ -582,9 +582,9 @@ export function inspect({
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * The next `count` designs to measure, by all that is known, and what is expected of the best. `randomMs` has the
- * expected best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was
- * measured.
+ * The next `count` designs to measure, and the estimate of the best, by all measurements. `randomMs` has the expected
+ * best
+ * time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was measured.
  */
 export function tune({
   space,

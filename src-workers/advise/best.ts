@@ -116,7 +116,7 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the design that the rule of the pick chooses among all designs up to a given time. Null if there is none. */
+/** Keeps the design that the rule of the pick chooses among all designs up to a given time; null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -142,7 +142,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** The parts of a space, in its order. Those of a small space are families that share laws. */
+/** The parts of a space, in its order. The parts of a small space are families that share laws. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;
@@ -156,7 +156,7 @@ const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
 const MAX_UNIT = 65_536;
 
-/** @param counts values of each axis, AXIS_ORDER */
+/** @param counts number of values of each axis, in AXIS_ORDER */
 export function spaceParts(counts: readonly number[]): SpaceParts {
   const size = counts.reduce((product, count) => product * count, 1);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];

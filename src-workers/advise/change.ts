@@ -13,7 +13,7 @@ import { moments } from '../models/workload/laws.ts';
 import { lawOfUnits } from '../predict/ordered.ts';
 import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
 
-/** One input of a plan at another value. `spread` stretches lengths about their mean by this factor. */
+/** A change of one input of a plan to another value. `spread` stretches lengths about their mean by this factor. */
 export interface InputChange {
   readonly input: VariedInput | OwnInput;
   readonly value: number;
@@ -24,7 +24,7 @@ export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
 
-/** The plan with one input changed. The designs stay the same, but other ones may be valid. */
+/** The plan with one changed input. It has the same designs, but other designs may be valid. */
 export function changedPlan(plan: SweepPlan, { input, value }: InputChange): SweepPlan {
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {

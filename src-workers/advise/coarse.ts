@@ -51,7 +51,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   return Uint32Array.from(designs);
 }
 
-/** Positions of about `count` ascending values: those in the middle of equal parts of the range. */
+/** Positions of about `count` ascending values: the middle values of equal parts of the range. */
 export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];

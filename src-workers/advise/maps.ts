@@ -26,7 +26,7 @@ export interface CellBests {
 
 /**
  * The number of maps, rows and columns of a space.
- * @param counts values of each axis, AXIS_ORDER
+ * @param counts number of values of each axis, in AXIS_ORDER
  */
 export function mapShape(counts: readonly number[]): {
   readonly maps: number;

@@ -35,7 +35,7 @@ function balancingWork(text: string): number {
   }
 }
 
-/** The figures of a design in the rule, beyond its positions on the axes. */
+/** The figures of a design that the rule uses, beyond its positions on the axes. */
 export interface DesignFigures {
   timeMs(design: number): number;
   /** The number of cores on a CPU. */

@@ -1,6 +1,6 @@
 import { AXIS, axisCounts, rowPosition, type SpaceAxes } from '../domain/space.ts';
 
-/** How `plainDesign` chooses on a GPU and on a CPU, for people. */
+/** Explains to users how `plainDesign` chooses on a GPU and on a CPU. */
 export const PLAIN_TEXT = {
   gpu: 'plain: one thread per unit, nothing balanced or capped, blocks of about 256 threads',
   cpu: 'plain: even rows over all cores',

@@ -19,9 +19,9 @@ export interface InputTrial {
   readonly picked: readonly number[];
   /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** The design that is picked just below that interval, and the most that it saves, over the recommended time. */
+  /** The design that is picked just below that range, and the most that it saves, over the recommended time. */
   readonly below: TakenOver | null;
-  /** The same just above that interval. */
+  /** The same just above that range. */
   readonly above: TakenOver | null;
 }
 
@@ -33,19 +33,19 @@ export interface TakenOver {
 
 export interface TrialOptions {
   readonly input: InputChange['input'];
-  /** Ascending values, which include `value`, the present one. */
+  /** Ascending values, including the current `value`. */
   readonly values: readonly number[];
   readonly value: number;
   readonly whole: boolean;
   readonly recommended: number;
   readonly ties: TieTable;
-  /** The best designs of every group at the present value (`Survey`). */
+  /** The best designs of every group at the current value (`Survey`). */
   readonly near: Uint32Array;
-  /** The result at the present value; `null` if the recommended design is not tied there. */
+  /** The result at the current value; `null` if the recommended design is not tied there. */
   readonly known: Best | null;
 }
 
-/** Inputs that affect iterations alone. */
+/** Inputs that affect only iterations. */
 const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
 
 /**

@@ -100,7 +100,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
 
 /**
  * The result for designs that were predicted before.
- * @param counts values of each axis, AXIS_ORDER
+ * @param counts number of values of each axis, in AXIS_ORDER
  * @param first the design of the first entry
  */
 export function surveyColumns(

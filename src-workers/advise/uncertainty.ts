@@ -3,7 +3,7 @@ import { sortedQuantile } from '../numeric/statistics.ts';
 /** A design counts as good if it takes at most this much longer than the best, as a fraction. */
 export const GOOD_FRACTION = 0.03;
 
-/** What the draws of unknown inputs say about a design. A regret is ln(its time over the draw's best time). */
+/** What the draws of unknown inputs show about a design. A regret is ln(its time over the draw's best time). */
 export interface DesignRegret {
   /** Mean over the draws. */
   readonly expected: number;

@@ -13,11 +13,11 @@ export type Quantiles = readonly number[];
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/** A field that nobody gave: of the study's kernel (`of` is −1), or of the implementation at position `of`. */
+/** A field that nobody stated: of the study's kernel (`of` is −1), or of the implementation at position `of`. */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states another value than the middle of the law. The law is then shifted to that value. */
+  /** Whether the study states a value other than the middle of the law. The law is then shifted to that value. */
   readonly stated: boolean;
 }
 
@@ -39,9 +39,9 @@ function ranksOf(path: string, draws: number): readonly number[] {
 }
 
 /**
- * The ranks of the inputs by draw. They depend on the path of the input alone. So all designs get the same draws, and
- * an input that becomes known does not change the draws of the others. All parts of a phase share a rank, because a
- * long phase loads more.
+ * The ranks of the inputs by draw. They depend only on the path of the input. So all designs get the same draws, and an
+ * input that becomes known does not change the draws of the others. All parts of a phase share a rank, because a long
+ * phase loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, ranksOf(path, draws)]));
@@ -88,15 +88,16 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
     const field = path.slice('device.'.length);
     const known = (device as unknown as Readonly<Record<string, number | undefined>>)[field];
     const value = sortedQuantile(laws[path], rankOf(path));
-    // The catalogue holds an estimate. Its law is that of the factor between the real value and the estimate.
+    // The catalogue holds an estimate. The law describes the ratio of the real value to the estimate.
     return [field, known === undefined ? value : known * value];
   });
   return { ...device, ...Object.fromEntries(values) };
 }
 
 /**
- * The factor on a stated value. The value was chosen for this kernel, so its error is assumed to be half that of an
- * unstated one, by ratio.
+ * The factor on a stated value. The value was chosen for this kernel, so the error (as a ratio) is assumed to be half
+ * the
+ * error of an unstated value.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
@@ -135,7 +136,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // The value is the share of kernels that deal.
+      // The value is the fraction of kernels that deal units.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;

@@ -232,7 +232,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** The plan without CPUs and without axis values that no measured design has. A predictor for it is made quickly. */
+/** The plan without CPUs and without axis values that no measured design has. Its predictor is made quickly. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -283,9 +283,9 @@ function onlyMeasured(
 
 /**
  * Times are computed for setups at this distance and interpolated between them. Times are nearly proportional to the
- * setup, but the depth laws of a new setup take a hundred times as long as the rest. A fit thus needs some ten of them
+ * setup, but the depth laws of a new setup take a hundred times as long as the rest. A fit thus needs about ten setups
  * instead of hundreds. The distance is also the step of a derivative, so it must be wide: a setup that is not whole can
- * change the grid of a law, which alone moves a time by some 0.3 %.
+ * change the grid of a law, and this alone changes a time by about 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
@@ -299,7 +299,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
     const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
-    // Laws are by far the slowest part. They are cached by the setup that they depend on.
+    // Laws are by far the slowest part. They are cached by setup.
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(
       indices,
@@ -336,15 +336,16 @@ function fitProblem(
   const meanLength = moments(plan.law).mean;
   const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
   const sharing = new Set(plan.axes.threadsPerUnit);
-  // A standard error of 0.5 in the logarithm means: known within a factor of e, 19 times of 20.
+  // A standard error of 0.5 in the logarithm means that the value is known within a factor of e, 19 times of 20.
   const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
   const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
     { name: 'issueCycles', ...cycles },
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // With one number of threads per unit, the cost of sharing cannot be separated from the cost of an iteration; with
-  // two, σ cannot be separated from κ.
+  // With one number of threads per unit, the cost of sharing cannot be separated from the cost of an iteration. With
+  // two,
+  // σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });

@@ -18,13 +18,13 @@ export interface CacheEntry {
 
 /**
  * The output file of a tool, from the cache if possible: a folder named by a key, with the file, the tool's log and the
- * file's digest. A file that has changed is made again. Several processes may use one cache.
+ * file's digest. A changed file is made again. Several processes may use one cache.
  *
  * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
  * the cache cannot be written, and as `make` fails.
  *
  * @param file name of the output file
- * @param parts everything that the output depends on
+ * @param parts everything on which the output depends
  * @param refused the beginning of the message if the tool fails
  * @param make runs the tool, which writes to this path
  */
@@ -82,10 +82,10 @@ const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Far above any time limit of a compilation. A draft this old belongs to a killed process. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
-/** The time of an entry is its last use. */
+/** Sets the time of an entry, which is its last use. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date();
-  // If another process removes the entry meanwhile, the next one makes it again.
+  // If another process removes the entry in the meantime, the next process makes it again.
   await utimes(join(folder, ENTRY), now, now).catch(() => {});
 }
 
@@ -139,7 +139,7 @@ async function digestOf(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** Moves a finished folder to its place, unless another process has just put the same one there. */
+/** Moves a finished folder to its place, unless another process has just put the same folder there. */
 async function replace(draft: string, folder: string, file: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -8,7 +8,7 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after its reader has gone for any reason, since a killed process cannot end its programs. A
+ * Ends this process soon after its reader has ended for any reason, since a killed process cannot end its programs. A
  * process that a user started has no such variable, and continues.
  */
 export function endWithParent(): void {

@@ -6,7 +6,7 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
 /**
- * A plan as a folder for a separate program: `plan.json`, and a file with the lengths of the units as 32-bit
+ * A plan in a folder for a separate program: `plan.json`, and a file with the lengths of the units as 32-bit
  * little-endian words, since tens of millions of lengths are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';
@@ -30,7 +30,7 @@ export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/** Reads the folder of `writePlanFolder`. Fails with `not-found`, or with `bad-input` on any other folder. */
+/** Reads a folder that `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on any other folder. */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

@@ -83,7 +83,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
   if (cases.length === 0) return null;
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const launches = cases.map(({ launchMs }) => launchMs);
-  // The first design includes what is done once for all.
+  // The first design includes the work that is done once for all designs.
   const prepareMs = mean((cases.length > 1 ? cases.slice(1) : cases).map((one) => one.prepareMs));
   return {
     units,
@@ -153,7 +153,7 @@ const FEWEST_REPEATS = 7;
 /** Fraction of a design's time limit that a probed design may take, since the slowest may not have been probed. */
 const CASE_SHARE = 0.5;
 
-/** Reduces repeats first, since they only change how certain a median is, and then units. */
+/** Reduces first the repeats, since they only change how certain a median is, and then the units. */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { designs, warmUps, timeLimitMs, caseTimeLimitMs, parts } = asked;
   const estimate = (units: number, repeats: number): number => {
@@ -172,7 +172,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   while (repeats > fewest && !fits(asked.units, repeats)) repeats -= 1;
   let { units } = asked;
   if (parts && !fits(units, repeats)) {
-    // With fewer units than in the first round, no design may have enough blocks.
+    // Fewer units than in the first round could leave no design with enough blocks.
     const least = Math.min(units, rounds[0].units);
     let [low, high] = [least, units];
     while (high - low > 1) {

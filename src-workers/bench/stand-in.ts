@@ -77,13 +77,13 @@ function streamedSectors(profile: UnitLoopProfile): number {
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** Whole steps of every pass, plus the chance (in 2⁻³²) of another. */
+/** Whole steps of every pass, and the chance (in 2⁻³²) of another step. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Exchanges of a pass: half the cost of cooperation, at most one in each step. None if units are dealt. */
+/** Exchanges of a pass: half the cost of cooperation, at most one in each step. Dealt units need none. */
 function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
@@ -99,10 +99,10 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // These add to the result, count down to 0 at least, and for dealt units find the lane's iteration.
+    // These instructions add to the result, count down to 0 and, for dealt units, find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
-    // Each load has a 64-bit address; the chain adds two links, and a check whether this pass has one more.
+    // Each load has a 64-bit address; the chain adds two links, and a check whether this pass has another load.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
     // Each streamed load has an address, its advance and wrap, and a link.
@@ -131,7 +131,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class has one link in and one out.
+  // Each class has one link before it and one after it.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));
@@ -202,10 +202,10 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
 /** Instructions of a step, a dependent load and the loop itself in version 1, whose measurements are kept. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
-/** The instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
+/** Instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** Properties that a stand-in lacks. Limited launches imitate its registers, and so its resident blocks. */
+/** Properties that a stand-in lacks. Limiting its resident blocks imitates the kernel's registers. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -215,7 +215,7 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** The kernel that a stand-in of u threads per unit executes, for the prediction of its times. */
+/** The kernel that a stand-in of u threads per unit executes. Its times are predicted with this kernel. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;

@@ -14,7 +14,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Added to this process's own environment without secrets. */
+  /** Variables that are added to this process's environment, which has no secrets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;

@@ -7,7 +7,7 @@ export interface Arithmetic {
   value(of: (name: string) => number): number;
   /**
    * An expression of the type double in C++.
-   * @param named gives the C++ name of a name
+   * @param named returns the C++ name of a name
    */
   cpp(named: (name: string) => string): string;
 }
@@ -36,7 +36,7 @@ const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
 /**
- * Parses arithmetic. Names may be in braces. Fails with `bad-input` and says at what place.
+ * Parses arithmetic. Names may be in braces. Fails with `bad-input` and the position.
  * @param known the names that are allowed
  */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
@@ -63,7 +63,7 @@ function read(text: string, known: readonly string[]): Arithmetic {
   const expect = (what: string): never =>
     refuse(`${what} is missing ${at < tokens.length ? `before "${tokens[at]}"` : 'at the end'}`);
 
-  /** Parses operators of one rank, from the left. */
+  /** Parses operators of one rank from left to right. */
   const chain = (signs: readonly string[], operand: () => Arithmetic): Arithmetic => {
     let left = operand();
     for (let sign = taken(...signs); sign !== null; sign = taken(...signs)) left = combined(sign, left, operand());

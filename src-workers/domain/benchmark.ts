@@ -3,7 +3,7 @@ import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
 /**
- * What is measured, and what comes back. A plan is a list of cases for one backend. The program that runs it (a CUDA
+ * Plans of measurements, and their results. A plan is a list of cases for one backend. The program that runs it (a CUDA
  * program, a WebGPU device in a page or under Node, threads of the CPU, the user's own program) answers with the same
  * records, one JSON line each. A result file has these lines after the line of the plan. It can be written on a machine
  * without Lockstep, and imported.
@@ -93,12 +93,14 @@ export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** Has no meaning for a plan that no GPU runs. */
+  /** The profile has no meaning for a plan that no GPU runs. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * Bytes that a CPU moves. It does so in place of the loop, since its prediction counts traffic alone. In a plan for a
-   * CPU, an entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
-   * unknown, as in a plan of an older version.
+   * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
+   * an
+   * entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
+   * unknown, as
+   * in a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -115,7 +117,8 @@ export interface BenchParameters {
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
-     * Resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel that it
+     * Number of resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel
+     * that it
      * replaces, so a backend limits its launch to this number if it can. `null`: no limit.
      */
     readonly residentBlocks: number | null;
@@ -270,7 +273,7 @@ export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean
   return device.properties.software === 1;
 }
 
-/** The name of a device as a person reads it. */
+/** The name of a device for users. */
 export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>): string {
   return isSoftware(device) ? `${SOFTWARE_GPU}: ${device.name}` : device.name;
 }

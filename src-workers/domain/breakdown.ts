@@ -50,7 +50,7 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
     : 'The units are independent draws from the law of lengths.';
 }
 
-/** How much of the device's peaks a launch achieves over its whole time, as predicted. */
+/** The predicted fraction of the device's peaks that a launch achieves over its whole time. */
 export interface Achieved {
   /** Fraction of peak instruction issue, 0…1, waiting lanes included; null on a CPU. */
   readonly issueFraction: number | null;

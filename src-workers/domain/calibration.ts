@@ -1,7 +1,7 @@
 import type { MeasuringDevice } from './benchmark.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
-/** What a calibration can find, in this order. Each value belongs to one kernel on one device. */
+/** The values that a calibration can find, in this order. Each belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
   'latencyCycles',
   'issueCycles',
@@ -91,7 +91,7 @@ export interface CalibrationFigures {
   readonly spearman: number | null;
 }
 
-/** Errors on designs that were left out of the fit which predicts them; pooled over the folds. */
+/** Errors on designs that were left out of the fit that predicts them, pooled over the folds. */
 export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }

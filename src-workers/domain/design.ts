@@ -3,9 +3,9 @@ import type { LoopForm } from './kernel.ts';
 
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or independent
- * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: what one
- * addition to the common counter takes, either this many consecutive units for one slot (1 if omitted) or one unit for
- * every slot of a thread group.
+ * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: the units
+ * that one addition to the common counter takes, either this number of consecutive units for one slot (1 if omitted) or
+ * one unit for every slot of a thread group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -43,7 +43,7 @@ export interface MixedBalancing {
   readonly classes: number | readonly LengthClass[];
 }
 
-/** How slots take the units of one launch, on a device whose lanes run in lockstep. */
+/** The ways in which slots take the units of one launch, on a device whose lanes run in lockstep. */
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
@@ -139,7 +139,7 @@ export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThrea
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
-/** `csr: `, the prefix of a text about a design; empty without an implementation. */
+/** `csr: `, the prefix of a text about a design; empty if the design has no implementation. */
 export function implementationText({ implementation }: Pick<Design, 'implementation'>): string {
   return implementation === undefined ? '' : `${implementation}: `;
 }

@@ -18,7 +18,7 @@ export interface DeviceLimits {
   readonly maxRegistersPerBlock: number;
   readonly maxRegistersPerThread: number;
   readonly sharedMemoryBytesPerMultiprocessor: number;
-  /** Maximum that a block may request, opt-in included. */
+  /** Maximum that a block may request, including by opt-in. */
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
@@ -51,7 +51,7 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it, and then assumed. */
+  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it; then it is assumed. */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
@@ -70,7 +70,7 @@ export interface CpuDevice {
   readonly singleCoreBandwidthGbS: number;
   /** ρ: bandwidth of all cores, GB/s. */
   readonly fullBandwidthGbS: number;
-  /** K as tabulated by the source: number of cores at which the bandwidth saturates. */
+  /** K as the source prints it: number of cores at which the bandwidth saturates. */
   readonly kneeCores: number;
   readonly sources: Readonly<Record<string, string>>;
 }
@@ -96,5 +96,5 @@ export function estimatesIn<Kind extends Device>(device: Kind, value: (device: K
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** Fields that identify a device and are not figures of it; the catalogue adds `own`. */
+/** Fields that identify a device and are not figures of the device. The catalogue adds `own`. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -4,7 +4,7 @@ import { unwrap } from './result.ts';
 
 /** Predictions beside public measurements of real GPUs. */
 
-/** The kinds of implementations by which the errors of predictions differ, in words. */
+/** The kinds of implementations, in words. The errors of predictions differ by kind. */
 const KIND_TEXT = {
   'thread-per-unit': 'a thread per unit',
   'group-per-unit': 'a group of threads per unit',
@@ -84,11 +84,11 @@ export interface TimeInterval {
   /** Measured over predicted time: its 5th and 95th percentiles. */
   readonly low: number;
   readonly high: number;
-  /** Time of an empty launch as it was measured, µs; predicted times include it. */
+  /** Measured time of an empty launch, µs. Predicted times include it. */
   readonly startMicroseconds: number;
 }
 
-/** What public measurements say about predictions for a device. */
+/** Agreement of predictions for a device with public measurements. */
 export interface DeviceEvidence {
   /** Name of the measured device. It has the same chip, perhaps on another board. */
   readonly device: string;
@@ -105,8 +105,7 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 const FROM_OTHERS = 'How far its times can be off is taken from other devices';
 
 /**
- * What public measurements say about the predicted times of a device, in a sentence. Every place that shows a time uses
- * it.
+ * A sentence on how predicted times of a device agree with public measurements, for every place that shows a time.
  * @param kinds the kinds of the designs whose times are shown
  */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
@@ -160,7 +159,7 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
 export interface ImplementationEvidence {
   /** The name in the source of the data. */
   readonly name: string;
-  /** Its id in `models/spmv`. */
+  /** The id in `models/spmv`. */
   readonly implementation: string;
   readonly takes: string;
   /** Matrices with a measured time. */
@@ -183,8 +182,8 @@ export interface ImplementationEvidence {
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors if the times of similar matrices are used instead of a model. They bound what the features of a matrix can
-   * tell. `null` if the work is not a matrix, or comes from another file.
+   * Errors if the times of similar matrices are used instead of a model. They limit what the features of a matrix can
+   * predict. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -203,7 +202,7 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/** How good the choice by prediction is: its time over the time of the fastest measured implementation, ≥ 1. */
+/** Quality of the choice by prediction: its time over the time of the fastest measured implementation, ≥ 1. */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
@@ -263,7 +262,7 @@ export interface DatasetEvidence {
   readonly unseen: readonly UnseenEvidence[];
 }
 
-/** What the errors of times are drawn over: a property of a matrix or a launch. */
+/** The property of a matrix or a launch over which plots show the errors. */
 export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 
 /** The times of one implementation, one by one, for plots. */

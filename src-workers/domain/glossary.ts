@@ -1,6 +1,6 @@
 import { sentenceCase, type Term } from './terms.ts';
 
-/** A word of the interface and what it means here. */
+/** A word of the interface and its meaning. */
 export interface GlossaryEntry {
   readonly id: GlossaryId;
   readonly term: string;

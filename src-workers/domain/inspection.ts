@@ -1,7 +1,7 @@
 import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
 import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 
-/** What a compiler, its machine code or a profiler says about a kernel, for `kernel inspect` and the Study view. */
+/** Facts about a kernel from a compiler, its machine code or a profiler, for `kernel inspect` and the Study view. */
 
 /**
  * The unit that executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
@@ -29,7 +29,7 @@ export interface InspectedLoop {
   readonly chainInstructions: number;
   /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
-  /** Source iterations in one pass of the loop, from a mark in the source or a remainder loop on the same line. */
+  /** Source iterations in one pass of the loop, by a mark in the source or a remainder loop on the same line. */
   readonly unrolled: number;
   /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;
@@ -47,7 +47,7 @@ export interface CappedUsage {
   readonly spillLoadBytes: number;
 }
 
-/** What a profiler measured for the launches of a kernel; null if the file does not have it. */
+/** A profiler's measurements of the launches of a kernel; null if the file does not have a value. */
 export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;
@@ -72,7 +72,7 @@ export interface FittedLengths {
   /** Measured loss of groups of 32, which the law reproduces. */
   readonly aggregateLoss: number;
   readonly mean: number;
-  /** What the lengths are fitted to. */
+  /** The measurement to which the lengths are fitted. */
   readonly note: string;
 }
 
@@ -92,7 +92,7 @@ export interface Inspection {
   readonly entry: string;
   /** The demangled name: `step<float>` for `_Z4stepIfEvPT_`. */
   readonly name: string;
-  /** The architecture, such as `sm_90`; null if the file does not say. */
+  /** The architecture, such as `sm_90`; null if the file does not state it. */
   readonly arch: string | null;
   /** All kernels of the file. */
   readonly entries: readonly string[];
@@ -102,7 +102,7 @@ export interface Inspection {
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
   readonly loops: readonly InspectedLoop[];
-  /** The loop whose iterations count, by its position in `loops`, and why; null if there is none. */
+  /** The position in `loops` of the loop whose iterations count, and the reason; null if there is none. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
   /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
@@ -199,7 +199,7 @@ export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFi
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
-/** What the code of a kernel does not say, and how each gap affects the advice. */
+/** Lists what the code of a kernel does not show, and how each gap affects the advice. */
 export function unknownOf({
   accesses,
   bytesPerIteration,
@@ -282,7 +282,7 @@ export function lastName(name: string): string {
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
 }
 
-/** The name of a kernel that has none. */
+/** The name of a kernel for which no name is known. */
 export const UNNAMED_KERNEL = 'kernel';
 
 /** The name of a study's kernel once its code is known. A name that the user gave is kept. */
@@ -293,7 +293,7 @@ export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): 
 /** Kinds of files about a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 
-/** Far above any kernel: the PTX of the largest libraries takes some 10 MB. */
+/** Far above any kernel: the PTX of the largest libraries takes about 10 MB. */
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 

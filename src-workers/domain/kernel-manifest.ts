@@ -1,7 +1,7 @@
 import type { LoopForm } from './kernel.ts';
 
 /**
- * The user's own kernel without a host program: what is needed to launch it for a design, to check its result and to
+ * The user's own kernel without a host program: everything needed to launch it for a design, to check its result and to
  * time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
  */
 
@@ -111,7 +111,7 @@ export interface KernelOutput {
   /** The contents before each launch; zeros if omitted. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
-  /** An element is right if it differs from the reference by at most `absolute` + `relative` · |reference|. */
+  /** An element is correct if it differs from the reference by at most `absolute` + `relative` · |reference|. */
   readonly absolute: number;
   readonly relative: number;
 }

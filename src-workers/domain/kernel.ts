@@ -32,7 +32,7 @@ export interface MemoryAccess {
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** What a thread executes in one phase of a kernel, outside the iterations. Absent numbers are 0. */
+/** The work of a thread in one phase of a kernel, outside the iterations. Absent numbers are 0. */
 export interface Phase {
   /** Thread-group instructions issued. */
   readonly instructions: number;
@@ -60,8 +60,9 @@ export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry
 export type PhaseName = (typeof PHASES)[number];
 
 /**
- * What is known about a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit by
- * one thread. The phases hold what runs once per thread or once per unit; every lane executes them in full.
+ * The known properties of a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit
+ * by
+ * one thread. The phases hold the work that runs once per thread or once per unit; every lane executes them in full.
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
@@ -95,9 +96,9 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** κ of `split`, ≥ 0: cost of each of the log₂u cooperation steps of an iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
-   * What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration
-   * of one thread, ≥ 0; 0 if omitted. It finds the end of a unit and, if branches are masked instead of jumped over,
-   * changes the unit.
+   * The cost that a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
+   * iteration of one thread, ≥ 0; 0 if omitted. The loop finds the end of a unit and, if branches are masked instead of
+   * jumped over, changes the unit.
    */
   readonly flattenedCost?: number;
   /** p ≥ 1: softness of the knee of latency-bound and issue-bound. The default, 6.5, is fitted (`models/README.md`). */

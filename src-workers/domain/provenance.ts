@@ -47,7 +47,7 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-/** Fields that are numbers. The number of a phase is its instructions. */
+/** Fields that are numbers. A phase counts by its number of instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
 /** The values of fields that a study omits. Registers and instructions have no default. */
@@ -301,7 +301,7 @@ const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructio
 
 export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
 
-/** An unknown phase with this number of instructions. */
+/** The assumed phase of an unknown kernel with this number of instructions. */
 export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
   return { instructions, ...ASSUMED_PHASES[name] };
 }
@@ -325,7 +325,7 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/** The origin of a field of a kernel. Unless the study states it, a default value is assumed, any other is given. */
+/** The origin of a field of a kernel. If it is not stated, a default value is assumed, any other value given. */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -405,7 +405,7 @@ interface MeasuredPipeline {
   readonly fittedTo?: 'kernel' | undefined;
 }
 
-/** Whether a device's figures were fitted to the stand-in loop, which says nothing about this kernel. */
+/** Whether a device's figures were fitted to the stand-in loop, whose times show nothing about this kernel. */
 export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
@@ -442,9 +442,9 @@ export interface PredictionInputs {
 }
 
 /**
- * Fields of a kernel that times on a device depend on, in the order of `KERNEL_FIELDS`: first the study's, if an
+ * Fields of a kernel on which the times on a device depend, in the order of `KERNEL_FIELDS`: first the study's, if an
  * implementation uses them, then each implementation's own.
- * @param implementation restricts the fields to this one
+ * @param implementation restricts the fields to this implementation
  */
 export function decidingFields(
   { implementations, ...inputs }: PredictionInputs,
@@ -548,7 +548,7 @@ export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | und
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
 
-/** A number of a kernel, or its default. The number of a phase is its instructions. */
+/** A number of a kernel, or its default. A phase counts by its number of instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
   if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
   if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
@@ -703,7 +703,7 @@ export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
 /**
- * Lists every input that the times of a device depend on: the work, the kernel, then the device.
+ * Lists every input on which the times of a device depend: the work, the kernel, then the device.
  * @param implementation leaves out the inputs of the other implementations
  */
 export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {

@@ -1,4 +1,4 @@
-/** The regimes of `predict/time/regimes.ts`, for people: how a predicted time was computed. */
+/** The regimes of `predict/time/regimes.ts`, described for users: how a predicted time was computed. */
 export type RegimeId =
   | 'given-order'
   | 'known-blocks'

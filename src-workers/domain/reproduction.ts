@@ -1,6 +1,6 @@
 /** One printed figure of a paper, and our figure. */
 export interface ReproductionRow {
-  /** What the figure is, e.g. `geometric(0.05), n = 8`. */
+  /** The name of the figure, e.g. `geometric(0.05), n = 8`. */
   readonly label: string;
   readonly paper: number;
   readonly ours: number;
@@ -21,7 +21,7 @@ export interface ReproductionTable {
   readonly unit: string;
   readonly rows: readonly ReproductionRow[];
   readonly passed: boolean;
-  /** What a reader should know, such as a claim of the paper that fails on its own data, or the variant used. */
+  /** Remarks for the reader, such as a claim of the paper that fails on its own data, or the variant used. */
   readonly notes: readonly string[];
 }
 

@@ -38,7 +38,7 @@ export class FailureError extends Error {
   }
 }
 
-/** What the codes of the operating system mean. */
+/** Meanings of the operating system's error codes. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EACCES: 'permission denied',

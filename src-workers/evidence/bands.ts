@@ -16,7 +16,7 @@ export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
 
-/** What identifies the chip of a measured device on any board. */
+/** The properties that identify the chip of a measured device on any board. */
 export interface MeasuredChip {
   readonly id: string;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface MeasuredChip {
 }
 
 export interface KeptBands {
-  /** The share of the pairs whose error is within the band. */
+  /** The share of the pairs whose error lies within the band. */
   readonly quantile: number;
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];

@@ -63,7 +63,7 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/** Predicted times of all families. If known only up to a factor, each gets the factor of the other designs. */
+/** Predicted times of all families. If known only up to a factor, they get the factor of the other designs. */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {

@@ -36,7 +36,7 @@ export async function readMeasured(folder: string, dataset: SpmvDataset, data?: 
 }
 
 /**
- * Loads the requested data sets, or the one whose columns a file has.
+ * Loads the requested data sets, or the data set whose columns a file has.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */

@@ -7,7 +7,7 @@ import { foldOf } from './folds.ts';
  * doi:10.1109/TIT.1967.1053964). The distance is between the logarithms of size and row lengths.
  */
 const NEIGHBOURS = 5;
-/** Number of neighbours kept, enough that NEIGHBOURS of them have a time in every column. */
+/** Number of kept neighbours. It is large enough that every column has times of at least NEIGHBOURS of them. */
 const KEPT = 40;
 
 function coordinates(matrix: MatrixSummary): readonly number[] {

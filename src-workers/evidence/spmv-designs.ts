@@ -16,8 +16,9 @@ import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummar
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
 /**
- * The measured sparse matrix–vector products as designs of Lockstep: what each reads, how it takes the rows, and how
- * its library launches it. The predictor computes their times by the same call as in a sweep.
+ * The measured sparse matrix–vector products as designs of Lockstep: the data that each reads, how it takes the rows,
+ * and
+ * how its library launches it. The predictor computes their times by the same call as in a sweep.
  */
 
 /** One implementation of the product, as a design. */
@@ -38,7 +39,7 @@ interface SpmvLaunch {
   readonly balancing: string;
   readonly blockThreads: number;
   readonly launch: GridLaunch;
-  /** Number of preceding launches that take little more than their start. */
+  /** Number of preceding launches that take little more time than their start. */
   readonly further?: number;
 }
 
@@ -56,14 +57,15 @@ const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * The loss of slices, as a power of their loss in random order, if nothing says how alike neighbours are. It is the
+ * The loss of slices, as a power of their loss in random order, if the similarity of neighbours is unknown. It is the
  * median of 956 matrices of Ginkgo's file whose random slices lose a fifth or more (quartiles 0.44 and 0.91).
  */
 const USUAL_LIKENESS = 0.71;
 
 /**
- * Makes rows with the figures of a matrix, with the longest row once. Neighbours are as alike as the cells of its
- * slices say, or as is usual.
+ * Makes rows that have the figures of a matrix. The longest row occurs once. Neighbours are as similar as the cells of
+ * the
+ * matrix's slices indicate, or as similar as usual if these are unknown.
  */
 function rowsOf(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
@@ -185,7 +187,7 @@ function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workl
 
 // -- Kernels --
 
-/** What the kernels share. Instructions are counted by hand from the sources; memory decides the time anyway. */
+/** Properties that the kernels share. Instructions are counted by hand in the sources; memory decides the time. */
 const COMMON: Omit<KernelProfile, 'name'> = {
   registersPerThread: 32,
   sharedMemoryBytesPerBlock: 0,
@@ -205,7 +207,7 @@ const COMMON: Omit<KernelProfile, 'name'> = {
   spillInstructionsPerRegister: 2,
 };
 
-/** Values and indices. Repeated products find those that fit in the level-2 cache there. */
+/** Values and indices. If they fit in the level-2 cache, repeated products find them there. */
 function streamed(pattern: AccessPattern, value: number, index: number, elements: number): readonly MemoryAccess[] {
   return [value, index].map((elementBytes) => ({
     pattern,
@@ -287,8 +289,8 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows. The other walks have additional steps per row, so they are slower than
-    // this count.
+    // The tree of a line adds all of its rows. The other kernels have additional steps per row, so they are slower than
+    // this.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
@@ -535,7 +537,7 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 
 // -- Times --
 
-/** Laws of the most recent designs. A fit requests them repeatedly with other parameters. */
+/** Laws of the most recent designs, since a fit requests them repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
 /** The time of a launch, µs, without its start; computed as a sweep of one design. */
@@ -564,7 +566,7 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
   let kept = own.get(key);
   if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
-  // A matrix is stored in the format of the product before anything is timed.
+  // A matrix is converted to the format of the product before any time is measured.
   const predictor = createPredictor(plan, kept);
   const stored = balancingMilliseconds(
     device,
@@ -593,7 +595,7 @@ function implementation(
           memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
           launchMicroseconds: 0,
         };
-        // Many shares add to the longest row, and these atomic additions follow one another.
+        // The longest row receives additions of many shares, and these atomic additions follow one another.
         const width = device.threadGroupWidth;
         const contended = parameters.includes('contendedAtomicNs')
           ? (Math.ceil(matrix.max / Math.max(width, matrix.nonzeros / shareGroups(device, matrix.nonzeros))) - 1) *

@@ -1,4 +1,4 @@
-/** Properties of a kernel on a device that a data sheet does not tell. Each is fitted within its range. */
+/** Properties of a kernel on a device that no data sheet states. Each is fitted within its range. */
 export type SpmvParameter =
   | 'startMicroseconds'
   | 'bandwidthFraction'

@@ -26,7 +26,7 @@ const SIDE_BY_SIDE = 32;
 export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
-  /** All instructions that an address depends on; null if there are too many. */
+  /** All instructions on which an address depends; null if there are too many. */
   const followed = (at: number): ReadonlySet<number> | null => {
     const found = new Set<number>();
     const add = (names: readonly string[], from: number): void => {
@@ -57,8 +57,7 @@ export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses
       const grown = address && sums.growth(address);
       if (!address || !grown) return within.length === 0 || !differs(at) ? null : 'scattered';
       if ((isConstant(grown) && grown.constant === 0) || !differs(at)) return null;
-      // A step of the number of threads in a block means that the lanes read side by side; so do lanes with
-      // neighbouring elements.
+      // Lanes read side by side if the step is the number of threads in a block, or if their elements are neighbours.
       const lanes =
         threadsPerUnit === 1 &&
         [...sums.before(address).terms].some(([name, times]) => LANE.test(name) && Math.abs(times) === bytes);

@@ -28,7 +28,7 @@ export interface Sums {
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */
   readonly last: (name: string, at: number) => number | undefined;
-  /** The last write in the previous pass, if the present pass does not write the register before the instruction. */
+  /** The last write in the previous pass, if the current pass does not write the register before the instruction. */
   readonly carried: (name: string, at: number) => number | undefined;
 }
 
@@ -63,7 +63,7 @@ export function operationOf(text: string): { readonly name: string; readonly ope
   return { name, operands: splitOperands(rest) };
 }
 
-/** Where registers are written; the same for all loops of a kernel. */
+/** The places where registers are written; the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
   readonly block: ReadonlyMap<number, number>;
@@ -144,7 +144,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     if (plain.startsWith('-')) return scaled(operand(plain.slice(1), at), -1);
     if (/^U?RZ$/.test(plain)) return ZERO;
     if (/^(U?R\d+|%[\w$]+)$/.test(plain)) return valueOf(plain, at);
-    // A parameter of the launch or an index of the thread has one value everywhere.
+    // A parameter of the launch, or an index of the thread, has the same value everywhere.
     if (
       /^c\[0x[0-9a-f]+\]\[(0x[0-9a-f]+|RZ)\]$|^%[\w$.]+$|^SR_[\w.]+$|^\[[\w$]+(\+\d+)?\]$|^[A-Za-z_$][\w$]*$/.test(
         plain,
@@ -178,7 +178,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
     const end = writtenBy(writer, name, block.get(writer)!);
     const by = plus(end, named(start), -1);
-    // A 64-bit index is computed from a 32-bit one in each pass, so both are equal at the start and end of a pass.
+    // A 64-bit index is computed from a 32-bit index in each pass, so both are equal at the start and end of a pass.
     const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
     const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
     const alike =
@@ -247,7 +247,7 @@ function productOf(...factors: readonly Sum[]): string | null {
 
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
-/** The result of an instruction as a sum; null if it is not one. */
+/** The result of an instruction as a sum; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = operationOf(text);
   const [operation, ...kinds] = name.split('.');

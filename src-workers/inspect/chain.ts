@@ -9,7 +9,7 @@ export interface Region {
   readonly counts: (at: number) => boolean;
 }
 
-/** What a thread waits for in a region, one after another. */
+/** Dependent operations of a region, for which a thread waits one after another. */
 export interface Chain {
   /** Dependent arithmetic instructions, as a number of latencies of one. */
   readonly instructions: number;
@@ -64,8 +64,9 @@ const LOAD = 2 ** 20;
 
 /**
  * The longest chain of loads, then of exchanges. Values of the previous pass are available at once. Within a pass,
- * loads and exchanges wait for their operands and for earlier branches, because a thread group does not continue before
- * a branch is resolved. A compiler may move them up to that branch.
+ * loads
+ * and exchanges wait for their operands and for earlier branches, because a thread group does not continue before a
+ * branch is resolved. A compiler may move them up to such a branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {

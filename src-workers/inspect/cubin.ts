@@ -1,11 +1,11 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** What an object file for a device says about one kernel. It does not list spills. */
+/** The information of an object file about one kernel. It does not include spills. */
 export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;
   readonly registersPerThread: number;
-  /** Fixed at compile time. */
+  /** Shared memory that is fixed at compile time. */
   readonly sharedMemoryBytes: number;
 }
 
@@ -42,7 +42,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
       );
     const sections = sectionsOf(view, bytes);
     const flags = view.getUint32(0x30, true);
-    // From version 8 of the interface (CUDA 13) on, the second byte has it; before, the first.
+    // The capability is in the second byte from version 8 of the interface (CUDA 13) on, and in the first byte before.
     const capability = (bytes[8] >= 8 ? flags >>> 8 : flags) & 0xff;
     const reserved = capability >= RESERVED_FROM ? RESERVED_BYTES : 0;
     const registers = registerCounts(view, bytes, sections);

@@ -5,7 +5,7 @@ import type { Instruction } from './instruction.ts';
  * Algorithm") and natural loops, for PTX and machine code alike.
  */
 
-/** Maximum number of loops; no kernel has more. Each loop costs a pass over the blocks. */
+/** Maximum number of loops. No kernel has more, and each loop costs a pass over the blocks. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {
@@ -161,7 +161,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** A head with more backward branches is one loop. */
+/** Maximum number of backward branches to a head of nested loops. A head with more is one loop. */
 const MAX_TAILS = 8;
 
 /**

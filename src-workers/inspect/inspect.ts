@@ -11,7 +11,7 @@ import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
-/** All that is known about the kernels of a file: its own content, and the output of compilers and disassemblers. */
+/** All known texts about the kernels of a file: its own content, and the output of compilers and disassemblers. */
 export interface KernelTexts {
   /** The output of `ptxas -v`. */
   readonly log?: string;
@@ -168,7 +168,7 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 
-/** Uses machine code if there is some, with the marks, which only PTX has. */
+/** Uses machine code if available. The marks come from PTX, since only PTX has them. */
 function loopsOf(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,

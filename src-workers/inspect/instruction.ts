@@ -1,6 +1,6 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 
-/** One instruction of PTX or machine code, with what the search for loops, classes and dependencies needs. */
+/** An instruction of PTX or machine code, as the search for loops, classes and dependencies needs it. */
 export interface Instruction {
   readonly text: string;
   readonly class: InstructionClass;
@@ -25,7 +25,7 @@ export interface Instruction {
   readonly targets: readonly string[];
   /** Whether it always branches or always ends the thread; false if it is guarded. */
   readonly leaves: boolean;
-  /** Ends the thread. */
+  /** Whether it ends the thread. */
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for these. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
@@ -46,7 +46,7 @@ export interface KernelCode {
   readonly labels: ReadonlyMap<string, number>;
 }
 
-/** Far above any kernel. It bounds the computation. */
+/** Far above the size of any kernel. It bounds the computation. */
 export const MAX_INSTRUCTIONS = 200_000;
 
 /** The mark of the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps it. */

@@ -8,7 +8,7 @@ import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts'
 const LANES = 32;
 /** Allows means up to 1000; beyond that the loss of a geometric law grows by less than 0.001. */
 const MIN_PROBABILITY = 1e-3;
-/** A law of mean 20 with this standard deviation of its logarithm loses a factor of 13. */
+/** With this standard deviation of its logarithm, a law of mean 20 has a loss of 13. */
 const MAX_SIGMA = 2.5;
 const STEPS = 26;
 

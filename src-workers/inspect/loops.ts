@@ -22,7 +22,7 @@ const MAX_BLOCKS = 20_000;
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {
-  /** In the order of their code. */
+  /** The loops in the order of their code. */
   readonly loops: readonly InspectedLoop[];
   readonly chosen: Inspection['chosen'];
   /** Remarks on the figures. */
@@ -71,7 +71,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   });
 }
 
-/** What the user says about the loop that counts. */
+/** The user's choices for the loop that counts. */
 export interface AskedLoop {
   /** The number of the loop, from 1. */
   readonly loop?: number | undefined;
@@ -286,7 +286,7 @@ function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, num
   return rests;
 }
 
-/** A loop with at most this many iterations, where the code states it, belongs to the phases around the chosen one. */
+/** A loop of at most this many iterations, if the code states them, belongs to the phases around the chosen one. */
 const SHORT = 8;
 
 /**

@@ -2,12 +2,12 @@ import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 
-/** What Nsight Compute reports about a kernel. */
+/** The figures of a kernel in a report of Nsight Compute. */
 export interface ProfiledKernel extends ProfiledLaunch {
   readonly entry: string;
   readonly arch: string | null;
   readonly registersPerThread: number | null;
-  /** Static and dynamic. */
+  /** Static and dynamic shared memory. */
   readonly sharedMemoryBytes: number | null;
 }
 

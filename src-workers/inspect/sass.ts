@@ -67,7 +67,7 @@ function instruction(text: string, line: number | null): Instruction {
   const name = space < 0 ? body : body.slice(0, space);
   const operation = name.split('.', 1)[0];
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
-  // Up to compute capability 8.x, a loop may also exit by a call to a place in the kernel that never returns.
+  // Up to compute capability 8.x, a loop may also exit by a call to code in the kernel that never returns.
   const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(body) || (guard !== null && !body.includes('`')));
   const isBranch = jumps || /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
   const ends = /^(EXIT|RET|KILL)$/.test(operation);

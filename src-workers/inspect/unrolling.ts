@@ -40,7 +40,7 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   const step = steps.length === 0 ? null : Math.min(...steps);
   // A loop over matrix fragments may step by the size of a fragment.
   const matrices = [...own].some((at) => code[at].unit === 'matrix');
-  // A step in bytes is not a multiple of the factor; then each stream has one access per iteration.
+  // A step in bytes is not a multiple of the factor. In this case each stream has one access per iteration.
   const inBytes = streams.some((one) => one.step === step);
   const stepThrough = (times: number): boolean =>
     streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
@@ -48,7 +48,7 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
-      // Without streams, or with one whose start the code does not state, the step and the repetition must agree.
+      // Without streams, or if a stream's start is not in the code, the step and the repetition must agree.
       const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
       if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
     }
@@ -58,7 +58,7 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** Fewer equal groups in a body may be one iteration. */
+/** A smaller number of equal groups in a body may be one iteration. */
 const LEAST_ALONE = 4;
 
 /** The kind of work that unrolling repeats; null for counters, addresses, moves and branches. */

@@ -16,7 +16,7 @@ export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;
   const before = (a: number, b: number): boolean => key[a] < key[b] || (key[a] === key[b] && a < b);
-  /** Puts an entry in at the top and moves it down to its place. */
+  /** Puts an entry at the top and moves it down to its place. */
   const sink = (moved: number): void => {
     const own = key[moved];
     let i = 0;

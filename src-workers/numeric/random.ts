@@ -21,9 +21,9 @@ export function mersenneTwister(seed: number): UniformSource {
 
 /**
  * Draws an index of a discrete law in constant time, by an alias table that is built in linear time. Each draw takes
- * one double.
- * Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
- * @param keep each probability times their number, so that the mean is 1; the sampler overwrites it
+ * one
+ * double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ * @param keep each probability times the number of probabilities, so that the mean is 1; the sampler overwrites it
  */
 export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {
   const count = keep.length;
@@ -55,8 +55,8 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
 }
 
 /**
- * Cheap uniform numbers that spread a sample; too weak for a simulation.
- * Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
+ * Cheap uniform numbers that spread a sample. They are too weak for a simulation. Source: Numerical Recipes' quick
+ * generator, state·1664525 + 1013904223 modulo 2³².
  */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;

@@ -14,8 +14,8 @@ export function cellOf(edges: Float64Array | Int32Array, value: number): number 
 }
 
 /**
- * The first integer in low … high for which `holds`, by bisection; `high` if it holds for none before.
- * @param holds if true for an integer, true for all larger ones
+ * The first integer in low … high for which `holds` returns true, by bisection; `high` if there is none before it.
+ * @param holds if true for an integer, true for all larger integers
  */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {

@@ -164,7 +164,7 @@ export const MAD_TO_DEVIATION = 1.482602218505602;
 export interface MedianInterval {
   readonly low: number;
   readonly high: number;
-  /** The probability that they enclose the median, 0…1; at least the confidence that was asked for. */
+  /** The probability that they enclose the median, 0…1; at least the requested confidence. */
   readonly coverageFraction: number;
 }
 

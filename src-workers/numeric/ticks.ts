@@ -48,7 +48,7 @@ export function niceBounds(low: number, high: number): Bounds {
 const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
 
 interface LogTickLimits {
-  /** Maximum number of ticks; none are given where even the powers of ten exceed it. */
+  /** Maximum number of ticks. If even the powers of ten exceed it, there are no ticks. */
   readonly max?: number;
   /** Least distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;
@@ -75,7 +75,7 @@ export function logTicks(low: number, high: number, { max = Infinity, apartFract
   return ticks.length <= max ? ticks : [];
 }
 
-/** The powers of two between two values; every second one if there would be more than `max`. */
+/** The powers of two between two values; every second power if there would be more than `max`. */
 export function powersOfTwo(low: number, high: number, max = 8): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);

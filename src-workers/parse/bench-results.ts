@@ -103,7 +103,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     planText = text;
     for (const { id } of planned.cases) known.add(id);
   };
-  /** The attempt that a record belongs to: the current one, or a new one if the case is measured again. */
+  /** The attempt to which a record belongs: the current one, or a new one if the case is measured again. */
   const attemptOf = (id: string, sample: Sample | null): Attempt => {
     const before = attempts.get(id);
     const goesOn =
@@ -234,7 +234,7 @@ function named(ids: Iterable<string>): string {
     : all.join(', ');
 }
 
-/** The object of a line. If a stopped program was continued in the same line, the object of the second part. */
+/** The object of a line; if a restarted program continued in a stopped one's line, the object of the second part. */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],

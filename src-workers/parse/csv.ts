@@ -13,18 +13,19 @@ export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', spa
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
- * What a file's columns mean, if the file does not say it. A column is given by its name in the header or, if no column
- * has that name, by its number from 1.
+ * The meaning of a file's columns, if the file does not state it. A column is given by its name in the header or, if no
+ * column has that name, by its number from 1.
  */
 export interface CsvColumns {
   readonly length: string;
   /** Number of units with the length, or a weight. */
   readonly count?: string;
-  /** In place of counts; probabilities sum to 1. */
+  /** The column of probabilities, in place of counts; they sum to 1. */
   readonly probability?: string;
   /**
-   * In place of counts and probabilities: each record is an edge from the vertex in `length` to this vertex. A vertex
-   * is a unit, and its out-degree is the length.
+   * The column of targets, in place of counts and probabilities: each record is an edge from the vertex in `length` to
+   * this
+   * vertex. A vertex is a unit, and its out-degree is the length.
    */
   readonly target?: string;
   /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */

@@ -46,16 +46,16 @@ export type WorkloadDescriptor =
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
-/** What the caller provides to turn a text into a law. */
+/** The caller's functions and settings for turning a text into a law. */
 export interface WorkloadContext {
-  /** Opens a file that the text names. It decides which paths are allowed and what they are relative to. */
+  /** Opens a file that the text names. It decides which paths are allowed and to which folder they are relative. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
   /** Probability that is cut from infinite supports; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
 }
 
 export const MAX_WORKLOAD_CHARACTERS = 65_536;
-/** Maximum depth of mixtures within mixtures. Deeper ones are of no use and could exhaust the stack. */
+/** Maximum depth of mixtures within mixtures. Deeper mixtures are useless and could exhaust the stack. */
 export const MAX_MIXTURE_DEPTH = 8;
 
 interface DistributionRule {
@@ -500,7 +500,7 @@ function readToken(cursor: Cursor, token: string): void {
   cursor.position++;
 }
 
-/** Takes what a sticky pattern matches at the cursor, or returns null. */
+/** Takes the text that a sticky pattern matches at the cursor, or returns null. */
 function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   pattern.lastIndex = cursor.position;
   const match = pattern.exec(cursor.text);

@@ -117,7 +117,7 @@ async function* tags(
         first = line;
       }
       const rest = tag === '' ? text.slice(at, at + 9) : tag;
-      // A comment and unparsed text have end marks of their own.
+      // A comment and unparsed text have separate end marks.
       const mark = rest.startsWith('<!--') ? '-->' : rest.startsWith('<![CDATA[') ? ']]>' : '>';
       const found = text.indexOf(mark, at);
       const end = found < 0 ? text.length : found + mark.length;

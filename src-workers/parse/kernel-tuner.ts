@@ -10,7 +10,7 @@ import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
 /** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` if the file does not say; T4 files do not. */
+  /** `null` if the file does not name the kernel; T4 files do not. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
   /** The other simple values in the head of the file. */
@@ -23,15 +23,15 @@ export interface KernelTunerFile {
   readonly warnings: readonly string[];
 }
 
-/** A sweep as an exported file names it, with what identifies it in its database. */
+/** A sweep in an exported file, with the properties that identify the sweep in its database. */
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
-  /** Seed of the study; `null` if the file does not say. */
+  /** Seed of the study; `null` if the file does not state it. */
   readonly seed: number | null;
 }
 
-/** Twenty times the largest published search space of one kernel. */
+/** Maximum number of configurations: twenty times the largest published search space of one kernel. */
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Maximum number of times of all configurations: 64 MB of numbers. */
 const MAX_TIMES = 2 ** 23;

@@ -115,7 +115,7 @@ function edgeColumns(head: Uint8Array): CsvColumns {
   return { length: '1', target: '2', header: false, delimiter };
 }
 
-/** Common formats that cannot be read: their first bytes, and what to do. */
+/** Common formats that cannot be read: their first bytes, and advice to the user. */
 const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['BZh', 'is compressed by bzip2. Unpack it, or compress it by gzip'],
   ['\xfd7zXZ', 'is compressed by xz. Unpack it, or compress it by gzip'],

@@ -10,9 +10,10 @@ import {
 import { refuse, shown, type Place } from './source.ts';
 
 /**
- * What a record holds. `lengths`: the length of one unit. `counts`: a length and its count or weight, to be normalised.
- * `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph from one vertex to another,
- * where a vertex is a unit and its out-degree is the length.
+ * The meaning of a record. `lengths`: the length of one unit. `counts`: a length and its count or weight, to be
+ * normalised. `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph from one vertex
+ * to
+ * another, where a vertex is a unit and its out-degree is the length.
  */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
@@ -32,7 +33,7 @@ export interface ReadLengths {
 
 /** Maximum number of lengths whose order is kept: 256 MB. For a longer file only the law is known. */
 export const MAX_ORDERED_LENGTHS = 2 ** 25;
-/** Maximum number of a vertex. Degrees are counted in an array by this number, at most 512 MB. */
+/** The largest permitted number of a vertex. Degrees are counted in an array by this number, at most 512 MB. */
 const MAX_VERTEX = 2 ** 27 - 1;
 
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
@@ -46,7 +47,7 @@ export interface LengthTaker {
    */
   take(length: number, weight: number, at: number, written?: string): void;
   /**
-   * Returns what was read.
+   * Returns the lengths that were read.
    * @param end the end of the file, for a failure of the whole file
    */
   finish(end: Place): Result<ReadLengths>;

@@ -16,9 +16,7 @@ export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<A
   return bytes;
 }
 
-/**
- * Unpacks a block to position `start`. Its matches begin at `first` or later. Returns the end of the unpacked bytes.
- */
+/** Unpacks a block to position `start`. Matches begin at `first` or later. Returns the end of the unpacked bytes. */
 function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first = start): number {
   let [from, to] = [0, start];
   const lengthOf = (short: number): number => {

@@ -4,7 +4,7 @@ import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
-/** Measured times of designs, as a user writes them down. */
+/** Measured times of designs that a user wrote into a file. */
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
   readonly warnings: readonly string[];
@@ -36,7 +36,7 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Names of columns that identify a design. Columns of devices, implementations and loops are too common to do so. */
+/** Names of columns that identify a design. Columns of devices, implementations and loops are too common for this. */
 const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   Object.entries(DESIGN_NAMES).flatMap(([field, names]) =>
     ['device', 'implementation', 'loop'].includes(field) ? [] : names,
@@ -91,7 +91,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         const value = fields[place] ?? '';
         const number = DECIMAL.test(value) ? Number(value) : NaN;
         if (value !== '') configuration[name] = Number.isFinite(number) ? number : value;
-        // The value of an export if there is no register cap.
+        // An export has this value if there is no register cap.
         else if (NO_CAP.has(name)) configuration[name] = 0;
       }
       const key = JSON.stringify(configuration);

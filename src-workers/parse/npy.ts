@@ -8,9 +8,7 @@ const FIXED_BYTES = 12;
 
 /** Names of the row pointers of compressed sparse rows. The lengths are the differences of neighbours. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
-/**
- * Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as Awkward Array names its buffers.
- */
+/** Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as in Awkward Array's buffers. */
 const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;
 export const isOffsets = (name: string): boolean => LIST_OFFSETS.test(name);
 export const isPointers = (name: string): boolean => POINTER_NAMES.includes(name) || isOffsets(name);

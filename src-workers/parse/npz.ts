@@ -84,7 +84,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
 
-/** What the differences of row pointers count, for each format of SciPy. */
+/** Meaning of the differences of row pointers, for each format of SciPy. */
 const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',

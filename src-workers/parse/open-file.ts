@@ -7,7 +7,7 @@ import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
 import { MAX_FILE_BYTES } from './unpack.ts';
 
-/** A file that a workload was read from, and its state at that time. */
+/** A file from which a workload was read, and its state at that time. */
 export interface OpenedFile {
   readonly file: string;
   readonly state: string;

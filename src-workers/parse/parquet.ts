@@ -19,7 +19,7 @@ export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...h
 
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
 
-/** Whether a column has a list in each row: a list of today's form, a map, or a repeated value of the old form. */
+/** Whether a column has a list in each row: a list of the current form, a map, or a repeated value of the old form. */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||
   (children.length === 1 && children[0].element.repetition_type === 'REPEATED');

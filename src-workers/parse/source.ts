@@ -84,7 +84,7 @@ export function refuse(label: string, place: Place, message: string): never {
 /** Maximum number of characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
-/** A value as a message quotes it: short and without control characters. */
+/** A value in the form in which messages quote it: short and without control characters. */
 export function shown(text: string): string {
   return JSON.stringify(shortened(text, MAX_SHOWN));
 }
@@ -92,7 +92,7 @@ export function shown(text: string): string {
 /** A decimal number. `Number` would also accept `0x10`, `Infinity` and an empty field. */
 export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The number of bytes from which the format of a file and the delimiter of a table are detected. */
+/** Number of bytes from which the format of a file and the delimiter of a table are detected. */
 export const HEAD_BYTES = 65_536;
 
 /** The first bytes of a source, and a source that still has all bytes. `close` ends it if it is not read to its end. */

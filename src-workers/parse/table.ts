@@ -130,7 +130,7 @@ export function inspectTable(
       for (let i = 0; i < columns.length; i++) columns[i].take(fields[i] ?? '', line);
     });
     if (first === null) return refuse(label, { line: 1 }, 'the file is empty. Choose a file with lengths');
-    // The callback above assigns it, which the compiler does not see.
+    // The callback above assigns `first`, which the compiler does not see.
     const { fields, line } = first as { readonly fields: readonly string[]; readonly line: number };
     const header = asked.header ?? (records > 0 && looksLikeHeader(fields, columns));
     if (!header) {

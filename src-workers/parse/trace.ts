@@ -16,7 +16,7 @@ export interface MeasuredLoss {
   readonly threadGroups: number;
   /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
-  /** Held lanes over active lanes, for all steps, ≥ 1. */
+  /** Lanes that hold units over active lanes, for all steps, ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean loss over the thread groups, ≥ 1; groups without steps are excluded. */
   readonly meanLoss: number;
@@ -33,8 +33,9 @@ export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WO
 
 /**
  * Reads a trace: 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`.
- * Fails with `bad-input` if the bytes are no trace, if a unit is missing or beyond the announced number, or if a
- * counter overflowed.
+ * Fails
+ * with `bad-input` if the bytes are not a trace, if a unit is missing or beyond the announced number, or if a counter
+ * overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -59,7 +60,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
 
   const lengths = new Float64Array(units);
-  /** By thread group: its lanes, its steps, and the sum of its active lanes. */
+  /** By thread group: the number of its lanes and of its steps, and the sum of its active lanes. */
   const groups = new Map<number, { lanes: number; steps: number; active: number }>();
   let missing = 0;
   let firstMissing = 0;

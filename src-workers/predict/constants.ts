@@ -120,15 +120,15 @@ export const FETCH_LATTICE_POINTS = 300;
 /** The rate of starts counts as settled after this many steps. Nearly equal lengths may not have settled by then. */
 export const LONGEST_TRANSIENT = 4096;
 /**
- * The law of the time at which the units run out is cut into parts. Each part has at most this probability and its own
- * law of residual lives.
+ * The law of the time at which the units run out is divided into parts. Each part has at most this probability, and a
+ * separate law of residual lives.
  */
 export const PART_PROBABILITY = 1 / 6;
-/** Width of such a part, except in the tails, divided by the mean plus the standard deviation of a length. */
+/** Width of a part, except in the tails, divided by the mean plus the standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
 /** Maximum probability of a part in a tail, for any width. */
 export const TAIL_PROBABILITY = 1e-3;
-/** Number of standard deviations at which that law is cut off. */
+/** Number of standard deviations at which the law of this time is cut off. */
 export const TIME_REACH = 6.4;
 
 /** Number of units of a given order that the simulated ("played") groups fetch. */
@@ -171,7 +171,7 @@ export const LARGEST_MOMENT_TERM = 1e-4;
 
 /** Up to this many units per slot, slots with one additional unit are computed separately. */
 export const COUNTED_UNITS = 12;
-/** Number of laws per factor of two in the units per slot beyond that. A law represents means at most 6 % away. */
+/** Number of laws per factor of two in the units per slot beyond `COUNTED_UNITS`. A law represents means within 6 %. */
 export const DEALT_STEPS_PER_OCTAVE = 6;
 /** Number of laws per factor of two in the rounds of buckets. A law represents means at most 1.6 % away. */
 export const BUCKET_STEPS_PER_OCTAVE = 32;
@@ -202,9 +202,9 @@ export const MAX_SAMPLED_GROUPS = 480;
 export const MIN_SAMPLED_BLOCKS = 48;
 /** Maximum number of blocks of a sample. */
 export const MAX_SAMPLED_BLOCKS = 256;
-/** Number of blocks that a sample is chosen from. */
+/** Number of blocks from which a sample is chosen. */
 export const SAMPLE_CANDIDATES = 256;
-/** Number of the longest of these blocks that are all in the sample. */
+/** Number of the longest candidates that are always in the sample. */
 export const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of longer blocks. */
 export const LONGEST_SPACING = 0.25;
@@ -216,7 +216,7 @@ export const BOUND_STEPS = 16;
 export const STEADY_GROUPS = 4;
 /** Up to this many groups, all groups of an ordered launch are computed. In a larger launch, a sample is computed. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
-/** Number of lengths, or longest of n, that are read for this launch. Beyond it, a sample represents all. */
+/** Number of lengths, or longest of n, that are read for this launch. If a launch has more, a sample represents all. */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
@@ -226,9 +226,9 @@ export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
 /** Number of lengths that are read for a lower limit of the depths of flattened loops. */
 export const BOUND_LOOKUPS = 2 ** 14;
-/** Minimum number of groups of that sample. */
+/** Minimum number of groups of the sample for this limit. */
 export const MIN_BOUND_GROUPS = 24;
-/** Maximum number of groups of that sample. */
+/** Maximum number of groups of the sample for this limit. */
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
@@ -242,9 +242,9 @@ export const LANES_AT_ONCE = 2 ** 11;
 export const MAX_LAW_GROUPS = 2 ** 11;
 /** Minimum number of blocks from which a law is made. */
 export const MIN_GIVEN_BLOCKS = 48;
-/** Number of lengths, or longest of n, that are read for this law. */
+/** Number of lengths, or longest of n, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
-/** Number of lanes whose lengths are summed in about the time of one look-up of the longest of n. */
+/** Number of lanes whose lengths can be summed in about the time of one look-up of the longest of n. */
 export const LANES_OF_LOOKUP = 8;
 /** Number of groups with the longest units of an order. Their blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
@@ -259,7 +259,7 @@ export const TREND = 0.1;
  * dispatch.
  */
 export const LIFE_BINS = 128;
-/** Number of orders of blocks that a wave of fully sorted units is averaged over: an order and its reverse. */
+/** Number of orders of blocks over which a wave of fully sorted units is averaged: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 
 // -- Design: resolution --
@@ -298,16 +298,16 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 
 /** Number of values in a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
-/** Limits of the laws that a worker keeps. */
+/** Limits of the laws that a worker keeps in its caches. */
 export interface CacheLimits {
   /** Number of depth laws. Each takes some ten kilobytes. */
   readonly depthLaws: number;
   /** Number of pieces of memory for block laws. */
   readonly slabs: number;
-  /** Number of values of the launches of known units. */
+  /** Number of values in the launches of known units. */
   readonly launchNumbers: number;
 }
-/** A sweep passes every design once, so a few block laws that stay in a core's cache are enough. */
+/** A sweep predicts every design once, so a few block laws that stay in a core's cache are enough. */
 export const SWEEP_LIMITS: CacheLimits = { depthLaws: 384, slabs: 8, launchNumbers: 2 ** 21 };
 /**
  * Advice predicts the same designs after every edit, and most edits do not change the laws. These limits hold all laws

@@ -11,8 +11,9 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundledLengths, type OrderedLengths } from './ordered.ts';
 
 /**
- * Designs for a CPU: a partition of the units over some of its cores. The time is that of the cores' memory traffic, by
- * the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions cost nothing
+ * Designs for a CPU: a partition of the units over some of its cores. The time is the time of the cores' memory
+ * traffic, by
+ * the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions have no cost
  * here.
  */
 

@@ -3,7 +3,7 @@ import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengths } from './ordered.ts';
 
-/** All that a worker needs to predict any design of a study, as plain data that can be cloned. */
+/** All data that a worker needs to predict any design of a study. They can be cloned. */
 export interface SweepPlan {
   /** Identifies the plan, so that a worker keeps its tables between the chunks of a sweep. */
   readonly id: string;
@@ -56,6 +56,6 @@ export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
   const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
-  // Stretches from all over an image do not form an image.
+  // Stretches from all parts of an image do not form an image.
   return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations), width: undefined }, units);
 }

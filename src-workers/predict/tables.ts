@@ -172,7 +172,7 @@ export interface SharedByCaps {
   readonly balancingAt: number;
   readonly blockAt: number;
   readonly gridBlocks: number;
-  /** The register cap changes this only if lanes fetch. */
+  /** The register cap changes this value only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
   /** Iterations that each start of a unit adds. The cap changes them only through the residency. */
@@ -184,14 +184,14 @@ export interface SharedByCaps {
 /** The depth laws of a design. Designs share them, so each design has its own means and factors. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
-  /** Mean units per slot of the design, over those of `means`. */
+  /** Mean units per slot of the design, over the mean for which `means` was computed. */
   readonly scale: number;
   /** The law of the blocks; `null` if the units are known in a given order. */
   readonly laws: DepthLaws | null;
   /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
-  /** Mean units per slot of the design, over those of the computed time. */
+  /** Mean units per slot of the design, over the mean for which the time was computed. */
   readonly timeScale: number;
   /** Fraction of the depth for search and carry, 0…1, if slots take even shares. */
   readonly searchShare?: number;

@@ -17,7 +17,7 @@ export interface Launch {
   readonly cyclesPerIteration: Float64Array;
 }
 
-/** What happened on the device, for a Gantt chart; a struct of arrays. */
+/** Events on the device, for a Gantt chart; a struct of arrays. */
 export interface Timeline {
   /** One entry per block, index = block. */
   readonly blockMultiprocessor: Int32Array;
@@ -68,7 +68,7 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   return ok(launch);
 }
 
-/** `cancelled` is asked once per this many blocks. */
+/** `cancelled` is called once per this number of blocks. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
 /** Two times that differ by at most this fraction are equal: sums of the same iterations are rounded differently. */

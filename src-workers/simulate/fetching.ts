@@ -28,7 +28,7 @@ export interface FetchedWork {
   readonly fetchingCyclesPerIteration?: Float64Array;
 }
 
-/** `cancelled` is asked once per this many units. */
+/** `cancelled` is called once per this number of units. */
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
@@ -41,7 +41,8 @@ const KNOWN_UNITS = 4;
 const AHEAD_SHARE = 0.25;
 
 /**
- * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next ones from the common queue. At one
+ * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the common queue. At
+ * one
  * instant, the lowest lane fetches first. The cost of a fetch is spread over the iterations until the queue is empty. A
  * group is active while any of its lanes is. A block ends with its last group; a block that starts after the queue is
  * empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
@@ -119,7 +120,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
 
       const lengthOf = (unit: number): number => (given === null ? support[draw(random)] : given[unit % given.length]);
 
-      /** A lane of a group begins its next unit when the group's clock reads `clock`. Without any, it fetches one. */
+      /** A lane of a group begins its next unit when the group's clock reads `clock`. If idle, it fetches one first. */
       function beginUnit(s: number, group: number, lane: number, clock: number): void {
         const at = s * groupsEach + group;
         let length: number;
@@ -168,7 +169,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
           activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
       }
 
-      /** Switches to the rate without fetching: the queue is empty at the present time of multiprocessor `at`. */
+      /** Switches to the rate without fetching: the queue is empty at the current time of multiprocessor `at`. */
       function stopFetching(at: number): void {
         const now = time[at];
         queue.clear();
@@ -262,7 +263,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   });
 }
 
-/** Whether an entry comes before the one at position `at` of a heap: by key, then by index. */
+/** Whether an entry comes before the entry at position `at` of a heap: by key, then by index. */
 function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
   return key < keys[at] || (key === keys[at] && index < indices[at]);
 }

@@ -10,7 +10,7 @@ import { givenOrderOf } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 
-/** Minimum number of replications before an early stop: fewer do not determine their own spread. */
+/** Minimum number of replications before an early stop: a smaller number does not show its spread. */
 export const MIN_REPLICATIONS = 5;
 /**
  * Minimum number of replications while all times are equal, or where a rare length alone would change the time. With
@@ -142,9 +142,10 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
 }
 
 /**
- * Simulates a design on the real workload until its mean time is known well enough.
- * Fails with `conflict` on an invalid design, with `unsupported` if too many units would have to be sorted, and with
- * `bad-input` if an option is out of range.
+ * Simulates a design on the real workload until its mean time is known with the requested precision. Fails with
+ * `conflict` on an invalid design, with `unsupported` if too many units would have to be sorted, and with `bad-input`
+ * if
+ * an option is out of range.
  */
 export function simulateDesign(
   predictor: Predictor,
@@ -198,7 +199,7 @@ const MAX_BARS = 20_000;
 const BINS = 240;
 /** Maximum number of thread groups of a timeline: each takes two numbers and an index of memory. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/** Maximum number of units of a timeline. They take one worker a few seconds, which nobody can cancel. */
+/** Maximum number of units of a timeline. They occupy one worker for a few seconds, and nobody can cancel it. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 /** Records one replication. Fails as `simulateDesign` does, and with `unsupported` if it is too large to record. */
@@ -251,7 +252,7 @@ export function simulateTimeline(
   });
 }
 
-/** One simulated launch of a design, and when it starts. */
+/** One simulated launch of a design, and the time of its start. */
 interface PlayedPart {
   readonly design: PlayableDesign;
   readonly timeline: Timeline;

@@ -83,7 +83,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   });
 }
 
-/** The given units in the order of a balancing; only the first ones where they repeat. */
+/** The given units in the order of a balancing; if they repeat, only the first ones. */
 function givenUnits(
   { units, law, unitsPerGroup }: WorkloadLaunch,
   given: Float64Array,

@@ -1,11 +1,11 @@
 /** Finds the best design of each cell of a map. */
 
-/** One axis of the design space, as the map uses it. */
+/** One axis of the design space, in the form that the map uses. */
 export interface CellAxis {
   /** Distance in design numbers between two neighbouring positions. */
   readonly stride: number;
   readonly count: number;
-  /** What each position adds to the number of the cell; null if the cell is the best over this axis. */
+  /** The part of each position in the number of the cell; null if the cell is the best over this axis. */
   readonly cells: ArrayLike<number> | null;
 }
 
@@ -47,7 +47,7 @@ export function bestOfCells(
 }
 
 /**
- * The cell of the design whose number is `after` above the first one; −1 if the axes do not lead to it.
+ * The cell of the design whose number is `after` above the first design's; −1 if the axes do not reach this design.
  * @param axes by stride, descending
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {

@@ -15,8 +15,8 @@ const SAME_TIME = 1e-9;
  * balancing, block size, blocks, effective register cap and, to 1e-9, time. The form of the loop then makes no
  * difference. A cap has no effect if the compiler uses no more registers without it. In a fetching launch, blocks that
  * start when no unit is left have no effect.
- * @param registersPerThread what the compiler uses without a cap, if there are no implementations
- * @returns for each entry, the first entry that is equal to it; an invalid design has only itself
+ * @param registersPerThread registers that the compiler uses without a cap, if there are no implementations
+ * @returns for each entry, the first entry that is equal to it; an invalid design is equal only to itself
  */
 export function firstEquals(ranking: ComparedDesigns, registersPerThread: number): Uint32Array {
   const { axes, strides, counts, columns, waves, designs } = ranking;
@@ -25,7 +25,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const wanted = axes.implementations?.map(({ kernel }) => kernel.registersPerThread) ?? [registersPerThread];
   const caps = wanted.map((registers) => axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registers)));
   const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
-  // Equal designs may differ in loop, launch and cap. We only have to compare the designs that agree on the other axes.
+  // Equal designs may differ in loop, launch and cap. So only designs that agree on the other axes have to be compared.
   const loose: readonly number[] = [AXIS.loop, AXIS.launch, AXIS.registerCap];
   const sorted = Uint32Array.from(
     loose.reduce<readonly number[]>(
@@ -38,7 +38,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
-  /** The representing entry before each of them. */
+  /** For each entry, the previous representing entry. */
   const earlier = new Int32Array(most);
   const capOf = (entry: number): number => {
     const design = designs ? designs[entry] : entry;
@@ -104,13 +104,13 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
 /** A list of designs in which equal designs share one row. */
 export interface GroupedList {
   readonly list: Uint32Array;
-  /** How many designs of the original list each row represents; 0 for a row that belongs to an opened row. */
+  /** Number of designs of the original list that each row represents; 0 for a row that belongs to an opened row. */
   readonly counts: Uint32Array;
 }
 
 /**
- * Replaces equal designs by the one that is read first. Where a group is opened, its other designs follow.
- * @param firstOf gives the entry of the first design that is equal to a design
+ * Replaces equal designs by the one that is read first. If a group is opened, its other designs follow.
+ * @param firstOf returns the entry of the first design that is equal to a design
  * @param entries number of entries
  * @param fromEnd whether the list is read from its end
  * @param opened first equals whose designs are all listed

@@ -23,7 +23,7 @@ export type SortColumn =
   | 'registerCap'
   | 'blockThreads';
 
-/** Which designs to keep. Positions are on an axis; ranges include both ends. */
+/** The designs to keep. Positions are on an axis; ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
   readonly ranges: readonly {
@@ -38,8 +38,8 @@ export interface RankingFilter {
 
 /**
  * The predictions of a run, with the permutations that were computed so far. A design is its number in the space. The
- * columns have one entry per design, or, for a run that keeps only the best designs, one per kept design (`entryOf`,
- * `designAt`).
+ * columns have one entry per design. For a run that keeps only the best designs, they have one per kept design
+ * (`entryOf`, `designAt`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;
@@ -53,7 +53,7 @@ export interface Ranking {
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
-  /** By the identity of a filter: which entries pass its positions and ranges (1). */
+  /** For each filter, by its identity, the entries that pass its positions and ranges (1). */
   readonly masks: Map<string, Uint8Array>;
   /** For each entry, the first entry that equals it (`firstEquals` in equal.ts); null until it is computed. */
   firstEquals: Uint32Array | null;

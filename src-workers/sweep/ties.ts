@@ -11,7 +11,7 @@ import { timeOf, type Ranking } from './ranking.ts';
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** What decides how far the errors of two predictions can differ. Designs of one place differ in their shape alone. */
+/** Properties that decide how far the errors of two predictions differ. Designs of one place differ only in shape. */
 export interface TiePlace {
   readonly device: Device;
   /** Position on the axis of implementations. */
@@ -19,7 +19,7 @@ export interface TiePlace {
   readonly kind: ImplementationKind;
 }
 
-/** By how much two designs of a space may differ and still be tied; plain data, for workers. */
+/** The largest difference between two tied designs of a space; plain data, for workers. */
 export interface TieTable {
   /** Number of consecutive designs of the same device, implementation, threads per unit, loop, balancing: a family. */
   readonly perFamily: number;
@@ -102,7 +102,7 @@ export function tieFraction(table: TieTable, best: number, other: number): numbe
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
 
-/** Which designs cannot be distinguished from the fastest of a list. */
+/** The designs that cannot be distinguished from the fastest of a list. */
 export interface Ties {
   readonly count: number;
   /** Whether a design with a predicted time is tied, even if the list does not have it. */

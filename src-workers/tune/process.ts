@@ -176,7 +176,7 @@ export function fitWidths(field: Field, measured: Measured): Widths {
   return best;
 }
 
-/** What the measurements say about all designs of a field. */
+/** A model of all designs of a field, given the measurements. */
 export interface Process {
   /** The variance of e. */
   readonly own: number;
@@ -189,7 +189,7 @@ export interface Process {
   expect: (z: Float64Array) => {
     /** Expected values of all designs, given the values of the measured ones. */
     readonly mean: Float64Array;
-    /** Errors of the measured designs, each predicted from those before it, in standard deviations. */
+    /** Errors of the measured designs, each predicted from the measurements before it, in standard deviations. */
     readonly errors: Float64Array;
     /** Errors of the measurements, each divided by the variance of its noise. */
     readonly pulls: Float64Array;

@@ -12,11 +12,11 @@ export interface PredictedDesign {
 
 /** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
-  /** The deviation between designs that differ in shape alone. */
+  /** The deviation between designs that differ only in shape. */
   readonly shapes: number;
 }
 
-/** The designs of one device as the tuner sees them. */
+/** The designs of one device in the form that the tuner needs. */
 export function tuningSpace(device: Device, designs: readonly PredictedDesign[], widths: ErrorWidths): TuningSpace {
   const names = (value: (one: PredictedDesign) => string): Coordinate => {
     const known = [...new Set(designs.map(value))];

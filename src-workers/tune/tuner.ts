@@ -21,9 +21,9 @@ import { axisOf, createProcess, fitWidths, widthsOf, type Field, type Process } 
  * doi:10.1007/978-3-642-10701-6_6). Every fourth design is chosen with a wider process, because nothing else shows
  * where the process is wrong.
  *
- * The expected regret is the larger of two estimates. One comes from the process, which knows nothing of designs that
- * differ from all measured ones. The other comes from the search so far: the next measurements may gain what the last
- * two thirds gained. `npm run bench -- tuning` reports how often the estimate is right.
+ * The expected regret is the larger of two estimates. One comes from the process, which has no information about
+ * designs that differ from all measured ones. The other comes from the search so far: the next measurements may gain as
+ * much as the last two thirds gained. `npm run bench -- tuning` reports how often the estimate is right.
  */
 
 /** A property that distinguishes designs: an axis, or a value that follows from several axes. */
@@ -38,20 +38,20 @@ export interface TuningSpace {
   /** Predicted times of all designs, ms; all positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /** Standard deviation of a prediction's error in ln(time), from the evidence; times are expected to spread more. */
+  /** Standard deviation of a prediction's error in ln(time), from the evidence. Times spread at least as far. */
   readonly deviation: number;
 }
 
 /** A design that was measured, or that could not be measured. */
 export interface KnownDesign {
   readonly design: number;
-  /** Null if it could not be measured. */
+  /** Null if the design could not be measured. */
   readonly timeMs: number | null;
   /** Standard deviation of ln(time) of the measurement. */
   readonly noise: number;
 }
 
-/** What is known so far. */
+/** An estimate from all measurements so far. */
 export interface TuningEstimate {
   /** The measured design with the least expected time. */
   readonly design: number;
@@ -59,7 +59,8 @@ export interface TuningEstimate {
   readonly timeMs: number;
   /**
    * By how much this design is slower than the fastest of the space, as a fraction: the larger of the expectation and
-   * the 90 % quantile. It is at least what the last two thirds of the measurements gained.
+   * the
+   * 90 % quantile. It is at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number;
 }
@@ -82,15 +83,15 @@ export interface Tuner {
 
 /** Number of designs that are spread over the space before the process chooses. */
 const SPREAD = 12;
-/** How many of them come first and are spread over the best predictions. */
+/** Number of these designs that come first and are spread over the best predictions. */
 const SPREAD_BY_PREDICTION = 4;
-/** One design in this many counts as a best prediction. */
+/** One design in this number counts as a best prediction. */
 const BEST_SHARE = 50;
 /** Minimum number of best predictions. */
 const LEAST_BEST = 8;
 /**
- * For each spread design, this many are drawn at random, and the farthest of them is taken. Among all designs, the
- * farthest would always be in a corner of the space.
+ * For each spread design, this number of designs is drawn at random, and the farthest of them is taken. Among all
+ * designs, the farthest would always be in a corner of the space.
  */
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */
@@ -98,13 +99,13 @@ const GROWTH = 1.2;
 /** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
 /**
- * The weight of each axis. Between 0.5 and 0.7 it makes no difference; with 1, as in most tuners, the measured
+ * The weight of each axis. Values between 0.5 and 0.7 make no difference. With 1, as in most tuners, the measured
  * convolutions need many times the measurements.
  */
 const INTERACTION = 0.6;
 /** Number of distinct values of the prediction as a coordinate. */
 const LEVELS = 48;
-/** One design in this many of a batch is chosen with a wider process. */
+/** One design of a batch in this number is chosen with a wider process. */
 const WIDE_EVERY = 4;
 /** The factor on the width of this process. */
 const WIDER = 2;
@@ -157,7 +158,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return current;
   }
 
-  /** What the measurements say: the value of each design, and how values become times. */
+  /** The values of all designs according to the measurements, and the map from values to times. */
   function posterior() {
     const { process, noise } = processNow();
     const scale = halfRanks(Float64Array.from(logMs), deviation);
@@ -265,7 +266,7 @@ function predictedField(
 }
 
 /**
- * Returns a function that gives the next spread design, or null if none is left.
+ * Returns a function that returns the next spread design, or null if none is left.
  * @param byPrediction designs by predicted time; null if there are no predictions
  */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
@@ -320,7 +321,7 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
     .slice(0, JUDGED_DESIGNS);
 }
 
-/** What the best measured value loses to the least of it and the judged designs, in draws of their values. */
+/** The loss of the best measured design against the best of it and the judged designs, in draws of values. */
 function drawnRegrets(
   process: Process,
   judged: readonly number[],
@@ -398,7 +399,7 @@ export function logImprovement(gain: number, width: number): number {
 /**
  * Maps logarithms of times to values: 0 at the median, linear below it with a spread of 1, and normal quantiles of the
  * ranks above it.
- * @param least spread of the faster half if nothing is known of it
+ * @param least spread of the faster half if nothing is known about it
  */
 function halfRanks(logs: Float64Array, least: number) {
   const sorted = logs.toSorted();

@@ -83,15 +83,16 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
     ...calibrated.value,
     cores: measured.map(({ cores }) => cores),
     bandwidth: measured.map(({ bandwidth }) => bandwidth),
-    // If ρ is β itself, K is 1, and the ends of one interval say nothing about a ratio.
+    // If ρ equals β, K is 1, and the ends of one interval say nothing about a ratio.
     saturatingCoresRange: full === single ? [1, 1] : range,
   });
 }
 
 /**
  * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and as
- * ρ the highest measured bandwidth of up to P cores. The staircase uses the measured curve, both two-phase forms K =
- * ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
+ * ρ the highest measured bandwidth of up to P cores. The staircase uses the measured curve, and both two-phase forms
+ * use
+ * K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -167,7 +168,7 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
 /** A thread alone on its core runs all the time, except for interrupts and the start of a launch. */
 const UNDISTURBED_FRACTION = 0.95;
 
-/** The fraction of the time, 0…1, that the threads of a case were on a core; `null` if it was all, or is unknown. */
+/** The fraction of the time, 0…1, during which the threads of a case were on a core; `null` for all, or if unknown. */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;
@@ -186,7 +187,7 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 /**
  * The measured machine as an entry of the device catalogue, rounded to 0.01 GB/s.
  *
- * @returns `bad-input` if not all of the machine's cores were measured, because its full bandwidth is then unknown
+ * @returns `bad-input` if some cores of the machine were not measured, because its full bandwidth is then unknown
  */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;

@@ -45,7 +45,7 @@ function triad(): AssembledFunction {
           ...[scale.get, c.get, v128.load(at), f64x2.multiply, f64x2.add, v128.store(at)],
         ]),
         ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(2, UNROLLED_BYTES)],
-        // The end address may be 2³², which is 0 here, so the addresses are compared for equality instead of order.
+        // The end address may be 2³², which wraps to 0, so the addresses are compared for equality instead of order.
         ...[a.get, end.get, i32.subtract, branchIf(0)],
       ),
     ],
@@ -138,7 +138,7 @@ function dotRows(): AssembledFunction {
   };
 }
 
-/** Addresses are in bytes, within the memory of the module. */
+/** Addresses are in bytes within the memory of the module. */
 export interface Kernels {
   readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
   readonly dot: (row: number, x: number, bytes: number) => number;

@@ -155,9 +155,9 @@ async function measureCase(
       copies,
       /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
-      /** End of each thread, from the common start: all threads of the first counted launch, then of the next. */
+      /** End of each thread, from the common start: all threads of the first counted launch, then of the second, … */
       threadEndNs: ends.flat(),
-      /** Fraction of that time that each thread was on a core; below 1 if other programs took it. */
+      /** Fraction of that time during which each thread was on a core; below 1 if other programs used the core. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

@@ -85,7 +85,7 @@ export interface DesignShares {
 /**
  * The shares of a design on a CPU. Every core gets its share of a pass as in the prediction (`sweep/cpu.ts`), to the
  * nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a design that moves more
- * takes several passes. The triad moves the bytes, because the bandwidths of the prediction were measured with it.
+ * takes several passes. The triad moves the bytes, because it measured the bandwidths that the prediction uses.
  *
  * Fails with `unsupported` on a design for a GPU, with more threads than can run at once, or without bytes.
  */

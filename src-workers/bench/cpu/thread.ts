@@ -13,13 +13,13 @@ export interface ThreadTask {
   readonly module: WebAssembly.Module;
   /** `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
-  /** For each launch, the common start and then the end of each thread; ns of the system's steady clock. */
+  /** For each launch, the common start and then the end of each thread, in ns of the system's steady clock. */
   readonly clock: BigInt64Array;
   /** For each launch, the fraction of the time to its end that each thread was on a core, 0…1. */
   readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
-  /** From thread 0 to the others, or from another thread to thread 0. */
+  /** Ports from thread 0 to the others, or from another thread to thread 0. */
   readonly ports: readonly MessagePort[];
 }
 
@@ -31,7 +31,7 @@ export type ThreadMessage =
       readonly endNs: readonly number[];
       readonly onCoreFraction: readonly number[];
     }
-  /** `message` is empty if the thread's share of the result is right. */
+  /** `message` is empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /** Long enough that threads leave together, short enough not to be noticed with more threads than cores. */
@@ -48,7 +48,8 @@ const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
  * Processes one thread's share of a case. It fills the share itself, so that its pages are near the core that will use
- * them, launches together with all other threads, and compares the result with one computed here without the kernel.
+ * them. It launches together with all other threads. It compares the result with a result computed here without the
+ * kernel.
  *
  * Thread 0 creates the memory and passes it to the others. The thread that started them never has it, so the memory is
  * freed with them.

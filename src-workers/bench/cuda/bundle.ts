@@ -19,7 +19,7 @@ import {
 export interface BundleContents {
   /** The CUDA sources by name, from `readCudaSources`. */
   readonly sources: readonly PlacedFile[];
-  /** The sweep of the plan's designs, if there is one. */
+  /** The sweep that contains the plan's designs, if there is one. */
   readonly source: PlanSource | null;
   /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
@@ -116,7 +116,7 @@ LOCKSTEP_SLICE="\${SLURM_ARRAY_TASK_ID:?start this by sbatch}/${tasks}" exec ./r
 `;
 }
 
-/** Words for a shell. Flags with other characters than letters, digits and harmless signs are quoted. */
+/** Quotes words for a shell, if they have characters other than letters, digits and harmless signs. */
 function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }

@@ -21,10 +21,11 @@ export interface CudaCompilation {
   readonly objects: readonly CudaObject[];
   /**
    * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` means the GPUs of this machine. With
-   * HIP, names such as `gfx90a`. If empty, the compiler's default.
+   * HIP,
+   * names such as `gfx90a`. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
-  /** Kept between runs, for this user alone. It is created if missing. */
+  /** The folder is kept between runs, for this user alone. It is created if missing. */
   readonly cacheFolder: string;
   /** Maximum number of bytes in the cache, this compilation excluded (see `pruneCache`). */
   readonly maxCacheBytes?: number;
@@ -74,7 +75,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
   const settings = NVCC_SETTINGS.map((name) => process.env[name] ?? '');
   const { platform, arch } = process;
-  // If machines share a home folder, "native" is another GPU on each.
+  // If machines share a home folder, "native" means different GPUs on each machine.
   const machine = request.architectures.includes('native') ? hostname() : '';
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
   const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
@@ -145,7 +146,7 @@ export const HIP_COMPILE_FLAGS = [
 const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
   architectures.map((name) => `--offload-arch=${name}`);
 
-/** hipcc has no flag for a number of registers; kernels have an attribute instead. */
+/** hipcc has no flag for a number of registers; instead, kernels have an attribute. */
 export function withoutCap(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--maxrregcount');
   return at < 0 ? flags : flags.toSpliced(at, 2);

@@ -44,7 +44,7 @@ export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags:
 
 /** Flags of all objects. Warnings are not errors, because warnings of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/** Flags of the program on POSIX systems: it loads the library of the clock at run time, and cases have threads. */
+/** Flags of the program on POSIX systems, which loads the library of the clock at run time and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
 /**
@@ -62,7 +62,7 @@ export const EXIT_HUNG = 75;
  * The plan's files and objects. Orders of units and the expected results are computed here; time and memory grow with
  * the iterations of the workload and the number of balancings.
  *
- * Fails with `bad-input` on an invalid case and with `unsupported` on one that no CUDA device runs, by its id.
+ * Fails with `bad-input` on an invalid case and with `unsupported` on a case that no CUDA device runs, naming the case.
  *
  * @param context reads the files that workloads of `matrix-power` name
  */
@@ -128,7 +128,7 @@ class PlanWriter {
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
   private readonly groupWidth: number;
-  /** File name by what the file was made from. */
+  /** File names by the contents from which the files were made. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {

@@ -96,7 +96,7 @@ async function preprocessed(
   return rewritten.ok ? rewritten : fail('unsupported', `${file}: ${rewritten.error.message}.`);
 }
 
-/** What a missing header means: a CUDA library that the emulation lacks, or a folder that was not named. */
+/** The meaning of a missing header: a CUDA library that the emulation lacks, or a folder that was not named. */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;

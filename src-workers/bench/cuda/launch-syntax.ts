@@ -55,7 +55,7 @@ function kernelStart(masked: string, end: number): number {
     while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
       const closing = masked[at - 1];
       pair();
-      // A kernel in brackets stands alone; template arguments and an index follow a name.
+      // A kernel in brackets stands alone, whereas template arguments and an index follow a name.
       if (closing === ')') return at;
       back(/\s/);
     }

@@ -21,9 +21,7 @@ export interface Toolkit {
 /** The compiler to use, and the architectures to compile for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
-  /**
-   * Architectures such as `sm_90`; the driver assembles `compute_90`. If no GPU is known, `native`; without any, empty.
-   */
+  /** Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; may be empty. */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not compile for. */
   readonly lacking: readonly number[];

@@ -256,7 +256,7 @@ function argumentStruct({ name: called, type: text, value }: KernelArgument, at:
 };`;
 }
 
-/** A number of a manifest in C++, where a launch is the variable `one`. */
+/** A number of a manifest as C++, in which the variable `one` is the launch. */
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {

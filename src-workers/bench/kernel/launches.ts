@@ -107,7 +107,7 @@ export function designOrder(
   return unitOrder(lengths, balancing.value, Math.max(1, lanes / threadsPerUnit));
 }
 
-/** The launch values and their meanings. */
+/** The values of a launch that arithmetic can use, with their meanings. */
 export function launchValues(
   { unitsPerThread, blockThreads }: Design,
   { threadsPerUnit, gridBlocks, firstUnit, units: launchUnits }: UnitLaunch,
@@ -126,7 +126,7 @@ export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchVa
 /** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
-/** The entry that measures a design. Fails with `unsupported` and what no entry implements. */
+/** The entry that measures a design. Fails with `unsupported`, and names what no entry implements. */
 export function entryOf({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   let fitting = entries;
   const narrow = (what: string, has: readonly string[], fits: (entry: KernelEntry) => boolean): Result<null> => {
@@ -213,7 +213,7 @@ function halfBits(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const size = Math.abs(value);
-  const LARGEST = 65_520; // this value and larger ones round to infinity
+  const LARGEST = 65_520; // This value and larger ones round to infinity.
   if (size >= LARGEST) return sign | 0x7c00;
   const exponent = Math.max(-14, ((singleBits(size) >>> 23) & 0xff) - 127);
   const steps = size / 2 ** (exponent - 10);
@@ -254,7 +254,7 @@ export interface OutputCheck {
   readonly message: string;
 }
 
-/** @param found the same number of elements as `reference` */
+/** @param found as many elements as `reference` */
 export function checkOutput(
   { name, output }: KernelArgument,
   found: ArrayLike<number>,

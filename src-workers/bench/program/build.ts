@@ -69,8 +69,8 @@ const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * The inputs of a build, as far as its line shows them: its program, the contents of the files that it names, and name,
- * size and time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many.
+ * The inputs of a build that its line shows: its program, the contents of the files that it names, and name, size and
+ * time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many files.
  */
 async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

@@ -19,9 +19,12 @@ import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
  * Measures designs with the user's own program. Every design is launched once, in random order, and the digests of
- * these launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs. When
- * a design has all its launches, the next one takes its place. So changes on the machine affect all of them alike, and
- * designs are completed one after another.
+ * these
+ * launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs. When a
+ * design
+ * has all its launches, the next design takes its place. So changes of the machine affect all designs alike, and
+ * designs
+ * are completed one after another.
  */
 
 interface Measured {
@@ -34,7 +37,7 @@ interface Measured {
   maxError: number | null;
 }
 
-/** The digest of the right result, and which designs have it. */
+/** The digest of the right result, and the designs that have it. */
 interface Reference {
   readonly digest: string | null;
   readonly of: string;
@@ -164,7 +167,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
         return true;
       }
       const complete = design.launches >= warmUps + repeats;
-      // A case with values before its times would be one without times.
+      // A case with values before its times would count as a case without times.
       if (complete && design.maxError !== null)
         say({ type: 'values', case: id, values: { maxError: design.maxError } });
       return complete;

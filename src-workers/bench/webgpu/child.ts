@@ -12,9 +12,10 @@ import { openNodeWebGpu, softwareEnvironment } from './node.ts';
 import type { LoadedKernel } from './own-kernel.ts';
 
 /*
- * Measures the plan in a folder with WebGPU: node child.ts FOLDER. Prints BenchRecords as JSON lines. A process of its
- * own, since a driver that crashes takes its process along. Exit code 0 unless the plan cannot be read or something
- * breaks; that there is no device, or no longer, is reported by a `lost` record.
+ * Measures the plan in a folder with WebGPU: node child.ts FOLDER. It prints BenchRecords as JSON lines. It is a
+ * separate
+ * process, because a driver that crashes ends its process too. The exit code is 0 unless the plan cannot be read or
+ * something breaks. If there is no device, or no longer, a `lost` record reports this.
  */
 
 function print(record: BenchRecord): Promise<void> {

@@ -1,9 +1,9 @@
 /// <reference types="@webgpu/types" />
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
 
-/** Features that make times finer or kernels faster, requested if an adapter has them. */
+/** Features that make times finer or kernels faster; they are requested if an adapter has them. */
 const WANTED_FEATURES: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
-/** Limits that are raised to the adapter's maximum: large blocks, and lengths and results of large workloads. */
+/** Limits that are raised to the adapter's maximum, for large blocks and for lengths and results of large workloads. */
 const WANTED_LIMITS = [
   'maxBufferSize',
   'maxStorageBufferBindingSize',

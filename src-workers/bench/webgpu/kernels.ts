@@ -258,7 +258,7 @@ fn main(@builtin(local_invocation_index) thread: u32) {
   });
 }
 
-/** Terms of one series. Then the next begins, so that terms stay normal numbers. */
+/** Terms of one series. After them the next series begins, so that terms stay normal numbers. */
 const SERIES_TERMS = 64;
 /** Each operation of WGSL may have an error of some units in the last place, and products and sums may be fused. */
 const SERIES_TOLERANCE = 1e-3;
@@ -320,7 +320,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** Uses single precision like the device, because the sum of many terms loses digits on both alike. */
+/** Uses single precision like the device, because the sum of many terms loses digits on both. */
 function binomialSeries(thread: number, elements: number): number {
   const alpha = Math.fround(((thread % 97) + 1) / 128);
   let sum = 0;

@@ -28,7 +28,7 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
 
 /**
  * The environment variables with which a new process finds a software adapter: the driver, and the Vulkan loader if the
- * system has none. `null` if none are needed, or if there is no such driver.
+ * system has none. `null` if no variables are needed, or if there is no software driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;

@@ -7,18 +7,18 @@ import type { Launcher } from './launcher.ts';
 export type ProbeValues = Readonly<Record<string, number | readonly number[]>>;
 
 /**
- * One property of the device, by time alone: WebGPU has neither a clock for lanes nor one that says its rate, so
- * latencies are in nanoseconds. Of every launch the fastest of some counts.
+ * Measures one property of the device by times alone. WebGPU has no clock for lanes and does not report the clock rate,
+ * so latencies are in nanoseconds. Each launch is repeated, and the fastest time counts.
  *
  * | probe | arguments | values |
  * |---|---|---|
  * | `limits` | | those that matter to a launch |
  * | `float-add`, `float-multiply`, `float-multiply-add`, `integer-add`, `integer-multiply-add`, `special` | `rounds` | `latencyNs` of one operation that waits for the one before |
- * | `cache-l1`, `cache-l2` | `leastBytes`, `mostBytes` | `sizesBytes`, `nsPerLoad` of dependent loads at random within so many bytes |
+ * | `cache-l1`, `cache-l2` | `leastBytes`, `mostBytes` | `sizesBytes`, `nsPerLoad` of random dependent loads within each size |
  * | `bandwidth` | `bytes` of each of three arrays | `bandwidthGbS` of the triad |
  * | `resident-blocks` | `blockThreads`, `rounds` | `blocks`, `timesNs`, `concurrentBlocks`: the most equal blocks that take less than one and a half times the time of one |
  *
- * Throws a `FailureError` with `unsupported` on any other.
+ * Throws a `FailureError` with `unsupported` on any other probe.
  */
 export async function measureProbe(
   launcher: Launcher,
@@ -134,7 +134,7 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/** One thread follows a random cycle through the lines of a buffer, each with the position of the next. */
+/** One thread follows a random cycle through the lines of a buffer. Each line has the position of the next. */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;

@@ -7,11 +7,11 @@ export interface UnitLoopShader {
   readonly threadsPerUnit: number;
   readonly blockThreads: number;
   readonly form: 'nested' | 'flattened' | 'fetching';
-  /** Units that a slot fetches at once if it fetches; with `group`, one for every slot of a subgroup. */
+  /** Number of units that a fetching slot fetches at once; with `group`, one for every slot of a subgroup. */
   readonly fetch?: number | 'group';
 }
 
-/** Maximum number of steps that are written one by one; more become a loop around them. */
+/** Maximum number of steps that are written one by one; a larger number becomes a loop around them. */
 const UNROLLED_STEPS = 64;
 
 /** Repeats `step` `count` times. */
@@ -57,7 +57,7 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** What all lanes of a unit do once with its sum. */
+/** The final work of all lanes of a unit, once with its sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>
@@ -77,8 +77,8 @@ function beginAt({ profile }: UnitLoopShader, round: string): string {
 }
 
 /*
- * Loops test their end at the foot of a pass, so that a group of lanes makes as many passes as its longest lane has
- * iterations, and not one more to find that nothing is left.
+ * Loops test their end at the foot of a pass. So a group of lanes makes as many passes as its longest lane has
+ * iterations, without an additional pass that finds nothing left.
  */
 const ONE_UNIT = `
 let unit = order[position];
@@ -104,7 +104,7 @@ for (var round = 0u; round < launch.rounds; round++) {
   }
 }`;
 
-/** A subgroup takes a unit for each of its slots, and the next ones when all are done. */
+/** A subgroup takes a unit for each of its slots, and takes the next units when all are done. */
 const GROUP_FETCHING = `
 loop {
   var first = 0u;
@@ -117,7 +117,7 @@ loop {
   }
 }`;
 
-/** One loop over the iterations of all units of a slot; `NEXT` finds the position of the next. */
+/** One loop over the iterations of all units of a slot. `NEXT` finds the position of the next unit. */
 const FLATTENED = `
 NEXT
 if (position >= UNITS) { return; }

@@ -129,7 +129,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // The results of an earlier design could pass for those of this one.
+      // Without this, the results of an earlier design could be taken for the results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);

@@ -11,7 +11,7 @@ export interface MeasuredDesigns {
   readonly halfWidthMs?: Float64Array | undefined;
   /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Number of valid designs of their run; the number of measured designs if omitted. */
+  /** Number of valid designs of their run; if omitted, the number of measured designs. */
   readonly designsOfRun?: number | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface Shortlist {
   readonly regret: number;
   /** Whether the interval of `bestMs` overlaps that of the best measured time; `null` if intervals are unknown. */
   readonly withinNoise: boolean | null;
-  /** The fewest random measurements whose best is expected to be as good. */
+  /** Minimum number of random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;
-  /** The fewest random measurements that are as good with an even chance. */
+  /** Minimum number of random measurements whose best is as good with a probability of at least ½. */
   readonly evenChanceMeasurements: number;
 }
 
@@ -74,7 +74,7 @@ export interface Agreement {
   readonly unscaled: { readonly medianError: number; readonly p95Error: number };
   /** ln(measured / (scale · predicted)) of each design. */
   readonly residuals: Float64Array;
-  /** In descending order of `explained`. */
+  /** The axes in descending order of `explained`. */
   readonly axes: readonly AxisResiduals[];
   readonly shortlists: readonly Shortlist[];
   /** Caveats of the figures, one sentence each. */
@@ -254,7 +254,7 @@ function shortlist(
   const bestMs = bestOfFirst(predicted, measured, k);
   let withinNoise: boolean | null = null;
   if (halfWidth) {
-    // An expectation over ties gets the interval of the fastest design that is at least as slow.
+    // An expectation over ties gets the interval of the fastest design that is at least as slow as the expectation.
     const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
     const foundHalf = halfWidth[measured.indexOf(found)];
     const bestHalf = halfWidth[measured.indexOf(sorted[0])];

@@ -23,7 +23,7 @@ export interface FitParameter {
 }
 
 export interface FitProblem {
-  /** In descending order of importance. If the data cannot separate several, the later ones are held. */
+  /** The parameters in descending order of importance. If the data cannot separate several, the later ones are held. */
   readonly parameters: readonly FitParameter[];
   /** The model: times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
@@ -50,13 +50,13 @@ export interface FittedParameters {
  * 1981, doi:10.1002/0471725250).
  */
 const HUBER_DEVIATIONS = 1.345;
-/** The deviation in the first fit, which does not know its own yet; in ln units. */
+/** The deviation for the first fit, which has no residuals yet; in ln units. */
 const FIRST_HUBER = 0.2;
-/** Number of further fits, each with the deviation of the one before. */
+/** Number of further fits. Each uses the deviation of the fit before it. */
 const ROUNDS = 3;
 /** Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
-/** The 95 % quantile of χ² with one degree of freedom. A parameter is held if this costs no more. */
+/** The 95 % quantile of χ² with one degree of freedom. A parameter is held if holding it costs no more than this. */
 const HOLD_COST = 3.841459;
 
 /** Minimum number of designs for a number of parameters: two more, so that the fit can be judged. */
@@ -353,7 +353,7 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // A unit diagonal makes a pivot near 0 mean a combination of the others, in any units.
+  // With a unit diagonal, a pivot near 0 means a combination of other parameters, whatever their units are.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

@@ -63,7 +63,7 @@ export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 const CONFIDENCE = 0.95;
 /** Modified z-score of an outlier. Iglewicz, Hoaglin, How to Detect and Handle Outliers (1993), ISBN 9780873892476. */
 const OUTLIER_SCORE = 3.5;
-/** A difference below 1 % is never flagged, since it decides nothing about a design. */
+/** A difference below 1 % is never flagged, since it does not decide between designs. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
 /** Minimum number of values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
@@ -72,7 +72,7 @@ export const MIN_TREND = 6;
 const MIN_STEADY = 6;
 
 /**
- * @param timesNs times of all launches in order, warm-ups included
+ * @param timesNs times of all launches in order, including warm-ups
  * @param warmUp whether each launch was a warm-up; same length
  * @param clocksMhz the clock at each launch; same length, `null` without a reading
  * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts

@@ -27,13 +27,13 @@ export function expectedExcess(sorted: Float64Array, draws: number, known = Infi
   return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 
-/** Fewest random measurements whose best is expected to be at most `target`, which is at least the smallest value. */
+/** Minimum number of random measurements whose best is expected to be at most `target` (≥ the smallest value). */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
   const excess = target - sorted[0];
   return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
-/** Fewest random measurements whose best is at most `target` with an even chance. */
+/** Minimum number of random measurements whose best is at most `target` with a probability of at least ½. */
 export function evenChanceMeasurements(sorted: Float64Array, target: number): number {
   let good = 0;
   while (good < sorted.length && sorted[good] <= target) good += 1;

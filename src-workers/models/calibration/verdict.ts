@@ -1,7 +1,7 @@
 import type { TimeRatio, Verdict } from '../../domain/benchmark.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 
-/** Confidence of each median's interval, so that both hold together with 95 %. */
+/** Confidence of each median's interval. Both intervals together then hold with 95 %. */
 const COVERAGE = Math.sqrt(0.95);
 
 /** Minimum number of repeats on each side for a verdict. */
@@ -12,7 +12,7 @@ export const MIN_VERDICT_REPEATS = 7;
  * of the times (Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644), and their quotients bound the ratio. The
  * verdict is `slower` if the whole interval is above 1 + threshold, `faster` if it is below 1 / (1 + threshold), `same`
  * if it lies between, and otherwise `cannot-tell`. Repeats of one session do not show the variation between sessions,
- * so a threshold below that is of no use.
+ * so a threshold below this variation is useless.
  *
  * @param beforeMs,afterMs at least one time each, in any order, ≥ 0
  * @param threshold relative difference that does not count, ≥ 0

@@ -149,7 +149,7 @@ function triangular(): ReproductionTable[] {
 /** Largest excess of a measured bandwidth over the max-rate curve that the slides' plots allow. */
 const STAIRCASE_EXCESS = 0.005;
 
-/** The printed staircase is below the bound, or above it by rounding only. Rows show the printed value if below it. */
+/** The printed staircase is below the bound, or above it only by rounding. Rows show the printed value if below. */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

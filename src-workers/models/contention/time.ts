@@ -7,7 +7,7 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
  * β is the bandwidth of one core alone, ρ the bandwidth of all cores. Times are in milliseconds.
  */
 
-/** M₁·P/ρ: the longest task, with its share of bandwidth while all cores are active. */
+/** M₁·P/ρ: the longest task, with the bandwidth that each core gets while all cores are active. */
 export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
 }

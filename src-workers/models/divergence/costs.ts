@@ -3,9 +3,9 @@ import type { StackRun } from './emulator.ts';
 
 /** Cycles that the reconvergence stack costs one thread group. */
 export interface StackCosts {
-  /** Push, synchronisation command and pop of one divergent branch. */
+  /** Cycles of the push, the synchronisation command and the pop of one divergent branch. */
   readonly cyclesPerDivergentBranch: number;
-  /** Spilling one chunk and loading it back. */
+  /** Cycles to spill one chunk and load it back. */
   readonly cyclesPerSpillAndLoad: number;
 }
 
@@ -47,7 +47,7 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 export interface DeviceStack {
   /** `null` if the device has no such stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** Why these costs apply, in one sentence for people. */
+  /** The reason why these costs apply, in one sentence for users. */
   readonly reason: string;
 }
 

@@ -26,7 +26,7 @@ export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };
 
 export interface StackEvent {
   readonly kind: 'push' | 'pop';
-  /** Index of the executed instruction that caused it, from 0. */
+  /** Index of the executed instruction that caused the event, from 0. */
   readonly step: number;
   readonly token: Token;
 }

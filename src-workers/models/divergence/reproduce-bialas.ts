@@ -13,7 +13,7 @@ const table = tablesOf(
   'Bialas, Strzelecki, Benchmarking the cost of thread divergence in CUDA, 2015, arXiv:1504.01650',
 );
 
-/** The summary says "about 20 %", so between 17.5 and 22.5. */
+/** The summary says "about 20 %", so values between 17.5 and 22.5 pass. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
 
 /** Slope of the least-squares line through (0, y₀), (1, y₁), … */

@@ -136,7 +136,7 @@ interface Panel {
   readonly expected: number;
 }
 
-/** A law on fewer points. Its Chernoff windows hold for the original, because spreading raises the moment function. */
+/** A law on fewer points. Its Chernoff windows also hold for the original, since spreading raises the moments. */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;

@@ -34,9 +34,9 @@ function logRule(step: number, droppedFraction: number, tailNodes: number): LogR
   return { step, droppedFraction, tail: discreteGaussRule(points, masses, tailNodes) };
 }
 
-/** Error of a mean below 1e-12. */
+/** The rule for an error of a mean below 1e-12. */
 const FULL_RULE = logRule(0.3, 1e-13, 6);
-/** Error of a mean below 2e-5, at a third of the nodes. */
+/** The rule for an error of a mean below 2e-5, with a third of the nodes. */
 const QUICK_RULE = logRule(0.7, 1e-6, 4);
 
 /**
@@ -153,7 +153,7 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // A length that exceeds the shortest by this much no longer matters, even weighted by M² and counted n times.
+  // A length that exceeds the shortest by this much has no effect, even weighted by M² and counted n times.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 

@@ -17,14 +17,13 @@ export interface LossDistribution {
   readonly resolution: number;
 }
 
-/** Maximum number of fused multiply-adds in `lossDistribution`; more would take more than a few seconds. */
+/** Maximum number of fused multiply-adds in `lossDistribution`; a larger number would take more than a few seconds. */
 const MAX_OPERATIONS = 2e9;
 /** Maximum number of pairs (longest, sum); each takes several times 16 bytes. */
 const MAX_OUTCOMES = 1.6e7;
 /** The binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
-/** Cost of the exact distribution. */
 export function lossDistributionCost(
   law: LengthLaw,
   n: number,

@@ -7,7 +7,7 @@ export interface LaunchDataset {
   readonly notes: readonly string[];
   /** Whether the data show which of two designs is faster; losses of groups do not. */
   readonly decides: boolean;
-  /** Whether times are predicted only up to a factor, which comes from the other designs of the family. */
+  /** Whether times are predicted only up to a factor, which is taken from the other designs of the family. */
   readonly proportional: boolean;
   /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;
@@ -45,7 +45,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     unit: 'ms',
     gpus: [
       { column: 'A100', device: 'nvidia-a100-pcie-40gb', ...CONVOLUTION },
-      // Measured on one of the two dies.
+      // The times were measured on one of the two dies.
       { column: 'MI250X', device: 'amd-mi250x-gcd', ...CONVOLUTION },
     ],
   },

@@ -39,8 +39,8 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  * - `scattered`: whole sectors per element, for the part of the gathers that miss (`missesOf`).
  *
  * An array with a footprint is read repeatedly. A read goes to the first-level cache, the level-2 cache or device
- * memory, with half of each cache kept for it: gathers by `randomHitFraction`, others by `hitFraction`.
- * @param taking defaults for what is omitted: one thread per unit, long units, full multiprocessors, no shared memory
+ * memory, of which it has half: gathers by `randomHitFraction`, other reads by `hitFraction`.
+ * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
   device: GpuDevice,

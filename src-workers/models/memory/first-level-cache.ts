@@ -10,7 +10,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** The device has no such cache, or loads from device memory do not use it by default. */
+/** Loads from device memory use no first-level cache by default, or the device has none. */
 const NONE = own(0);
 
 /**
@@ -77,8 +77,9 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all: the M3 and M4 share
- * one memory among registers, cache and threadgroup memory, whose size is unknown.
+ * The size is not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all: the M3 and
+ * M4
+ * share one memory among registers, cache and threadgroup memory, whose size is unknown.
  */
 const APPLE = own(8);
 

@@ -41,8 +41,8 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 }
 
 /**
- * Fraction of random accesses that hit a cache: the part of the footprint that the cache holds, softened by the same
- * sharpness if the two are about equal.
+ * Fraction of random accesses that hit a cache: the part of the footprint that the cache holds. If the two are about
+ * equal, `CAPACITY_SHARPNESS` softens the fraction.
  * @param footprintBytes size of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {

@@ -23,7 +23,7 @@ export interface AppleOccupancyRules {
 const WIDTH = 32;
 /** 208 KiB, counted in 32-bit registers. */
 const REGISTERS = 53_248;
-/** 8 halves of 16 bits. */
+/** The granule is 8 halves of 16 bits. */
 export const APPLE_REGISTER_GRANULE = 4;
 /** SIMD groups are resident in pairs. */
 const GROUP_GRANULE = 2;

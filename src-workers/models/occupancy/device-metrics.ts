@@ -6,7 +6,7 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly label: string;
   /** Unit of the values; `''` for a count or ratio. */
   readonly unit: string;
-  /** Which end is better; `none` if neither is (a width, a year). */
+  /** The better end; `none` if neither is better (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }

@@ -77,7 +77,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   '8.9': { warps: 48, blocks: 24, sharedKib: 100, blockSharedKib: 99 },
   '9.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
   '10.0': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
-  // The number of 11.0 before CUDA 13.
+  // 10.1 was the number of 11.0 before CUDA 13.
   '10.1': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
   '10.3': { warps: 64, blocks: 32, sharedKib: 228, blockSharedKib: 227 },
   '11.0': { warps: 48, blocks: 24, sharedKib: 228, blockSharedKib: 227 },
@@ -176,7 +176,8 @@ export function nvidiaResidency(
   const warps = Math.ceil(usage.blockThreads / WARP);
   let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
   // 6.0 also refuses a launch that the four-part register files of the other Pascal chips cannot hold, so that every
-  // 6.x binary runs on every 6.x chip.
+  // 6.x
+  // binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;

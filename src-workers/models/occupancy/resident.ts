@@ -71,7 +71,7 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
  * `intel.ts`, `apple.ts`). A launch that the device refuses has 0 blocks, and `limitedBy` says why.
  *
  * Throws `FailureError` if the usage is invalid or the device names unknown rules. Callers check both first
- * (`checkUsage`, `validateDevice`), so here they are bugs. It takes well under a microsecond.
+ * (`checkUsage`, `validateDevice`), so such an error is a bug. A call takes well under a microsecond.
  */
 export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
   const checked = unwrap(checkUsage(usage));

@@ -39,7 +39,7 @@ export interface HasanModelSurfaces {
   /** Fig. 1 (a), (b): Eq. 1–3; ms, and efficiency 0…1. */
   readonly equationTimeMs: LaunchSurface;
   readonly equationEfficiency: LaunchSurface;
-  /** The same by soft-saturation waves; efficiency is the paper's τ over the time. */
+  /** The same quantities by soft-saturation waves; efficiency is the paper's τ over the time. */
   readonly softTimeMs: LaunchSurface;
   readonly softEfficiency: LaunchSurface;
 }
@@ -65,10 +65,10 @@ export function hasanModelSurfaces(
 }
 
 export interface HasanMeasuredSurfaces {
-  /** Fig. 2 (a), (b), as far as Table 2 prints them: 160 of the 2,496 launches. */
+  /** Fig. 2 (a), (b), for the launches in Table 2: 160 of the 2,496. */
   readonly timeMs: LaunchSurface;
   readonly efficiency: LaunchSurface;
-  /** Predicted minus measured efficiency, points of 100. */
+  /** Predicted minus measured efficiency, percentage points. */
   readonly equationErrorPoints: LaunchSurface;
   readonly softErrorPoints: LaunchSurface;
 }

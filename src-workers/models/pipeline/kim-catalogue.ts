@@ -74,7 +74,7 @@ function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit
   };
 }
 
-/** Empty if the kernel does not wait for device memory or moves no bytes. */
+/** The memory unit; empty if the kernel does not wait for device memory or moves no bytes. */
 function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
   const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const bytes = kernel.bytesPerIteration * device.threadGroupWidth;
@@ -84,7 +84,7 @@ function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
 }
 
 interface Allocation {
-  /** Registers per thread are allocated in multiples of this. */
+  /** Registers per thread are allocated in multiples of this number. */
   readonly granularity: number;
   readonly sharedMemoryGranularityBytes: number;
   readonly reservedBytes: number;

@@ -6,11 +6,11 @@
  */
 
 export interface KimLaunch {
-  /** B. */
+  /** B, threads per block. */
   readonly threadsPerBlock: number;
-  /** G. */
+  /** G, blocks of the grid. */
   readonly gridBlocks: number;
-  /** S. */
+  /** S, shared memory of a block. */
   readonly sharedMemoryBytesPerBlock: number;
   /** r_i: registers per thread of each register file i (vector, scalar, …). */
   readonly registersPerThread: readonly number[];
@@ -39,9 +39,9 @@ export interface KimFunctionalUnit {
 }
 
 export interface KimDevice {
-  /** ω. */
+  /** ω, lanes of a thread group. */
   readonly threadGroupWidth: number;
-  /** n_mp. */
+  /** n_mp, multiprocessors. */
   readonly multiprocessors: number;
   /** L_TB: maximum number of threads of a block. */
   readonly maxThreadsPerBlock: number;
@@ -156,13 +156,13 @@ export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
 
 /** Time by size of the grid; the arrays have one entry per g. */
 export interface KimGridSeries {
-  /** b. */
+  /** b, thread groups per block. */
   readonly groupsPerBlock: number;
-  /** N_slot. */
+  /** N_slot, resident blocks. */
   readonly residentBlocks: number;
   /** g = 1, 2, … */
   readonly blocksPerMultiprocessor: readonly number[];
-  /** T(g, b). */
+  /** T(g, b), cycles. */
   readonly cycles: readonly number[];
   /** fu(b·g): the same thread groups, if no block had to wait for a slot. */
   readonly boundCycles: readonly number[];

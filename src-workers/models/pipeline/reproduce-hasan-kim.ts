@@ -136,8 +136,8 @@ const KIM_CASE: KimDevice = {
 };
 
 /**
- * What the poster's formulas imply; it prints no table of numbers. In its case study of block allocation, time over g
- * grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
+ * Figures that follow from the poster's formulas; it prints no table of numbers. In its case study of block allocation,
+ * time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({
@@ -232,7 +232,7 @@ function kimLimits(): ReproductionTable {
 /** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
-  /** Largest value from 1 on for which `holds`. The probes go up until the device refuses. */
+  /** Largest value from 1 on for which `holds` returns true. The probes go up until the device refuses. */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;
     while (holds(value + 1)) value++;

@@ -24,7 +24,7 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
   const issue = issueCycles * schedulers * Math.ceil(groups / schedulers);
   const larger = Math.max(latencyCycles, issue);
   if (larger === 0) return 0;
-  // The larger of the two is factored out, so that high powers neither overflow nor vanish.
+  // The larger of the two is factored out, so that high powers neither overflow nor underflow.
   const ratio = Math.min(latencyCycles, issue) / larger;
   return larger * Math.pow(1 + Math.pow(ratio, kneeSoftness), 1 / kneeSoftness);
 }

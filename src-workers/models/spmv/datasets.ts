@@ -5,7 +5,7 @@ export interface MeasuredGpu {
   /** The id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** The names among which one chooses. The library's own choice replaces the names that it chooses from. */
+  /** The names among which one can choose. The library's own choice replaces the names from which it chooses. */
   readonly choices: readonly string[];
 }
 

@@ -13,7 +13,7 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /** 64 × the sum of the longest row of each 64 consecutive ones: the exact depth in order; `null` if unknown. */
+  /** 64 × the sum of the longest rows of each 64 consecutive rows: the number of padded cells; `null` if unknown. */
   readonly slicedCells: number | null;
 }
 

@@ -59,7 +59,7 @@ const SHORT_LENGTHS = 65_536;
 /** How often each length occurs. */
 export function countLengths(lengths: Float64Array): Map<number, number> {
   const counts = new Map<number, number>();
-  // Most lengths are short even among millions; an array counts these ten times as fast.
+  // Even among millions of lengths, most are short. An array counts these ten times as fast.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));
   for (let unit = 0; unit < lengths.length; unit += 1) {
     const length = lengths[unit];

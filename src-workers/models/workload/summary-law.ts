@@ -17,7 +17,7 @@ export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd'
 
 /** A section with at most this many lengths keeps all. A longer one gets this many points, denser at its lower end. */
 const SECTION_POINTS = 20_000;
-/** Without a stated maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ beyond. */
+/** Without a maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ of its mass above. */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean, as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
@@ -64,7 +64,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
     const met = figuresOf(counts);
     const { low, high } = checked.value;
-    // With only the ends, mean and sd, the extreme laws have two points, and one of them is an end.
+    // If only the ends, the mean and the sd are known, the extreme laws have two points, of which one is an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
     if (
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
@@ -191,7 +191,7 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
 
 /**
  * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with
- * shortened steps. If no law has the moments, it ends near the closest one.
+ * shortened steps. If no law has the moments, the method ends near the closest one.
  */
 function maximumEntropy(
   sections: readonly Section[],

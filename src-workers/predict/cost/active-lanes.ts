@@ -2,7 +2,7 @@ import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/desi
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { Predictor } from '../tables.ts';
 
-/** How many lanes of a work group work while it runs. */
+/** The number of lanes of a work group that work while it runs. */
 export interface ActiveLanes {
   /** Mean fraction of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
@@ -14,7 +14,7 @@ export interface ActiveLanes {
   any(units: number, probability: number): number;
 }
 
-/** The lanes of a group all end together. */
+/** Lanes that all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
 /**

@@ -30,7 +30,7 @@ const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 /** Smallest transfer of a random read from device memory, bytes (a 32-byte sector on CUDA). */
 const SECTOR_BYTES = 32;
 
-/** Time to start a dependent kernel in a stream, ms. Assumed: current devices have this order of magnitude. */
+/** Time to start a dependent kernel in a stream, ms. It is assumed; current devices take times of this magnitude. */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
@@ -83,7 +83,7 @@ export function balancingCost(
   }
 }
 
-/** Time of this cost on a device, ms: the traffic at peak bandwidth plus the time to start the passes. */
+/** Time of this cost on a device, ms: the traffic at peak bandwidth, and the time to start the passes. */
 export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

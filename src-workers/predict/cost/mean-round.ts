@@ -66,7 +66,8 @@ function makeRound(
 
 /** Whether the kernel is one loop over the iterations of all its units. */
 export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
-  // Units that a group fetches together also end together, so the loops are nested even if the design says flattened.
+  // Units that a group fetches together also end together, so the loops are nested even if the design states a
+  // flattened loop.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return loop === 'flattened' || isEvenShare(balancing);
 }

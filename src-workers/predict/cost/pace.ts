@@ -245,7 +245,7 @@ function missShare(
   rounds: number,
 ): number {
   const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
-  // The neighbours of a fetched unit run on other multiprocessors.
+  // The neighbours of a fetched unit run on other multiprocessors, so their loads share no sectors here.
   if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
   const sectors = (lanes * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);

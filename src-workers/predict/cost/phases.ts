@@ -20,7 +20,7 @@ export const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
 });
-/** A demand, `count` times. */
+/** A demand multiplied by `count`. */
 export const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
   latencyCycles: latencyCycles * count,
   issueCycles: issueCycles * count,

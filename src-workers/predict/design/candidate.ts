@@ -44,7 +44,7 @@ export interface Candidate {
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
-  /** The cost of its iterations; `cost/pace.ts` computes it on demand. */
+  /** The cost of the candidate's iterations, which `cost/pace.ts` computes on demand. */
   pace: Pace | null;
 }
 
@@ -109,7 +109,7 @@ export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dyn
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Whether the implementation can have these values. */
+/** Whether the implementation supports these values. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||
@@ -269,7 +269,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Blocks without work end at once: a fetching launch is over after its first wave, and whole items may not divide
+  // Blocks without work end at once: a fetching launch ends after its first wave, and whole items may not divide
   // evenly.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';

@@ -137,7 +137,7 @@ export function bestClasses(
   const classes: LengthClass[] = [];
   for (let stage = stages.length - 1, end = points; end > 0; stage--) {
     const { from, choice } = stages[stage];
-    // A choice with fewer classes was as good.
+    // A choice with fewer classes was equally good.
     if (from[end] < 0) continue;
     const upTo = support[cuts[end] - 1];
     classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
