@@ -2,23 +2,22 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 
 export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
 
-/** What a link to a comparison reopens. */
+/** The address of a comparison. */
 export const compareAddress = {
-  /** The device that changes are counted against, in earlier links. Now it is the device of the study. */
+  /** The reference device in earlier links. It is now the device of the study. */
   reference: textField<string | null>(null),
   mode: choiceField(COMPARE_MODES, 'best'),
-  /** The design of mode `same`; absent: the reference's best. */
+  /** The design of mode `same`. The default is the reference's best. */
   design: numberField<number | null>(null),
-  /** Ids of devices of the run that are left out, and of further ones that are shown, by comma. */
+  /** The ids of hidden devices of the run, and of additional shown devices, separated by commas. */
   without: textField(''),
   also: textField(''),
   /**
-   * In mode `measured`, ids of runs by comma, the reference first (absent: the newest two), and the differences that do
-   * not count, %.
+   * In mode `measured`: the ids of runs, the reference first (default: the newest two), and the ignored differences, %.
    */
   runs: textField(''),
   threshold: numberField(2),
-  /** Rows whose values are all equal are left out. */
+  /** Whether rows with only equal values are hidden. */
   differing: flagField(),
 };
 

@@ -9,14 +9,14 @@ import { seriesOf } from './series.ts';
 export interface GranularityCurve {
   readonly name: string;
   readonly short: string;
-  /** Place among the devices. */
+  /** The index among the devices. */
   readonly series: number;
   readonly points: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
 }
 
 const RIGHT = 96;
 
-/** Best predicted time of each device by threads per unit, each with its shape; a ring marks the fastest. */
+/** Draws the best predicted time of each device by threads per unit. A ring marks the fastest. */
 export function granularityChart(
   { curves, axisTitle }: { readonly curves: readonly GranularityCurve[]; readonly axisTitle: string },
   theme: ChartTheme,

@@ -8,10 +8,10 @@ import { seriesOf } from './series.ts';
 
 export interface OccupancyCurve {
   readonly name: string;
-  /** Place among the devices. */
+  /** The index among the devices. */
   readonly series: number;
   readonly points: readonly OccupancyPoint[];
-  /** The place of the design. */
+  /** The position of the design. */
   readonly at: number;
   readonly main: boolean;
 }
@@ -19,23 +19,23 @@ export interface OccupancyCurve {
 export interface OccupancyInput {
   readonly curves: readonly OccupancyCurve[];
   readonly axisTitle: string;
-  /** Values on the axis are bytes, shown in KiB. */
+  /** Whether values on the axis are bytes, shown in KiB. */
   readonly inKib: boolean;
 }
 
-/** A value of the axis as it is written. */
+/** Formats a value of the axis. */
 export function occupancyTick(x: number, inKib: boolean): string {
   return count(inKib ? x / 1024 : x);
 }
 
-/** Occupancy of a curve at a value; NaN beyond its end. */
+/** Returns the occupancy of a curve at a value; NaN beyond its end. */
 export function occupancyAt(points: readonly OccupancyPoint[], x: number): number {
   const step = points.length > 1 ? points[1].x - points[0].x : 1;
   const at = Math.ceil((x - points[0].x) / step - 1e-9);
   return at < points.length ? points[Math.max(0, at)].y : NaN;
 }
 
-/** Occupancy in steps over one property of the launch, with the design of each device. */
+/** Draws occupancy in steps over one property of the launch, with the design of each device. */
 export function occupancyChart(
   { curves, axisTitle, inKib }: OccupancyInput,
   theme: ChartTheme,

@@ -18,30 +18,30 @@ export interface CompareRow {
   readonly id: string;
   readonly group: RowGroup;
   readonly label: string;
-  /** Quiet words after the label: unit or kind. */
+  /** The secondary text after the label: unit or kind. */
   readonly unit: string;
   readonly hint: string;
-  /** What the cell says; empty where the device has no such value. */
+  /** The texts of the cells; empty if the device has no such value. */
   readonly texts: readonly string[];
-  /** The sources of the estimated device values that a cell follows from; empty where it follows from none. */
+  /** The sources of the estimated device values in a cell, or an empty text. */
   readonly estimates: readonly string[];
-  /** Comparable numbers; null where a row has words, or a device no value. */
+  /** Comparable numbers; null if a row has words, or a device no value. */
   readonly values: readonly (number | null)[];
   /** The direction that is coloured. Limits have none, because they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
   /** The small text under the cells: the range of a time. */
   readonly ranges?: readonly string[];
-  /** Text next to the cells, instead of the change against the reference. */
+  /** The text next to the cells, instead of the change from the reference. */
   readonly beside?: readonly string[];
 }
 
-/** A device of the comparison; `entry` is null where the run has no such device. */
+/** A device of the comparison; `entry` is null if the run does not have it. */
 export interface Compared {
   readonly device: Device;
   readonly entry: DeviceBest | null;
 }
 
-/** Cycles of latency over issue cycles per thread group: from here on more thread groups no longer help much. */
+/** Returns cycles of latency over issue cycles per thread group. With more thread groups, the gain is small. */
 export function kneeThreadGroups(
   device: GpuDevice,
   study: Study,
@@ -338,12 +338,14 @@ function percentOf(fraction: number | null | undefined): number | null {
   return typeof fraction === 'number' ? 100 * fraction : null;
 }
 
-/** What the range under a time covers. */
+/** Explains the range under a time. */
 const RANGE_HINT = 'Under it its 90 % range by measured kernels of its kind on the device, with inputs as they stand';
 
 const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
 
-/** The best time of an implementation on each device, and how much longer it takes than the fastest one there. */
+/**
+ * Returns the best time of an implementation on each device, and how much longer it takes than the fastest one there.
+ */
 function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {
@@ -366,7 +368,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
   };
 }
 
-/** The sources of the estimates that a value of a device follows from, as a sentence each. */
+/** Returns the sources of the estimates in a value of a device, each in a sentence. */
 function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
   const { sources } = device;
   return sentenceCase(
@@ -376,7 +378,7 @@ function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) =
   );
 }
 
-/** Says a canonical label in the chosen vocabulary. */
+/** Replaces a canonical label by the word of the chosen vocabulary. */
 export function spoken(label: string, term: Term): string {
   const words: readonly (readonly [RegExp, TermKey])[] = [
     [/thread[- ]group(s?)/gi, 'threadGroup'],
@@ -397,7 +399,7 @@ export function spoken(label: string, term: Term): string {
   return /^[A-Z]/.test(label) ? sentenceCase(text) : text;
 }
 
-/** Whether all devices that have a value in a row have the same one. */
+/** Whether all devices with a value in a row have the same one. */
 export function isEqualRow({ texts }: CompareRow): boolean {
   const said = texts.filter((text) => text !== '');
   return said.length > 0 && said.every((text) => text === said[0]);

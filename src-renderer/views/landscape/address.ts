@@ -7,12 +7,12 @@ export const COLOURS = ['time', 'baseline'] as const;
 export const landscapeAddress = {
   ...explorationAddress,
   shape: choiceField(SHAPES, 'map'),
-  /** Axes of the map; absent: chosen by the space. */
+  /** The axes of the map. The default depends on the space. */
   x: textField<string | null>(null),
   y: textField<string | null>(null),
-  /** Axis of the small maps at the left; `-`: none. */
+  /** The axis of the small maps at the left; `-` means none. */
   facet: textField<string | null>(null),
   colour: choiceField(COLOURS, 'time'),
-  /** Axes that are minimised over instead of held at the selection, by id, with commas between. */
+  /** The ids of axes that are minimised over instead of held at the selection, separated by commas. */
   free: textField(''),
 };

@@ -1,4 +1,4 @@
-/** Colour scales: tokens interpolated in OKLab, so that equal steps look equal. */
+/** Colour scales: tokens are interpolated in OKLab, so that equal steps look equal. */
 
 type Triple = readonly [number, number, number];
 
@@ -81,15 +81,15 @@ function mapped({ packed }: Ramp, change: (colour: Triple) => Triple): Ramp {
   };
 }
 
-/** The greys of a scale, each as light as its colour: for numbers that no longer hold. */
+/** Returns a scale of greys with the same lightness, for outdated numbers. */
 export function greyed(scale: Ramp): Ramp {
   return mapped(scale, (colour) => srgb([oklab(colour)[0], 0, 0]));
 }
 
-/** How much of its colour a cell keeps that a filter leaves out. */
+/** The part of its colour that a cell outside the filter keeps. */
 const KEPT = 0.2;
 
-/** A scale sunk into the canvas: for what a filter leaves out. */
+/** Returns a paler scale for cells outside the filter. */
 export function faded(scale: Ramp, canvas: string): Ramp {
   const ground = parseRgb(canvas);
   return mapped(scale, (colour) => {
@@ -98,18 +98,18 @@ export function faded(scale: Ramp, canvas: string): Ramp {
   });
 }
 
-/** Without maps to fit, colours range from the best time to this many times the best; slower times get the last one. */
+/** Without maps to fit, colours range from the best time to this multiple of it. Slower times get the last colour. */
 export const CLIP = 2;
 
-/** Ends that a scale may have, as multiples of its start. */
+/** The possible ends of a scale, as multiples of its start. */
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
-/** Share of the cells that is inside a fitted scale. */
+/** The fraction of the cells inside a fitted scale. */
 const INSIDE = 0.75;
 
 /**
- * How many times the best the slow end of a scale is, so that it tells most cells apart and no map is all of the last
- * colour.
- * @param maps times of each map, ms; NaN where there is none
+ * Returns the end of a scale as a multiple of the best time, so that it distinguishes most cells, and no map has only
+ * the last colour.
+ * @param maps times of each map, ms; NaN if there is none
  */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {
   const ratios: number[] = [];
@@ -130,13 +130,18 @@ export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): 
   return ENDS.find((end) => end >= wanted) ?? ENDS[ENDS.length - 1];
 }
 
-/** Place of a time on the sequential scale (logarithmic, from the best to `clip` times the best), 0…255. */
+/**
+ * Returns the position of a time on the sequential scale (logarithmic, from the best to `clip` times the best), 0…255.
+ */
 export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   const place = Math.log(timeMs / bestMs) / Math.log(clip);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/** Place of a time on the diverging scale: the baseline in the middle, `clip` times faster and slower at the ends. */
+/**
+ * Returns the position of a time on the diverging scale: the baseline in the middle, `clip` times faster and slower at
+ * the ends.
+ */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));

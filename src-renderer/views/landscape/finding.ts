@@ -4,7 +4,7 @@ import { counted, timeText } from '../../format/numbers.ts';
 import { axisLabels } from './slices.ts';
 
 /**
- * Describes a map for those who cannot see it: its best and slowest cells, and those that cannot run or are unknown.
+ * Describes a map for users who cannot see it: its best and slowest cells, and those that cannot run or are unknown.
  */
 export function mapFinding(grid: LandscapeGrid): string {
   const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, invalidReason } = grid;

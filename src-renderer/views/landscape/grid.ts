@@ -1,8 +1,8 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 
-/** Reads a grid of best times: marginals, the one-wave boundary, and where too few thread groups run. */
+/** Analyses a grid of best times: marginals, the one-wave boundary, and regions with too few thread groups. */
 
-/** Best time for each value of x and of y; NaN where no cell of a line is valid. */
+/** Returns the best time for each value of x and of y; NaN if no cell of a line is valid. */
 export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {
   const nx = xValues.length;
   const x = new Float64Array(nx).fill(NaN);
@@ -17,10 +17,10 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   return { x, y };
 }
 
-/** Slower than this many times the best, a marginal is drawn at its highest. */
+/** A marginal beyond this multiple of the best is drawn at its largest height. */
 const LEVEL_SPAN = 2;
 
-/** How high a line of marginals stands over its values: 0 the best … 1 the slowest of them, where none is valid too. */
+/** Returns the height of a line of marginals over its values, from 0 (the best) to 1 (the slowest, or none valid). */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;
@@ -28,7 +28,7 @@ export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array 
   return timesMs.map((time) => (Number.isFinite(time) ? (Math.min(time, most) - bestMs) / (most - bestMs || 1) : 1));
 }
 
-/** A piece of a line on the cells' edges, in cells: x to the right, y as rows count. */
+/** A segment of a line on the edges of cells, in cells: x to the right, y as rows count. */
 export interface Edge {
   readonly x1: number;
   readonly y1: number;
@@ -36,7 +36,10 @@ export interface Edge {
   readonly y2: number;
 }
 
-/** Edges between cells that take at most one wave of blocks and cells that take more. A hair above one still is one. */
+/**
+ * Returns the edges between cells with at most one wave of blocks and cells with more. A rounding error above one still
+ * counts as one.
+ */
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
   const nx = xValues.length;
   const ny = yValues.length;

@@ -1,26 +1,26 @@
 import { moved, WHOLE, zoomed, type Zoom } from '../../charts/zoom.ts';
 
-/** The part of a map that is shown. */
+/** The visible part of a map. */
 export interface MapZoom {
   readonly x: Zoom;
   readonly y: Zoom;
 }
-/** All of it: the one value that says that nothing is out of sight. */
+/** The whole map. This value means that nothing is hidden. */
 export const WHOLE_MAP: MapZoom = { x: WHOLE, y: WHOLE };
 
 interface Cells {
   readonly nx: number;
   readonly ny: number;
 }
-/** Fewer cells than these do not fill a map. */
+/** The least number of cells that fills a map. */
 const FEWEST = 4;
 
-/** Ends that differ from those of the whole by rounding only are those of the whole. */
+/** Ends that differ only by rounding from those of the whole are equal to them. */
 const ROUNDING = 1e-9;
 const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
 const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);
 
-/** Zoomed by a factor (below 1: closer) about a place of what is shown, 0…1 from the left and from below. */
+/** Zooms by a factor (below 1: closer) around a position in the visible part, 0…1 from the left and from below. */
 export function zoomedMap(
   zoom: MapZoom,
   by: number,
@@ -33,12 +33,12 @@ export function zoomedMap(
   });
 }
 
-/** Moved to the right and upwards, by shares of what is shown. */
+/** Moves the visible part to the right and upwards, by fractions of itself. */
 export function movedMap(zoom: MapZoom, right: number, up: number): MapZoom {
   return zoom === WHOLE_MAP ? zoom : { x: moved(zoom.x, right), y: moved(zoom.y, up) };
 }
 
-/** Moved as little as brings a cell in sight. */
+/** Moves the visible part as little as possible to show a cell. */
 export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): MapZoom {
   const shown = ([from, to]: Zoom, at: number, many: number): Zoom => {
     const [low, high] = [at / many, (at + 1) / many];
@@ -49,7 +49,7 @@ export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): Map
   return { x: shown(zoom.x, cell % nx, nx), y: shown(zoom.y, Math.floor(cell / nx), ny) };
 }
 
-/** How much closer than the whole it is, along the axis that is closer. */
+/** Returns the larger magnification of the two axes. */
 export function magnification({ x, y }: MapZoom): number {
   return Math.max(1 / (x[1] - x[0]), 1 / (y[1] - y[0]));
 }

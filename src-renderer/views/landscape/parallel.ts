@@ -4,32 +4,32 @@ import { isLabelled, labelStride } from '../../charts/labels.ts';
 import type { Narrowing } from '../ranking/address.ts';
 import { axisLabels } from './slices.ts';
 
-/** An axis of the parallel coordinates: where each line crosses it (0 bottom … 1 top), its ticks, and its filter. */
+/** An axis of the parallel coordinates: the positions of lines (0 bottom … 1 top), its ticks, and its filter. */
 export interface ParallelAxis {
   readonly id: string;
   readonly label: string;
   readonly place: (value: number) => number;
   readonly ticks: readonly { readonly at: number; readonly text: string }[];
-  /** The part of the filter that a brushed interval (places, low and high) is; null where everything is inside. */
+  /** Converts a brushed interval (positions, low and high) to a part of the filter; null if everything is inside. */
   readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
-  /** The interval that a filter is on this axis, as places; null where it does not narrow it. */
+  /** Converts a filter to the interval on this axis, as positions; null if it does not narrow the axis. */
   readonly brushed: (filter: Narrowing) => Span | null;
-  /** Equal parts between its ends, at which a brush that is moved by keyboard stops. */
+  /** The number of equal parts between its ends, at which a brush stops when the keyboard moves it. */
   readonly parts: number;
-  /** The text at a place: `128`, `0.91 ms`. */
+  /** Returns the text at a position: `128`, `0.91 ms`. */
   readonly text: (at: number) => string;
 }
 
-/** An interval of places on an axis. */
+/** An interval of positions on an axis. */
 export interface Span {
   readonly low: number;
   readonly high: number;
 }
 
-/** Parts of an axis of numbers rather than choices. */
+/** The number of parts of an axis with numbers instead of choices. */
 const PARTS = 50;
 
-/** Moves one end of a brush by some parts, at most to its other end; `null` where it then holds everything. */
+/** Moves one end of a brush by some parts, at most to its other end. Returns `null` if it then contains everything. */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };
@@ -43,7 +43,7 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
 const shortText = (text: string) => text.replace('dynamic-fetch', 'fetch');
 
-/** Values of an axis as numbers; the cap `none` is above any number. */
+/** Converts values of an axis to numbers; the cap `none` is above any number. */
 function numbersOf(id: string, categories: readonly string[]): readonly number[] {
   return axisLabels(id, categories).map((text) =>
     (text === 'none' && id === 'registerCap') || (text === 'row' && id === 'blockWidth')
@@ -52,13 +52,13 @@ function numbersOf(id: string, categories: readonly string[]): readonly number[]
   );
 }
 
-/** The filter that keeps these positions of an axis; `null` where that keeps all, or none. */
+/** Returns the filter that keeps these positions of an axis; `null` if it keeps all or none. */
 export function axisNarrowing(
   id: string,
   categories: readonly string[],
   chosen: readonly number[],
 ): Partial<Narrowing> | null {
-  // The device is chosen for the whole study, not filtered by.
+  // The device is chosen for the whole study instead of filtered.
   if (id === 'device' || chosen.length === 0 || chosen.length === categories.length) return null;
   const numbers = numbersOf(id, categories);
   switch (id) {
@@ -82,7 +82,7 @@ export function axisNarrowing(
 
 function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
   const last = Math.max(1, categories.length - 1);
-  // Numbers ascend; other words keep their order.
+  // Numbers are ascending; other words keep their order.
   const labels = axisLabels(id, categories);
   const numbers = numbersOf(id, categories);
   const numeric = numbers.every((value) => !Number.isNaN(value));
@@ -122,7 +122,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
   }; // prettier-ignore
 }
 
-/** A logarithmic axis of times, the fastest on top; what takes more than twice the best is at the bottom. */
+/** Returns a logarithmic axis of times, the fastest on top. Times beyond twice the best are at the bottom. */
 function timeAxis(bestMs: number, times: TimeColumn): ParallelAxis {
   const place = (value: number) => 1 - Math.min(1, Math.max(0, Math.log(value / bestMs) / Math.LN2));
   const value = (at: number) => bestMs * 2 ** (1 - at);
@@ -157,7 +157,7 @@ const occupancyAxis: ParallelAxis = {
     range ? { low: Math.max(0, range.from), high: Math.min(1, range.to) } : null,
 };
 
-/** The axes of a sample, without the device, which is held. */
+/** Returns the axes of a sample without the device, which is fixed. */
 export function parallelAxes(
   sample: ParallelSample,
   bestMs: number,

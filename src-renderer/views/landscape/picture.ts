@@ -1,15 +1,15 @@
 import type { Ramp } from './colour.ts';
 
-/** Times to draw with one pixel each, first row at the bottom; NaN where there is none. */
+/** The times to draw with one pixel each, first row at the bottom; NaN if there is none. */
 export interface Picture {
   readonly timeMs: ArrayLike<number>;
   readonly columns: number;
   readonly rows: number;
-  /** 1 where a filter lets something pass; null where there is none. */
+  /** 1 if something passes the filter; null if there is no filter. */
   readonly passing: Uint8Array | null;
 }
 
-/** Gives the canvas the size and the colours of the picture; where there is no time it is transparent. */
+/** Sets the size and the colours of the canvas. Pixels without a time are transparent. */
 export function paintPicture(
   canvas: HTMLCanvasElement,
   { timeMs, columns: nx, rows: ny, passing }: Picture,

@@ -17,15 +17,14 @@ import { timeStep, type Ramp } from './colour.ts';
 
 export interface RooflineInput {
   readonly roofline: Roofline;
-  /** Design that is selected. */
   readonly selected: number | null;
   readonly scale: Ramp;
 }
 
-/** Thread instructions per byte at which both roofs meet. */
+/** Returns the thread instructions per byte at which both roofs meet. */
 export const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
-/** Designs by what they execute for each byte and in each second, in the colour of their time, under the two roofs. */
+/** Draws designs by instructions per byte and per second, in the colour of their time, under the two roofs. */
 export function rooflineChart(
   { roofline, selected, scale }: RooflineInput,
   theme: ChartTheme,
@@ -44,7 +43,7 @@ export function rooflineChart(
     { low, high, log: true },
     { low: least, high: peakIssueGips * 1.6, log: true },
   );
-  // The fastest are drawn last, over the others.
+  // The fastest are drawn last, on top of the others.
   const order = [...designIndex.keys()].sort((a, b) => timeMs[b] - timeMs[a]);
   const chosen = selected === null ? -1 : designIndex.indexOf(selected);
   const corners = [low, Math.min(high, Math.max(low, ridge(roofline))), high];

@@ -2,7 +2,6 @@ import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
 import { shortNames } from '../../format/devices.ts';
 import { count } from '../../format/numbers.ts';
 
-/** A line through the space along one axis, ready to draw. */
 export interface Slice {
   readonly axis: string;
   readonly title: string;
@@ -12,7 +11,7 @@ export interface Slice {
   readonly at: number;
 }
 
-/** What a value of the launch axis counts; '' for values of other axes. */
+/** Returns the unit of a value on the launch axis; '' for values of other axes. */
 export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' {
   if (text.endsWith(' per SM')) return 'SM';
   if (text.endsWith(' per slot')) return 'slot';
@@ -21,8 +20,8 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
 }
 
 /**
- * Values of an axis as its labels say them: `16`, `3,584`, `A100`. The title says a unit that all share; where they
- * differ each but a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
+ * Returns the values of an axis as labels: `16`, `3,584`, `A100`. A unit that all share is in the title. Otherwise each
+ * value except a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);
@@ -37,7 +36,7 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
   });
 }
 
-/** Brings slices into the order asked for, ascending where their values are numbers, with short texts. */
+/** Sorts slices in the requested order, ascending if their values are numbers, with short texts. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],

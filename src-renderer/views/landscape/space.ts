@@ -1,4 +1,4 @@
-/** The axes of a run as the landscape needs them: positions of designs, and which axes to draw by. */
+/** The axes of a run for the landscape: the positions of designs, and the axes to draw. */
 
 export interface Axis {
   readonly id: string;
@@ -7,7 +7,7 @@ export interface Axis {
   readonly texts: readonly string[];
 }
 
-/** Position of a design on every axis: design numbers are mixed radix, the first axis slowest. */
+/** Returns the position of a design on every axis. Design numbers are mixed radix, with the first axis slowest. */
 export function positionsOf(axes: readonly Axis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
   let rest = design;
@@ -19,12 +19,10 @@ export function positionsOf(axes: readonly Axis[], design: number): number[] {
   return out;
 }
 
-/** The design at a position on every axis. */
 export function designAt(axes: readonly Axis[], positions: readonly number[]): number {
   return axes.reduce((sum, axis, at) => sum * axis.values.length + positions[at], 0);
 }
 
-/** The same design, moved along one axis. */
 export function movedAlong(axes: readonly Axis[], design: number, id: string, position: number): number {
   const at = axes.findIndex((axis) => axis.id === id);
   return designAt(
@@ -40,8 +38,7 @@ export interface Roles {
 }
 
 /**
- * Chooses the axes of the map and of the small maps: those of the address where the space has them, else the usual
- * ones.
+ * Chooses the axes of the map and of the small maps: those in the address if the space has them, else the usual ones.
  */
 export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);

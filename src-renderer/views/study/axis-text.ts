@@ -3,13 +3,13 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { count } from '../../format/numbers.ts';
 
 /**
- * How an axis of counts is typed and shown: a list `1 2 4 8`, a range `32 … 1,024, step 32` (also `32..1024 step 32` or
+ * The text of an axis of counts: a list `1 2 4 8`, a range `32 … 1,024, step 32` (also `32..1024 step 32` or
  * `32-1024/32`), or powers `1 … 32 ×2`.
  */
 
 const EXPECTED = 'Write values such as 64 128 256, or a range such as 32 … 1,024, step 32';
 const LARGEST = 2 ** 31 - 1;
-/** A number may hold commas but not end in one: `1,024, step 32`. */
+/** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
 /** Longer lists with even steps are shown as a range. */
@@ -39,7 +39,7 @@ export function printAxis(axis: CountAxis): string {
   return axis.map(count).join(' ');
 }
 
-/** Reads what a person typed. Values must be whole, ≥ 1; lists come back sorted, each value once. */
+/** Parses typed text. Values must be whole, ≥ 1. Lists are sorted, with each value once. */
 export function parseAxis(text: string): Result<CountAxis> {
   const tidy = text.trim().replaceAll('\u00a0', ' ');
   const range = RANGE.exec(tidy);
@@ -75,10 +75,10 @@ export function parseAxis(text: string): Result<CountAxis> {
   return ok([...new Set(values)].sort((a, b) => a - b));
 }
 
-/** A register cap list: as `parseAxis`, with `none` for no cap. */
+/** Parses register caps like `parseAxis`, with `none` for no cap. */
 export const parseCaps = (text: string): Result<(number | null)[]> => parseWith(text, 'none', 'cap');
 
-/** Widths of blocks: as `parseAxis`, with `row` for blocks of one row. */
+/** Parses widths of blocks like `parseAxis`, with `row` for blocks of one row. */
 export const parseWidths = (text: string): Result<(number | null)[]> => parseWith(text, 'row', 'width');
 
 function parseWith(text: string, word: string, what: string): Result<(number | null)[]> {
@@ -101,7 +101,9 @@ export function printCaps(caps: readonly (number | null)[], none = 'none'): stri
   return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
-/** Words of a list. A comma groups digits (`1,024`) where that is the only way to read it, and separates otherwise. */
+/**
+ * Splits a list into words. A comma groups digits (`1,024`) only if there is no other reading; otherwise it separates.
+ */
 function listWords(text: string): string[] {
   if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
   const groups = text.split(',');

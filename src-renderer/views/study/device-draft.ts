@@ -13,18 +13,18 @@ import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupan
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
 import type { CatalogueDevice } from '../../state/library.svelte.ts';
 
-/** A device while it is described. The engine checks it as a whole when it is saved. */
+/** A device that is being described. The engine checks it as a whole when it is saved. */
 
-/** One number of a device: where it is, how it is called, and what the engine takes. */
+/** A number of a device: its field, its label, and its limits in the engine. */
 export interface DeviceNumber {
-  /** Path of the field, as the engine's messages name it. */
+  /** The path of the field, as in the engine's messages. */
   readonly field: string;
   readonly label: string;
   readonly unit: string;
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;
-  /** The size of a memory, bytes. */
+  /** Whether it is the size of a memory, bytes. */
   readonly memory?: boolean;
 }
 
@@ -50,7 +50,9 @@ const memory = (field: string, label: string): DeviceNumber => ({
   memory: true,
 });
 
-/** The fields of a GPU in two columns. Occupancy rules fix those in `ruled`, which are asked for only without rules. */
+/**
+ * Returns the fields of a GPU in two columns. Occupancy rules fix those in `ruled`, which are shown only without rules.
+ */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];
@@ -90,12 +92,12 @@ export const CPU_NUMBERS: readonly DeviceNumber[] = [
   positive('fullBandwidthGbS', 'Bandwidth of all cores', 'GB/s', 1e6),
 ];
 
-/** The value at a field such as `limits.maxThreadsPerBlock`. */
+/** Returns the value of a field such as `limits.maxThreadsPerBlock`. */
 export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
-/** The device with another value at a field, which loses the source it had. */
+/** Returns the device with another value of a field, which loses its source. */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
   const { [head]: _former, ...sources } = device.sources;
@@ -103,14 +105,14 @@ export function withNumber<D extends Device>(device: D, field: string, value: nu
   return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
-/** The device under other occupancy rules: the width and the limits they fix come with them. */
+/** Returns the device under other occupancy rules, which set the width and the limits. */
 export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   const found = limitsByRules(rules);
   const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};
   return { ...device, occupancy: rules, ...fixed };
 }
 
-/** Every set of occupancy rules, by the text a choice shows. */
+/** All sets of occupancy rules, by their label. */
 export const OCCUPANCY_CHOICES: readonly { readonly value: string; readonly label: string; readonly rules: OccupancyRules }[] = [
   ...NVIDIA_COMPUTE_CAPABILITIES.toReversed().map((computeCapability) => ({
     value: `nvidia ${computeCapability}`,
@@ -152,7 +154,10 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/** A copy to change. It has its own name, and no source except that it was copied and which values are estimates. */
+/**
+ * Returns a copy to change. It has its own name. Its only sources are that it was copied, and which values are
+ * estimates.
+ */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;
@@ -173,7 +178,7 @@ export const PLAIN_CPU: CpuDevice = {
   sources: { '*': 'entered by hand' },
 };
 
-/** A slug of the name that no other device has. */
+/** Returns a slug of the name that no other device has. */
 export function freeId(name: string, taken: readonly string[]): string {
   const slug = name.toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 70) || 'device'; // prettier-ignore
   if (!taken.includes(slug)) return slug;

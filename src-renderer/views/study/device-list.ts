@@ -1,9 +1,9 @@
-/** Devices in the order of the panel: those that a study runs on, and unticked ones in their old places. */
+/** Lists devices in the order of the panel: those of a study, and unticked ones in their old places. */
 
 /**
- * The devices to list.
- * @param remembered as they were listed before, unticked ones included
- * @param chosen devices of the study: each has a row, new ones behind the one before them
+ * Returns the devices to list.
+ * @param remembered the earlier list, including unticked ones
+ * @param chosen devices of the study: each has a row, and a new one follows its predecessor
  */
 export function listedDevices(remembered: readonly string[], chosen: readonly string[]): readonly string[] {
   const listed = [...new Set(remembered)];
@@ -14,7 +14,7 @@ export function listedDevices(remembered: readonly string[], chosen: readonly st
   return listed;
 }
 
-/** The devices of a study with one more: where its row stands, so that to untick and tick it again changes nothing. */
+/** Adds a device to a study at the position of its row, so that unticking and ticking it changes nothing. */
 export function withListed(chosen: readonly string[], id: string, listed: readonly string[]): string[] {
   const row = listed.indexOf(id);
   const above = row < 0 ? chosen.length - 1 : chosen.findLastIndex((other) => listed.indexOf(other) < row);

@@ -12,13 +12,13 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** Describes the support of a law: `956 distinct lengths`, and for an endless law how little is left out. */
+/** Describes the support of a law: `956 distinct lengths`, and for an infinite law the part that is left out. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}, ${plain(truncatedMass, 1)} of the units longer and left out` : lengths;
 }
 
-/** One number of a distribution, as a slider offers it. The field next to it takes any value that the law takes. */
+/** A number of a distribution with the limits of its slider. The field beside it accepts any value of the law. */
 export interface DistributionParameter {
   readonly symbol: string;
   readonly help: string;
@@ -49,7 +49,7 @@ const probability = (help: string, start: number): DistributionParameter => ({
   log: true,
 });
 
-/** The distributions of the workload grammar that are a name and numbers. */
+/** The distributions of the workload grammar that consist of a name and numbers. */
 export const DISTRIBUTIONS: readonly Distribution[] = [
   {
     id: 'geometric',
@@ -131,7 +131,7 @@ export interface WrittenDistribution {
   readonly values: readonly number[];
 }
 
-/** Reads `geometric(0.05)`; null where the text is another kind of workload. */
+/** Parses `geometric(0.05)`. Returns null if the text is another kind of workload. */
 export function readDistribution(text: string): WrittenDistribution | null {
   const match = /^\s*([a-z-]+)\s*\(([^()]*)\)\s*$/.exec(text);
   const distribution = DISTRIBUTIONS.find(({ id }) => id === match?.[1]);

@@ -21,13 +21,13 @@ import {
   type Origin,
 } from '../../../src-workers/domain/provenance.ts';
 
-/** Changes the study: the field that is edited, what undo says, and the change. */
+/** Changes the study: the edited field, the text for undo, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
 
-/** The kernel that is edited: that of the study (`null`), or an implementation's changes to it. */
+/** The edited kernel: that of the study (`null`), or an implementation's changes to it. */
 export type KernelPlace = number | null;
 
-/** The study with some fields of a kernel changed; undefined takes out what an implementation has of its own. */
+/** Changes some fields of a kernel; undefined removes an implementation's own value. */
 export function withKernel(
   study: Study,
   change: KernelChange & { readonly name?: string },
@@ -39,7 +39,7 @@ export function withKernel(
     kernel: tidy({ ...one.kernel, ...change }) as StudyImplementation['kernel'],
   }));
 }
-/** The study with a field of a kernel set by a person: from now on it is given. */
+/** Sets a field of a kernel, which then counts as given. */
 export function withGiven<Field extends KernelField>(
   study: Study,
   field: Field,
@@ -48,14 +48,14 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** The study with a number of a kernel as set by a person; for a phase its instructions. */
+/** Sets a number of a kernel as given; for a phase, its instructions. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);
   const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
   return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
 }
-/** The study with the loads of a phase set by a person. */
+/** Sets the loads of a phase as given. */
 export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
@@ -63,13 +63,13 @@ function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
   const kernel = at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
   return kernelPhase(kernel, field) ?? { instructions: 0 };
 }
-/** The study with another origin of a field of a kernel. An implementation then has the value of its own. */
+/** Sets the origin of a field of a kernel. An implementation then has its own value. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
   return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
 }
-/** The study with what was found in a kernel's own code or profile. */
+/** Adds the facts that were found in a kernel's own code or profile. */
 export function withFound(
   study: Study,
   fields: ReturnType<typeof inspectedFields>,
@@ -83,8 +83,8 @@ export function withFound(
   return lengths === null ? found : withWorkload(found, { lengths });
 }
 /**
- * An example as the beginning of a study of one's own: its text and its kernel's name are not of the work that is
- * imported, and what it says of its kernel is marked as the example's.
+ * Turns an example into the start of the user's own study: its description and its kernel's name are removed, and its
+ * kernel's values are marked as the example's.
  */
 export function asOwn(example: Study, name: string): Study {
   const { kernel, implementations, pipeline } = example;
@@ -104,14 +104,14 @@ export function asOwn(example: Study, name: string): Study {
     ),
   };
 }
-/** The study with the usual value of a field of a kernel, assumed. */
+/** Sets a field of a kernel to its usual value, as assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /**
- * The study with a kernel that reads these arrays. They replace its one number of bytes; without any it has that again,
- * as large as the elements that it read.
+ * Sets the arrays that a kernel reads, which replace its number of bytes. Without arrays, the number becomes the size
+ * of the elements that it read.
  */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
@@ -130,7 +130,7 @@ export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at
   return withKernel(study, change, at);
 }
 
-/** The study with an implementation that follows it in a field. */
+/** Makes an implementation take a field from the study. */
 export function withCommon(study: Study, field: KernelField, at: number): Study {
   const origins = tidy({ ...study.implementations![at].kernel.origins, [field]: undefined });
   return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
@@ -143,7 +143,7 @@ function tidy<Values extends object>(values: Values): Values {
 
 export type StudyImplementation = NonNullable<Study['implementations']>[number];
 
-/** The study with one of its implementations changed. */
+/** Changes one implementation of the study. */
 function withImplementation(
   study: Study,
   at: number,
@@ -154,7 +154,7 @@ function withImplementation(
 export function withImplementationName(study: Study, at: number, name: string): Study {
   return withImplementation(study, at, (one) => ({ ...one, name }));
 }
-/** The study with the values of an axis that an implementation allows; undefined: all. */
+/** Sets the values of an axis that an implementation allows; undefined means all. */
 export function withAllowed<Axis extends AllowedAxis>(
   study: Study,
   at: number,
@@ -169,7 +169,7 @@ export function withAllowed<Axis extends AllowedAxis>(
 type AllowedValues = NonNullable<StudyImplementation['axes']>;
 export type AllowedAxis = keyof AllowedValues;
 
-/** A name that none of the implementations has: `csr`, `csr 2`, `csr 3`. */
+/** Returns a name that no implementation has: `csr`, `csr 2`, `csr 3`. */
 function freeName(name: string, taken: readonly StudyImplementation[]): string {
   const stem = name.replace(/ \d+$/, '');
   const is = (wanted: string) => taken.some((one) => one.name === wanted);
@@ -177,19 +177,19 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** The study with one more implementation, the last. The first addition keeps the kernel as another implementation. */
+/** Adds an implementation at the end. The first addition keeps the kernel as another implementation. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];
   return { ...study, implementations: [...before, { name: freeName(name, before), kernel: {} }] };
 }
-/** The study with a copy of an implementation behind it. */
+/** Adds a copy of an implementation after it. */
 export function withDuplicate(study: Study, at: number): Study {
   const before = study.implementations!;
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** The study without an implementation. A single one left becomes the kernel, with axes as it allows. */
+/** Removes an implementation. A single remaining one becomes the kernel, with the axes that it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
@@ -199,7 +199,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** Other lengths have rows of their own, or none, and blocks take tiles where there are rows alone. */
+/** Other lengths have their own rows or none, and blocks can be tiles only with rows. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;
@@ -207,11 +207,11 @@ export function withWorkload(study: Study, change: Partial<Study['workload']>): 
   const next = { ...study, workload: { ...workload, ...(width !== undefined && { width }) } };
   return hasRows(next.workload) ? next : withAxis(next, 'blockWidth', undefined);
 }
-/** Whether units are an image or a grid, in rows: those of the example say how wide themselves. */
+/** Whether units are an image or a grid with rows. The lengths of the image example contain the width. */
 export function hasRows({ lengths, width }: Study['workload']): boolean {
   return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
-/** The study with an axis replaced, or taken out where the value is undefined. */
+/** Replaces an axis of the study, or removes it if the value is undefined. */
 export function withAxis<Name extends keyof Study['axes']>(
   study: Study,
   name: Name,
@@ -223,7 +223,7 @@ export function withAxis<Name extends keyof Study['axes']>(
   return { ...study, axes };
 }
 
-/** The study with what a CPU needs, where it has none: numbers of cores, and ways to cut the work into their shares. */
+/** Adds what a CPU needs, if it is missing: numbers of cores, and ways to divide the work among them. */
 export function withCores(study: Study, cores: number): Study {
   const { axes } = study;
   const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));

@@ -3,13 +3,13 @@ import type { Term } from '../../../src-workers/domain/terms.ts';
 import { fieldLabel } from '../../format/fields.ts';
 import { isAdvanced, kernelFields } from './kernel-fields.ts';
 
-/** A field of the Study view, as the palette finds it. */
+/** A field of the Study view, for the palette. */
 export interface FieldName {
-  /** Id of the command that goes there. */
+  /** The id of the command that leads to it. */
   readonly id: string;
   readonly label: string;
   readonly words: string;
-  /** Accessible name of its control. */
+  /** The accessible name of its control. */
   readonly control: string;
   /** Whether it is under Advanced. */
   readonly advanced: boolean;
@@ -19,16 +19,16 @@ const AXES = [
   'threadsPerUnit', 'blockThreads', 'unitsPerThread', 'gridBlocks', 'blocksPerMultiprocessor', 'cores', 'registerCap',
 ] as const satisfies readonly (keyof Study['axes'])[]; // prettier-ignore
 
-/** Letters of the models, as one types them. */
+/** The Greek letters of the models, as one types them. */
 const LETTERS: Readonly<Record<string, string>> = { σ: 'sigma', κ: 'kappa', τ: 'tau', ω: 'omega' };
 
-/** Letters of a text, spelled out: `cooperation step κ` → `kappa`. */
+/** Spells the Greek letters of a text: `cooperation step κ` → `kappa`. */
 export function spelledLetters(text: string): string {
   const written = Object.entries(LETTERS).filter(([letter]) => text.includes(letter));
   return written.map(([, name]) => name).join(' ');
 }
 
-/** The numbers of the work, the kernel and the axes of a study, in the order of the view. */
+/** Returns the numbers of the work, the kernel and the axes of a study, in the order of the view. */
 export function fieldNames(say: Term, axes: Study['axes']): readonly FieldName[] {
   const units = { id: 'study.field.units', label: 'Units', words: 'number of units', control: 'Number of units' };
   return [

@@ -5,18 +5,18 @@ import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 export interface KernelField {
   readonly id: KernelNumber;
   readonly label: string;
-  /** The letter of the model, in italics. */
+  /** The symbol in the model, in italics. */
   readonly symbol: string;
   readonly unit: string;
-  /** In plain words: what it is, and where to find it. */
+  /** The meaning in plain words, and where to find the value. */
   readonly help: string;
   readonly min: number;
   readonly max: number;
   readonly step: number;
   readonly integer: boolean;
-  /** The size of a memory, bytes. */
+  /** Whether it is the size of a memory, bytes. */
   readonly memory: boolean;
-  /** Where the field's slider ends. */
+  /** The end of the field's slider. */
   readonly slider: number | null;
 }
 
@@ -26,7 +26,7 @@ const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
   kneeSoftness: 'p',
 };
 
-/** Fields of the kernel profile in the words of the chosen vocabulary. */
+/** Returns the fields of the kernel profile in the words of the chosen vocabulary. */
 export const kernelFields = (speak: Term): KernelField[] => [
   ...iterationFields(speak),
   ...onceFields(speak),
@@ -224,17 +224,17 @@ function detailFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Fields of iterations that are split, which a kernel that deals them does not have. */
+/** The fields of split iterations, which a kernel with dealt iterations does not have. */
 const OF_SPLIT: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost']);
 export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick<KernelField, 'id'>): boolean =>
   sharing !== 'deal' || !OF_SPLIT.has(id);
 
-/** Few studies need to change these: they stand under Advanced. */
+/** Whether a field is under Advanced, because few studies need to change it. */
 export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
   return KERNEL_INPUTS[id].level === 'advanced';
 }
 
-/** How many of the advanced fields hold something that was not assumed. */
+/** Returns the number of advanced fields with a value that is not assumed. */
 export function advancedSet(kernel: Study['kernel']): number {
   return (Object.keys(KERNEL_INPUTS) as KernelNumber[]).filter(
     (id) => isAdvanced({ id }) && isOf(kernel, { id }) && !isAssumed(kernelOrigin(kernel, id)),

@@ -15,13 +15,13 @@ import { fixed, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
 
 export interface LaneInput {
-  /** Rows by increasing threads per unit. */
+  /** The rows by increasing threads per unit. */
   readonly rows: readonly GroupRow[];
   readonly before: { readonly rows: readonly GroupRow[]; readonly label: string } | null;
   readonly axisTitle: string;
 }
 
-/** Lane cost of a unit by the threads that share it; the cheapest point is filled. */
+/** Draws the lane cost of a unit by the threads that share it; the cheapest point is filled. */
 export function laneChart(
   { rows, before, axisTitle }: LaneInput,
   theme: ChartTheme,
@@ -32,18 +32,19 @@ export function laneChart(
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
-  // The old curve may leave the plot, since a far point would flatten it. Its label needs room below the lowest point.
+  // The old curve may leave the plot, because a far point would flatten it. Its label needs room below the lowest
+  // point.
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
   const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
-  // Outside the bend: beside a steep stretch, below a flat one, so that no number lies on the line.
+  // The label is outside the bend, beside a steep part or below a flat one, so that no number is on the line.
   const steep = (from: number, to: number) => Math.abs(costs[to] - costs[from]) > 0.14 * (yMax - yMin);
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    // A label below would be too near the axis.
+    // A label below would be too close to the axis.
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {
@@ -128,7 +129,7 @@ function lineBefore(before: NonNullable<LaneInput['before']>, shown: number, the
                   ...plate(theme),
                   color: theme.colour['text-3'],
                   formatter: before.label,
-                  // Where the old curve starts at the left edge there is room on the right only.
+                  // If the old curve starts at the left edge, there is room only on the right.
                   position: shown < 2 ? ('right' as const) : ('left' as const),
                   distance: 10,
                   offset: [0, shown < 2 ? 12 : -10] as [number, number],
@@ -139,7 +140,7 @@ function lineBefore(before: NonNullable<LaneInput['before']>, shown: number, the
   };
 }
 
-/** Ticks as labels of the x axis at the points themselves: the range has a margin at both ends. */
+/** Labels of the points are the ticks of the x axis, whose range has a margin at both ends. */
 function tickLabels(rows: readonly GroupRow[], best: number, yMin: number, theme: ChartTheme) {
   return {
     silent: true,

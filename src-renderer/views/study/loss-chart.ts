@@ -18,14 +18,13 @@ import type { Band } from './preview.svelte.ts';
 export interface LossInput {
   readonly losses: readonly LossMoments[];
   readonly band: readonly Band[];
-  /** n of the best lane cost: its tick is bold. */
+  /** The n of the best lane cost, whose tick is bold. */
   readonly chosen: number | null;
   readonly groupWord: string;
-  /** The order of the workload, if it has one. */
   readonly order: WorkloadOrder | null;
 }
 
-/** Mean and aggregate loss by group size on a log₂ axis, in the band of the middle 90 % of groups. */
+/** Draws mean and aggregate loss by group size on a log₂ axis, with the band of the middle 90 % of groups. */
 export function lossChart(
   { losses, band, chosen, groupWord, order }: LossInput,
   theme: ChartTheme,
@@ -43,11 +42,11 @@ export function lossChart(
     ...band.map(({ high }) => high),
   );
   const step = niceStep(top - 1);
-  // From 1, which is no loss; from 0 where that would make the ticks uneven.
+  // The axis starts at 1, which means no loss, or at 0 if the ticks would be uneven otherwise.
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const last = losses.at(-1)!;
-  // Labels at the lines' ends give way to each other: they need 14 px.
+  // The labels at the ends of the lines need a distance of 14 px.
   const [above, below] = [12, 36];
   const apart = ((yMax - yMin) * 15) / Math.max(1, height - above - below);
   const ends = endLabels(last, bandAt(last.n), orderAt(last.n), apart);

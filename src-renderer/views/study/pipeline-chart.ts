@@ -4,16 +4,19 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, plain } from '../../format/numbers.ts';
 
 export interface PipelineInput {
-  /** Cycles per iteration by active thread groups, from 0. */
+  /** The cycles per iteration by active thread groups, from 0. */
   readonly derived: Float64Array;
   readonly shown: Float64Array;
-  /** Whether `shown` is other than derived. */
+  /** Whether `shown` differs from `derived`. */
   readonly measured: boolean;
-  /** The group's name in the chosen vocabulary. */
+  /** The word for a thread group in the chosen vocabulary. */
   readonly groupWord: string;
 }
 
-/** Cycles of an iteration by active thread groups of a multiprocessor: in use, and dashed as the device predicts. */
+/**
+ * Draws the cycles of an iteration by active thread groups of a multiprocessor: those in use, and dashed those derived
+ * from the device.
+ */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

@@ -23,33 +23,35 @@ export interface PmfMark {
 export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
-  /** Expected longest unit of some group sizes. */
+  /** The expected longest unit of some group sizes. */
   readonly depths: readonly PmfMark[];
-  /** Width of the plot, px: bars of one width that were thinner than 2 px are put together. */
+  /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
   readonly widthPx: number;
 }
 
-/** Probability beyond which the tail is not drawn. */
+/** The tail beyond this probability is not drawn. */
 const TAIL = 1e-3;
-/** Beyond this many means, the longest unit would squeeze a linear axis to one bar, so it is logarithmic. */
+/**
+ * If the longest unit exceeds this many means, it would squeeze a linear axis to one bar, so the axis is logarithmic.
+ */
 const HEAVY = 30;
-/** Bars of a logarithmic axis, which are wider at its low end, px. */
+/** The width of bars on a logarithmic axis, px; those at the low end are wider. */
 const LOG_BAR_PX = 6;
-/** The place on a logarithmic axis of units without any iteration. */
+/** The position of units without iterations on a logarithmic axis. */
 const ZERO_PLACE = 0.3;
 
 export interface PmfBins {
   readonly log: boolean;
-  /** Ends of the bars, halfway between lengths; one more than there are bars. */
+  /** The edges of the bars, halfway between lengths; one more than there are bars. */
   readonly edges: Float64Array;
-  /** Probability of the lengths from edges[i] to edges[i + 1]. */
+  /** The probability of the lengths from edges[i] to edges[i + 1]. */
   readonly probability: Float64Array;
-  /** Largest length of the axis, and the probability beyond it. */
+  /** The largest length of the axis, and the probability beyond it. */
   readonly to: number;
   readonly beyond: number;
 }
 
-/** Where the axis ends, and the probability beyond: 99.9 % of the units are in view, and all marks. */
+/** Returns the end of the axis, and the probability beyond it. All marks and 99.9 % of the units are visible. */
 function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
   const last = support.length - 1;
@@ -57,11 +59,11 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   let end = last;
   const shown = Math.max(0, ...depths.map(({ at }) => at)) * 1.12;
   while (end > 0 && beyond + probability[end] < TAIL && support[end] > shown) beyond += probability[end--];
-  // A tail that is nearly in view anyway is drawn whole.
+  // A tail that is almost completely visible is drawn as a whole.
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Bins of whole lengths: equally wide ones up to 99.9 % of the units, or ever wider ones over all lengths. */
+/** Returns bins of whole lengths: equal widths up to 99.9 % of the units, or increasing widths over all lengths. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;
@@ -85,7 +87,7 @@ export function pmfBins(input: PmfInput): PmfBins {
   return { log, edges: Float64Array.from(edges), probability: bins, to, beyond };
 }
 
-/** Bars of the probability of each length, with the mean and the depths of groups. */
+/** Draws the probability of each length as bars, with the mean and the depths of groups. */
 export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
   const bins = pmfBins(input);
   const top = Math.max(...bins.probability);
@@ -93,7 +95,7 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
   const yMax = top * 1.05;
   const { edges, log } = bins;
   const bars = bins.probability.length;
-  /** A logarithmic axis has no place for no iterations. */
+  /** A logarithmic axis has no position for zero iterations. */
   const place = (edge: number) => (log ? Math.max(edge, ZERO_PLACE) : edge);
   const low = place(edges[0]);
   const high = edges[bars];
@@ -116,7 +118,7 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       }),
       type: log ? 'log' : 'value',
       min: low,
-      // Its ends are those of the first and the last bar already.
+      // The ends are already those of the first and the last bar.
       containShape: false,
       max: high,
       splitNumber: 6,
@@ -126,7 +128,7 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
         hideOverlap: true,
         showMinLabel: false,
         showMaxLabel: false,
-        // The last one of a logarithmic axis would be cut by the edge.
+        // The edge would cut the last label of a logarithmic axis.
         formatter: (v: number) => (Number.isInteger(v) && !(log && v > high / 2) ? count(v) : ''),
       },
     },
@@ -194,7 +196,7 @@ function lineOfMark(
     renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
       const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
       const top = isLow ? 25 : 8;
-      // The mean stands left of its line and a depth right of it, unless the edge is too near.
+      // The mean is left of its line and a depth right of it, unless the edge is too close.
       const left = isMean ? x > 96 : x > widthPx - 112;
       return {
         type: 'group',

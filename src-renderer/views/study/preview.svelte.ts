@@ -12,9 +12,9 @@ import { readDistribution } from './distributions.ts';
 import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 
 export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** Low and high edge of the band. */
+/** The low and the high edge of the band. */
 const BAND_LEVELS = [0.05, 0.95];
-/** A wait after the last move, so that the worker is not asked for every step of a slider. */
+/** The wait after the last move, so that not every step of a slider starts the worker. */
 const BAND_AFTER_MS = 60;
 
 export interface Band {
@@ -23,18 +23,18 @@ export interface Band {
   readonly high: number;
 }
 
-/** One row of the table by group size, for one thread-group width. */
+/** A row of the table by group size, for one thread-group width. */
 export interface GroupRow {
   readonly unitsPerGroup: number;
   readonly threadsPerUnit: number;
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane time per iteration of work, in iterations: the iterations of its lanes, and what they run besides. */
+  /** The lane time per iteration of work, in iterations: the iterations of its lanes, and their other work. */
   readonly laneCost: number;
 }
 
-/** What the Study view shows while one edits: recomputed in the page at every move of a slider. */
+/** The content of the Study view during editing, recomputed in the page at every move of a slider. */
 export class Preview {
   // eslint-disable-next-line svelte/prefer-svelte-reactivity -- the bundler looks for exactly this form
   #worker = new Worker(new URL('./quantiles.worker.ts', import.meta.url), { type: 'module' });
@@ -48,7 +48,7 @@ export class Preview {
   readonly #lengths = $derived.by(() => this.#study().workload.lengths);
   readonly written = $derived.by(() => readDistribution(this.#lengths));
   readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);
-  /** The last law that could be made: a slip of the finger keeps the picture. */
+  /** The last valid law, which stays visible after a typing error. */
   #kept: LengthLaw | null = null;
   readonly law: LengthLaw | null = $derived.by(() => {
     if (this.#own) {
@@ -56,7 +56,7 @@ export class Preview {
     } else if (this.resolved.value) this.#kept = this.resolved.value;
     return this.#kept;
   });
-  /** The order of the workload, if it has one; null while a law is written. */
+  /** The order of the workload, if it has one; null for a distribution. */
   readonly order: WorkloadOrder | null = $derived.by(() => (this.#own ? null : (this.resolved.value?.order ?? null)));
   readonly failure: Failure | null = $derived.by(() => {
     if (this.#own) return this.#own.ok ? null : this.#own.error;
@@ -114,21 +114,21 @@ export class Preview {
     $effect(() => () => this.#worker.terminate());
   }
 
-  /** 5th to 95th percentile of the loss by group size, for the last finished law. */
+  /** The 5th to 95th percentile of the loss by group size, for the last finished law. */
   get band(): readonly Band[] {
     return this.#band;
   }
 
-  /** Expected longest unit of a group, iterations. */
+  /** Returns the expected longest unit of a group, iterations. */
   depth(unitsPerGroup: number): number {
     const row = this.losses.find(({ n }) => n === unitsPerGroup);
     return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;
   }
 
   /**
-   * Loss and lane cost of every way to split a thread group of `width` lanes. Each lane of a unit takes φ(u) of its
-   * iterations where they are split and ⌈length / u⌉ where they are dealt, and runs the other phases besides. Other
-   * instructions count as those of an iteration.
+   * Returns loss and lane cost of every way to divide a thread group of `width` lanes. Each lane of a unit takes φ(u)
+   * of its iterations if they are split, or ⌈length / u⌉ if they are dealt, and also runs the other phases. All
+   * instructions count like those of an iteration.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

@@ -26,7 +26,7 @@ addEventListener('message', (event: MessageEvent<QuantileRequest>) => {
     const n = groupSizes[next++];
     const distribution = affordableLossDistribution(law, n);
     postMessage({ id, n, values: levels.map((level) => quantile(distribution, level)) } satisfies QuantileReply);
-    // Between group sizes, so that a newer law is seen before the older one is finished.
+    // The step waits between group sizes, so that a newer law can replace the older one.
     setTimeout(step);
   };
   step();

@@ -6,7 +6,10 @@ import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
-/** What threads that share a unit spend besides its work: `serial work and cooperation`, `idle lanes, set-up …`. */
+/**
+ * Describes the cost of threads that share a unit besides its work: `serial work and cooperation`, `idle lanes, set-up
+ * …`.
+ */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';
@@ -21,7 +24,7 @@ export function sharingCause(kernel: Kernel): string {
   return causes.length > 1 ? `${causes.slice(0, -1).join(', ')} and ${last}` : last;
 }
 
-/** `costs 14 % in serial work`. @param fraction of the lane time that is no loss, over the work, less 1 */
+/** `costs 14 % in serial work`. @param fraction lane time without loss, over the work, minus 1 */
 export function sharingCostText(fraction: number, kernel: Kernel): string {
   return fraction < 0.005 ? 'costs nothing' : `costs ${percent(fraction, 0)} in ${sharingCause(kernel)}`;
 }
@@ -29,9 +32,9 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * What the lane costs say compared with the recommendation: the cheapest mapping for the lanes alone, the next one, and
- * where the recommended one stands. Its time counts more than lanes, so both may differ.
- * @param recommended threads per unit of the recommended design; `null` while none is known
+ * Compares the lane costs with the recommendation: the cheapest mapping for the lanes, the next one, and the
+ * recommended one. They may differ, because the recommendation minimises time.
+ * @param recommended threads per unit of the recommended design; `null` if none is known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
   const [best, next] = [...rows].sort((a, b) => a.laneCost - b.laneCost);
@@ -52,7 +55,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
   };
 }
 
-/** What the lane cost is. */
+/** Explains the lane cost. */
 export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
   const iterations =
     sharing === 'deal'
