@@ -96,22 +96,12 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   // A window needs predictions at once. Most commands need none, and would wait for the start of a worker.
   const ready = options.predicts === true ? Math.min(workers, EARLY_WORKERS) : host === 'cli' ? 0 : 1;
   const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, ready);
-  const opened = await openStoreClient({
-    file: databaseFile,
-    migrationsFolder: migrationsIn(resourceFolder),
-    ...(options.storeThreadFile ? { threadFile: options.storeThreadFile } : {}),
-  });
+  const opened = await openStored(options);
   if (!opened.ok) {
     await local.close();
     return opened;
   }
-  const store = opened.value;
-  const catalogue = await openCatalogue(resourceFolder, store);
-  if (!catalogue.ok) {
-    await local.close();
-    await store.close();
-    return catalogue;
-  }
+  const { store, catalogue } = opened.value;
   const agents = openAgents(store);
   const pool = agents.pool(local);
   const closing = new AbortController();
@@ -125,7 +115,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     store,
     pool,
     agents,
-    catalogue: catalogue.value,
+    catalogue,
     views,
     running: openRunningRuns(closing.signal, () => changed('runs'), views.drop),
     resourceFolder,
@@ -148,18 +138,11 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     changed('all');
   });
 
-  if (options.redis) {
-    const joined = await agents.use(options.redis);
-    if (!joined.ok) {
-      stopListening();
-      await closeAll();
-      return joined;
-    }
-  } else if (host !== 'cli') {
-    const settings = await store.listSettings();
-    const setting = settings.ok ? agentsSetting(settings.value[AGENTS_SETTING]) : settings;
-    // The window opens without waiting for a Redis that does not answer.
-    if (setting.ok && setting.value) void agents.join(setting.value);
+  const joined = await joinAgents(context, options);
+  if (!joined.ok) {
+    stopListening();
+    await closeAll();
+    return joined;
   }
   const seeded = await seedExamples(context);
   if (!seeded.ok) {
@@ -167,7 +150,64 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     await closeAll();
     return seeded;
   }
-  const dispatch = async (name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> => {
+  const dispatch = dispatchTo(handlers);
+
+  // The first start should show results, so the first example is predicted while the window opens.
+  if (seeded.value !== null) void dispatch('runs.start', { studyId: seeded.value });
+
+  return ok({
+    context,
+    call: (name, input) => dispatch(name, input),
+    dispatch,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      closing.abort();
+      await context.running.end();
+      stopListening();
+      return closeAll();
+    },
+  });
+}
+
+/** Opens the database, and the catalogue of devices in it. */
+async function openStored({
+  databaseFile: file,
+  resourceFolder,
+  storeThreadFile: threadFile,
+}: EngineOptions): Promise<Result<Pick<Context, 'store' | 'catalogue'>>> {
+  const opened = await openStoreClient({
+    file,
+    migrationsFolder: migrationsIn(resourceFolder),
+    ...(threadFile ? { threadFile } : {}),
+  });
+  if (!opened.ok) return opened;
+  const store = opened.value;
+  const catalogue = await openCatalogue(resourceFolder, store);
+  if (catalogue.ok) return ok({ store, catalogue: catalogue.value });
+  await store.close();
+  return catalogue;
+}
+
+/** Lets agents take work: by the Redis of the options, or in hosts with a window by that of the settings. */
+async function joinAgents({ store, agents, host }: Context, { redis }: EngineOptions): Promise<Result<null>> {
+  if (redis) {
+    const joined = await agents.use(redis);
+    return joined.ok ? ok(null) : joined;
+  }
+  if (host === 'cli') return ok(null);
+  const settings = await store.listSettings();
+  const setting = settings.ok ? agentsSetting(settings.value[AGENTS_SETTING]) : settings;
+  // The window opens without waiting for a Redis that does not answer.
+  if (setting.ok && setting.value) void agents.join(setting.value);
+  return ok(null);
+}
+
+/** Makes the function that validates a call, runs its handler, and logs it. */
+function dispatchTo(handlers: Handlers) {
+  async function dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> {
     if (!Object.hasOwn(procedures, name))
       return fail('not-found', `The engine has no procedure "${String(name).slice(0, 80)}".`);
     const known = name as ProcedureName;
@@ -182,7 +222,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
       if (error instanceof FailureError) return { ok: false, error: error.failure };
       return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
-  };
+  }
 
   const logged: typeof dispatch = async (name, input, gone) => {
     if (!log.enabled) return dispatch(name, input, gone);
@@ -193,24 +233,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     return result;
   };
 
-  // The first start should show results, so the first example is predicted while the window opens.
-  if (seeded.value !== null) void logged('runs.start', { studyId: seeded.value });
-
-  return ok({
-    context,
-    call: (name, input) => logged(name, input),
-    dispatch: logged,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    async close() {
-      closing.abort();
-      await context.running.end();
-      stopListening();
-      return closeAll();
-    },
-  });
+  return logged;
 }
 
 function joinHandlers(context: Context, pageSilenceMs: number): Handlers {

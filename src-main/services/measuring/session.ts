@@ -106,13 +106,8 @@ export function openSession(
   }
 
   async function takeDevice(here: MeasuringDevice): Promise<Result<null>> {
-    if (here.backend !== plan.backend)
-      return fail('conflict', `A ${here.backend} device answered instead of a ${plan.backend} device.`);
-    if (device && device.fingerprint !== here.fingerprint)
-      return fail(
-        'conflict',
-        `Run ${run.id} was measured on ${deviceText(device)}, and ${deviceText(here)} answered. Results of different devices are not mixed: start a new run.`,
-      );
+    const fits = sameDevice(run.id, plan.backend, device, here);
+    if (!fits.ok) return fits;
     if (!device) {
       const stored = await store.saveMeasuringDevice(run.id, here);
       if (!stored.ok) return stored;
@@ -167,6 +162,23 @@ export function openSession(
     state: () => ({ answered, begun, done, failed, lost, saved: known.size, total }),
     finish: (end) => execution.finish(end, best),
   };
+}
+
+/** Fails if the device that answered is not the one that measured the run before, or of another kind. */
+function sameDevice(
+  runId: number,
+  backend: BenchPlan['backend'],
+  device: MeasuringDevice | null,
+  here: MeasuringDevice,
+): Result<null> {
+  if (here.backend !== backend)
+    return fail('conflict', `A ${here.backend} device answered instead of a ${backend} device.`);
+  if (device && device.fingerprint !== here.fingerprint)
+    return fail(
+      'conflict',
+      `Run ${runId} was measured on ${deviceText(device)}, and ${deviceText(here)} answered. Results of different devices are not mixed: start a new run.`,
+    );
+  return ok(null);
 }
 
 function deviceText({ name, driver }: MeasuringDevice): string {
