@@ -72,19 +72,10 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_CHOICE_HPP`;
-  const { means, spreads, units, designs, logNs, heldOut, of } = table;
+  const { means, spreads, units, designs, heldOut, of } = table;
   const cap = row.design.registerCap;
   const threads = [...new Set(designs.map(({ threadsPerUnit }) => threadsPerUnit))].sort((a, b) => a - b);
   const points = means.length * spreads.length * units.length;
-  const rows = Array.from({ length: points }, (_, point) => {
-    const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);
-    return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : float(log, 4))).join(', ')},`;
-  });
-  const axes = [
-    ['means', 'Mean lengths', means],
-    ['spreads', 'Standard deviations of the lengths, over their mean', spreads],
-    ['counts', 'Numbers of units', units],
-  ] as const;
   return `${head(source, row).join('\n')}
 //
 // Chooses a launch of this kernel when the lengths are known: ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times at
@@ -133,7 +124,36 @@ struct design {
   unsigned blocks;
 };
 
-constexpr unsigned design_count = ${designs.length}u;
+${tablesOf(table, device)}
+
+${CHOOSING}
+/// Calls body with the threads per unit as a constant, for a kernel that has them as a template parameter.
+template <class Body>
+void with_threads(const choice& launch, Body&& body) {
+  switch (launch.threads_per_unit) {
+${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsigned, ${value}u>{}); break;`).join('\n')}
+  }
+}
+
+}  // namespace lockstep_${name}
+
+#endif  // ${guard}
+`;
+}
+
+/** The designs, the axes of the laws, and the logarithm of the time of each design at each law. */
+function tablesOf({ means, spreads, units, designs, logNs }: ChoiceTable, device: Device): string {
+  const points = means.length * spreads.length * units.length;
+  const rows = Array.from({ length: points }, (_, point) => {
+    const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);
+    return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : float(log, 4))).join(', ')},`;
+  });
+  const axes = [
+    ['means', 'Mean lengths', means],
+    ['spreads', 'Standard deviations of the lengths, over their mean', spreads],
+    ['counts', 'Numbers of units', units],
+  ] as const;
+  return `constexpr unsigned design_count = ${designs.length}u;
 inline constexpr design designs[design_count] = {
 ${list(
   designs.map((design) => designRow(design, device)),
@@ -156,9 +176,11 @@ inline constexpr float log_${id}[${id}_count] = {${values.map((value) => `${Math
 /// Logarithms of predicted times, ns: by mean, spread, units and design. ${CANNOT_RUN} cannot run.
 inline constexpr float log_ns[means_count * spreads_count * counts_count][design_count] = {
 ${rows.join('\n')}
-};
+};`;
+}
 
-/// A place between two neighbours of a list.
+/** Finds the launch in the tables: interpolates between laws, and reads mean and spread off the lengths. */
+const CHOOSING = `/// A place between two neighbours of a list.
 struct place {
   unsigned at;
   float part;
@@ -236,17 +258,4 @@ template <class Offset>
 choice choose_rows(const Offset* offsets, unsigned long long rows) {
   return choose_by([offsets](unsigned long long at) { return offsets[at + 1u] - offsets[at]; }, rows);
 }
-
-/// Calls body with the threads per unit as a constant, for a kernel that has them as a template parameter.
-template <class Body>
-void with_threads(const choice& launch, Body&& body) {
-  switch (launch.threads_per_unit) {
-${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsigned, ${value}u>{}); break;`).join('\n')}
-  }
-}
-
-}  // namespace lockstep_${name}
-
-#endif  // ${guard}
 `;
-}

@@ -230,7 +230,22 @@ def problem_size(design):
     return (blocks(UNITS, *launch),)
 
 
-def write_cache(file):
+${cacheWriter(source, timestamp, run)}
+
+${TUNE}
+
+if __name__ == "__main__":
+    file = sys.argv[1] if len(sys.argv) > 1 else ${pythonText(`${kernel}-predicted.json`)}
+    write_cache(file)
+    print("Wrote the predictions to " + file)
+    tune("// not compiled: " + KERNEL, [], cache=file, simulation_mode=True, lang="CUDA")
+`;
+}
+
+/** Python that writes the predictions as a cache. */
+function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): string {
+  const [best] = source.designs;
+  return `def write_cache(file):
     """Writes the predictions as a cache file of Kernel Tuner. They were not measured, and its device name says so."""
     cache = {}
     for design, ms in PREDICTED_MS.items():
@@ -269,9 +284,11 @@ def write_cache(file):
     }
     with open(file, "w", encoding="utf-8") as out:
         json.dump({**head, "cache": cache}, out, indent=1)
+`;
+}
 
-
-def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
+/** Python that tunes with Kernel Tuner. */
+const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
     """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one if possible.
 
     whole: searches the whole space instead of the best designs.
@@ -285,15 +302,7 @@ def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=F
     return kernel_tuner.tune_kernel(
         KERNEL, kernel_source, problem_size, arguments, parameters, grid_div_x=[], restrictions=limits, **options
     )
-
-
-if __name__ == "__main__":
-    file = sys.argv[1] if len(sys.argv) > 1 else ${pythonText(`${kernel}-predicted.json`)}
-    write_cache(file)
-    print("Wrote the predictions to " + file)
-    tune("// not compiled: " + KERNEL, [], cache=file, simulation_mode=True, lang="CUDA")
 `;
-}
 
 /** Writes the values of all parameters, and the conditions that exclude designs that cannot run. */
 function wholeSpace(space: KernelTunerSpace | null): string {
