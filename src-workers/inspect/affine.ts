@@ -113,6 +113,71 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     return lastInLoop(name);
   };
 
+  const { writtenBy, operand, address } = valuesOf(code, { passes, block, last }, inLoop, lastInLoop);
+  const grown = new Map<string, Sum | null>();
+  /** Whether a value is the same in all passes. */
+  const stays = (name: string): boolean => {
+    if (name.startsWith(START)) return false;
+    const written = writerIn(name);
+    return written === null || !inLoop(written);
+  };
+  const growthOf = (name: string): Sum | null => {
+    const start = START + name;
+    const found = grown.get(name);
+    if (found !== undefined) return found;
+    grown.set(name, null);
+    const writer = lastInLoop(name)!;
+    if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
+    const end = writtenBy(writer, name, block.get(writer)!);
+    const by = plus(end, named(start), -1);
+    // A 64-bit index is computed from a 32-bit index in each pass, so both are equal at the start and end of a pass.
+    const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
+    const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
+    const alike =
+      wrote !== undefined &&
+      isSame(end, writtenBy(wrote, twin.slice(START.length), block.get(wrote)!)) &&
+      isSame(before(named(start)), before(named(twin)));
+    const value = alike ? growthOf(twin.slice(START.length)) : [...by.terms.keys()].every(stays) ? by : null;
+    grown.set(name, value);
+    return value;
+  };
+  const growth = (sum: Sum): Sum | null => {
+    let all: Sum = ZERO;
+    for (const [name, times] of sum.terms) {
+      if (stays(name)) continue;
+      const by = name.startsWith(START) ? growthOf(name.slice(START.length)) : null;
+      if (by === null) return null;
+      all = plus(all, by, times);
+    }
+    return all;
+  };
+  const head = graph.from[loop.head];
+  const before = (sum: Sum): Sum => {
+    let all: Sum = constant(sum.constant);
+    for (const [name, times] of sum.terms) {
+      const register = name.startsWith(START) ? name.slice(START.length) : null;
+      const writer = register === null ? undefined : last(register, head);
+      const value =
+        register === null
+          ? named(name)
+          : writer === undefined || inLoop(writer)
+            ? named(register)
+            : writtenBy(writer, register, loop.head);
+      all = plus(all, value, times);
+    }
+    return all;
+  };
+  const ofThread = (sum: Sum): boolean => isOfThread(code, operand, before(sum));
+  return { inLoop, operand, address, growth, before, ofThread, last, carried };
+}
+
+/** Values of registers and operands, by the writes that they go back to. */
+function valuesOf(
+  code: Graph['code'],
+  { passes, block, last }: Pick<Writers, 'passes' | 'block' | 'last'>,
+  inLoop: (at: number) => boolean,
+  lastInLoop: (name: string) => number | undefined,
+) {
   const known = new Map<string, Sum>();
   let depth = 0;
   const valueOf = (name: string, at: number): Sum => {
@@ -161,74 +226,27 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
       .filter((part) => part.trim() !== '')
       .reduce((sum, part) => plus(sum, operand(part.trim(), at)), ZERO);
   };
+  return { writtenBy, operand, address };
+}
 
-  const grown = new Map<string, Sum | null>();
-  /** Whether a value is the same in all passes. */
-  const stays = (name: string): boolean => {
-    if (name.startsWith(START)) return false;
-    const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
-    return written === null || !inLoop(Number(written[1]));
-  };
-  const growthOf = (name: string): Sum | null => {
-    const start = START + name;
-    const found = grown.get(name);
-    if (found !== undefined) return found;
-    grown.set(name, null);
-    const writer = lastInLoop(name)!;
-    if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
-    const end = writtenBy(writer, name, block.get(writer)!);
-    const by = plus(end, named(start), -1);
-    // A 64-bit index is computed from a 32-bit index in each pass, so both are equal at the start and end of a pass.
-    const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
-    const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
-    const alike =
-      wrote !== undefined &&
-      isSame(end, writtenBy(wrote, twin.slice(START.length), block.get(wrote)!)) &&
-      isSame(before(named(start)), before(named(twin)));
-    const value = alike ? growthOf(twin.slice(START.length)) : [...by.terms.keys()].every(stays) ? by : null;
-    grown.set(name, value);
-    return value;
-  };
-  const growth = (sum: Sum): Sum | null => {
-    let all: Sum = ZERO;
-    for (const [name, times] of sum.terms) {
-      if (stays(name)) continue;
-      const by = name.startsWith(START) ? growthOf(name.slice(START.length)) : null;
-      if (by === null) return null;
-      all = plus(all, by, times);
-    }
-    return all;
-  };
-  const head = graph.from[loop.head];
-  const before = (sum: Sum): Sum => {
-    let all: Sum = constant(sum.constant);
-    for (const [name, times] of sum.terms) {
-      const register = name.startsWith(START) ? name.slice(START.length) : null;
-      const writer = register === null ? undefined : last(register, head);
-      const value =
-        register === null
-          ? named(name)
-          : writer === undefined || inLoop(writer)
-            ? named(register)
-            : writtenBy(writer, register, loop.head);
-      all = plus(all, value, times);
-    }
-    return all;
-  };
-  const ofThread = (sum: Sum): boolean => {
-    const waiting = new Set(before(sum).terms.keys());
-    for (const name of waiting) {
-      if (waiting.size > MAX_DEPTH || /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name)) return true;
-      const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
-      if (written === null) continue;
-      const at = Number(written[1]);
-      if (code[at].class === 'memory' && !/LDC/.test(code[at].text)) continue;
-      for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) waiting.add(term);
-      if (code[at].differs) return true;
-    }
-    return false;
-  };
-  return { inLoop, operand, address, growth, before, ofThread, last, carried };
+/** The instruction whose result a name stands for; null if it is another name. */
+function writerIn(name: string): number | null {
+  const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
+  return written && Number(written[1]);
+}
+
+/** Whether a value depends on the thread. */
+function isOfThread(code: Graph['code'], operand: (text: string, at: number) => Sum, sum: Sum): boolean {
+  const waiting = new Set(sum.terms.keys());
+  for (const name of waiting) {
+    if (waiting.size > MAX_DEPTH || /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name)) return true;
+    const at = writerIn(name);
+    if (at === null) continue;
+    if (code[at].class === 'memory' && !/LDC/.test(code[at].text)) continue;
+    for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) waiting.add(term);
+    if (code[at].differs) return true;
+  }
+  return false;
 }
 
 /** Reads an integer; 32-bit numbers such as `0xffffffe0` are signed, here -32. */

@@ -59,7 +59,7 @@ export function openSession(
   let failed: string | null = null;
   /** The digest of the correct result, from the saved cases. */
   let reference: string | null = null;
-  let best: { readonly timeMs: number; readonly design: string } | null = null;
+  let best: Fastest | null = null;
   for (const { timesMs, correct, failure, detail } of before)
     if (failure === null) consider({ ...(detail as MeasuredCaseDetail), timesMs, correct });
 
@@ -75,8 +75,7 @@ export function openSession(
   function consider(found: Pick<CaseResult, 'case' | 'timesMs' | 'correct' | 'digest'>): void {
     if (found.timesMs.length === 0 || found.correct === false) return;
     reference ??= found.digest ?? null;
-    const timeMs = median(Float64Array.from(found.timesMs));
-    if (!best || timeMs < best.timeMs) best = { timeMs, design: caseLabel(found.case) };
+    best = fasterOf(best, found);
   }
 
   async function save(found: readonly CaseResult[]): Promise<Result<null>> {
@@ -85,15 +84,9 @@ export function openSession(
       const source = await store.getRun(request.sourceRunId!);
       sourceRunId = source.ok ? source.value.id : null;
     }
-    const origin = {
-      sourceRunId,
-      deviceId: request.deviceId ?? device?.name ?? request.target,
-      backend: plan.backend,
-    };
-    const stored = await store.saveMeasurements(
-      run.id,
-      found.map((one) => measurementRecord(one, origin)),
-    );
+    const origin = { sourceRunId, deviceId: request.deviceId ?? device?.name ?? request.target, backend: plan.backend };
+    const records = found.map((one) => measurementRecord(one, origin));
+    const stored = await store.saveMeasurements(run.id, records);
     if (!stored.ok) return stored;
     for (const one of found) {
       if (!known.has(one.case.id)) execution.add(1);
@@ -162,6 +155,16 @@ export function openSession(
     state: () => ({ answered, begun, done, failed, lost, saved: known.size, total }),
     finish: (end) => execution.finish(end, best),
   };
+}
+
+interface Fastest {
+  readonly timeMs: number;
+  readonly design: string;
+}
+
+function fasterOf(best: Fastest | null, { case: measured, timesMs }: Pick<CaseResult, 'case' | 'timesMs'>): Fastest {
+  const timeMs = median(Float64Array.from(timesMs));
+  return best && best.timeMs <= timeMs ? best : { timeMs, design: caseLabel(measured) };
 }
 
 /** Fails if the device that answered is not the one that measured the run before, or of another kind. */
