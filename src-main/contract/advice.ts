@@ -51,10 +51,7 @@ export interface Recommendation {
     readonly change: number;
     readonly chosen: boolean;
   } | null;
-  /**
-   * The differences between the parts of the two times, picked minus baseline, ms, largest first. Their sum is the
-   * whole difference.
-   */
+  /** The differences between the parts of the two times, picked minus baseline, ms, largest first. */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
@@ -70,10 +67,7 @@ export interface Recommendation {
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /**
-   * The number of designs that were predicted, excluded by a lower bound of their time, or requested. An exact answer
-   * covers all designs.
-   */
+  /** The number of designs that were predicted, excluded by a lower bound, or requested; all in an exact answer. */
   readonly predicted: number;
   readonly of: number;
   /** The number of `predicted` designs that cannot run. */
@@ -82,18 +76,12 @@ export interface Recommendation {
   readonly uncertainty?: Uncertainty;
 }
 
-/**
- * The expected loss of a design if some inputs are unknown. The regret of a draw is ln(time of the design / best time
- * of the draw).
- */
+/** The expected loss of a design with unknown inputs. The regret of a draw is ln(time / best time of the draw). */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
   readonly text: string;
-  /**
-   * The predicted time with unknown inputs at the middle of their laws, and the 5 % and 95 % quantiles of the time over
-   * the draws, ms.
-   */
+  /** The time with unknown inputs at the middle of their laws, and its 5 % and 95 % quantiles over the draws, ms. */
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
@@ -123,18 +111,12 @@ export interface WorthKnowing extends UnknownInput {
 
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /**
-   * The number of draws of the unknown inputs. It is 1 if every input is given; `robust` is then the usual
-   * recommendation.
-   */
+  /** The number of draws of the unknown inputs, or 1 if every input is given. */
   readonly draws: number;
   /** Designs within this fraction of the best count as equally good: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /**
-   * The design with the least expected regret. The next field is the fastest design with unknown inputs at the middle
-   * of their laws.
-   */
+  /** The design with the least expected regret. `point` is the fastest with unknown inputs at their middle. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
   /** The robust design first, then the other designs by expected regret. At most 40, plus the requested designs. */

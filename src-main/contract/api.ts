@@ -97,10 +97,7 @@ export interface RunSummary {
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
-  /**
-   * The best predicted time; for `simulate` the least simulated mean, for `bench` and `import` the least measured
-   * median.
-   */
+  /** The best predicted time, the least simulated mean (`simulate`) or measured median (`bench`, `import`). */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
@@ -123,10 +120,7 @@ export interface RunChange {
   /** The previous sweep, or null. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /**
-   * The first sweep with the same work, kernel, implementations and devices. Only the best times of these sweeps are
-   * comparable.
-   */
+  /** The first sweep with the same work, kernel, implementations and devices, which make best times comparable. */
   readonly problem: number;
 }
 
@@ -195,10 +189,7 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /**
-   * The rank by predicted time, from 1, among all designs or the designs of the chosen device. It is 0 if the design
-   * has no rank.
-   */
+  /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is none. */
   readonly rank: number;
   /**
    * True if the time cannot be distinguished from the best time in the ranking. If both designs were measured, or both
@@ -218,10 +209,7 @@ export interface RankRow {
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /**
-   * The time measured on a device with the name of this row's device. Times on other devices are only in the comparison
-   * of the run.
-   */
+  /** The time measured on a device with the name of this row's device. */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -335,10 +323,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /**
-   * The number of equal designs that each row represents. It is 0 if the row is listed because the group of another row
-   * was opened.
-   */
+  /** The number of equal designs that each row represents; 0 if another row of their group was opened. */
   readonly equal: readonly number[];
   /**
    * The number of designs, ignoring the filter, that cannot be distinguished from the fastest. The tie band for designs
@@ -348,20 +333,14 @@ export interface RankPage {
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
-  /**
-   * The position of the requested design in the sorted list, from 0. Null if it is not in the list or none was
-   * requested.
-   */
+  /** The position of the requested design in the sorted list, from 0; null if it is not in the list. */
   readonly foundAt: number | null;
 }
 
 export interface Histogram {
   /** The bin edges, ms (length bins + 1), logarithmic. */
   readonly edgesMs: Float64Array;
-  /**
-   * The number of designs in each bin: first of all designs (or those of the filter's device), then of those that pass
-   * the filter.
-   */
+  /** The number of designs in each bin: of all (or of the filter's device), and of those that pass the filter. */
   readonly counts: Float64Array;
   readonly passing: Float64Array;
   readonly best: number;
@@ -379,20 +358,14 @@ export interface LandscapeGrid {
   readonly timeMs: Float64Array;
   /** The best design of a cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /**
-   * The codes of the reasons for invalid cells, row-major. 0 if valid; `NOT_SAVED` if the run has no time for any
-   * design of the cell.
-   */
+  /** The codes of the reasons for invalid cells, row-major. 0 if valid; `NOT_SAVED` if the run has no time. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
   /** 1 if a valid design of the cell passes the filter. Null if all do. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /**
-   * 1 for a cell whose design is tied with the best one. The tie band for designs that differ from it only in shape
-   * follows.
-   */
+  /** 1 for a cell whose design is tied with the best one. The tie band is for designs of another shape. */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -403,10 +376,7 @@ export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /**
-     * The best time of the cells that a pixel covers, ms, row-major (y, x). It sets the colour. NaN if no cell is
-     * valid.
-     */
+    /** The best time of a pixel's cells, ms, row-major (y, x), for its colour. NaN if no cell is valid. */
     readonly timeMs: Float32Array;
     /** 1 if a valid design of the pixel passes the filter. Null if all do. */
     readonly passing: Uint8Array | null;
@@ -448,10 +418,7 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /**
-   * The number of designs of this device that are tied with its best. The tie band for designs that differ from it only
-   * in shape follows.
-   */
+  /** The number of designs of this device that are tied with its best, and the tie band of other shapes. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;

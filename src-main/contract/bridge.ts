@@ -42,17 +42,11 @@ export interface TitleBarColours {
 
 export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
-  /**
-   * Asks the host for a port to the engine, which arrives as a window message `{ lockstep: 'port' }`. See
-   * `connectEngine`.
-   */
+  /** Asks for a port to the engine, which arrives as a window message `{ lockstep: 'port' }`: see `connectEngine`. */
   readonly connect: () => void;
   /** Shows the native open dialog. Resolves to null if the user cancels. */
   readonly openStudy: () => Promise<OpenedFile | null>;
-  /**
-   * Shows the native save dialog. Resolves to the written path, or null if the user cancels. Rejects with a readable
-   * message.
-   */
+  /** Shows the native save dialog. Resolves to the path, or null if cancelled; rejects with a readable message. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
   /** Shows the database, an absolute path, in the file manager without opening it. */
   readonly showDatabase: (file: string) => void;

@@ -6,10 +6,7 @@ const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/**
- * The limit of nesting. Our files have at most a tenth of these levels; a limit is needed because the parser is
- * recursive.
- */
+/** The limit of nesting, because the parser is recursive. Our files have at most a tenth of these levels. */
 const MAX_LEVELS = 100;
 
 /** Returns the token that begins at `offset`, or '' if there is none. */

@@ -17,10 +17,7 @@ import type { RunnableDesigns } from './runnable.ts';
 
 /** A place where benchmarks can run, or the reason why they cannot. */
 export interface MeasuringTarget {
-  /**
-   * A target for `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. The GPU of a page is `webgpu-page`, and only a page can
-   * measure on it.
-   */
+  /** A target for `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page can measure on its `webgpu-page`. */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
@@ -62,10 +59,7 @@ export interface MeasuringRequest {
   readonly cache?: CacheState;
   /** The designs that can be chosen, if the target cannot run all designs of the sweep. */
   readonly leftOut?: RunnableDesigns;
-  /**
-   * Present if fewer units were measured than the sweep has. The predictions to compare with are for this number of
-   * units.
-   */
+  /** Present if fewer units were measured than the sweep has. Their predictions are for this number of units. */
   readonly part?: MeasuredPart;
   readonly probe?: MeasuringProbe;
   readonly program?: { readonly exec: string; readonly build: string | null };
@@ -119,10 +113,7 @@ export interface TunedDesign {
   readonly design: Design;
   readonly runId: number;
   readonly predictedMs: number;
-  /**
-   * The measured time plus the predicted time of ordering the units. Null if the design could not be measured or gave a
-   * wrong result.
-   */
+  /** The measured time plus the predicted time of ordering the units; null if there is no correct result. */
   readonly measuredMs: number | null;
   readonly failure: string | null;
 }
@@ -159,10 +150,7 @@ export interface TuningStep {
    */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
-  /**
-   * The expected best time, ms, of 1, 2, … randomly chosen designs, according to the corrected predictions. Empty if
-   * nothing is measured.
-   */
+  /** The expected best time of 1, 2, … randomly chosen designs by the corrected predictions, ms; may be empty. */
   readonly randomMs: readonly number[];
   /** The designs to measure next. Empty if all designs are measured. */
   readonly next: readonly number[];
@@ -249,20 +237,14 @@ export interface MeasuringComparison {
   readonly measuredOn: string;
   /** `prediction` means the saved prediction of the sweep. Otherwise, a calibration profile gives a new prediction. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
-  /**
-   * The clock of the measurement, MHz, if the predictions are for that clock instead of the device's own. Otherwise
-   * null.
-   */
+  /** The clock of the measurement, MHz, if the predictions are for that clock; otherwise null. */
   readonly clockMhz: number | null;
   /**
    * The fastest measured design first. Like the measured times, the predicted times cover only a launch and its kernel,
    * while a sweep includes the time of ordering the units. Failed designs and wrong results are left out.
    */
   readonly designs: readonly ComparedDesign[];
-  /**
-   * The median of measured / predicted. Errors are computed after dividing by it; `unscaled` errors are computed
-   * before.
-   */
+  /** The median of measured / predicted. Errors are computed after dividing by it, `unscaled` errors before. */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
@@ -282,10 +264,7 @@ export interface MeasuringComparison {
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
-    /**
-     * The share of the residuals' variance that this axis explains alone and beyond chance, 0…1. NaN if it cannot be
-     * determined.
-     */
+    /** The share of the residuals' variance that this axis alone explains, 0…1; NaN if it cannot be determined. */
     readonly explained: number;
     readonly values: readonly {
       readonly value: string;
@@ -328,10 +307,7 @@ export interface RunsComparison {
   }[];
   /** cross[i][j] is the time of run i's fastest design in run j, ms, or null if it was not measured there. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /**
-   * The design whose worst ratio to the fastest design of each run is smallest. Null if no design was measured in all
-   * runs.
-   */
+  /** The design whose worst ratio to the fastest of each run is smallest; null if none was measured in all. */
   readonly oneForAll: {
     readonly design: number;
     /** Its worst time over the fastest time of a run, ≥ 1. */ readonly worst: number;

@@ -511,10 +511,7 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /**
-   * Returns the designs that differ from this one in only one axis, with their times, for every axis with several
-   * values.
-   */
+  /** Returns the designs that differ from this one in only one axis, with their times, for every longer axis. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
     readonly {
       readonly axis: string;
@@ -559,10 +556,7 @@ const others = {
     }),
   ).returns<SimulationTimeline>(),
 
-  /**
-   * Lists the places where benchmarks can run on this machine. Asking the devices may take a second or two; `again`
-   * asks anew.
-   */
+  /** Lists the targets of this machine. Asking the devices may take a second or two; `again` asks anew. */
   'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
     readonly MeasuringTarget[]
   >(),
@@ -641,7 +635,7 @@ const others = {
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
       /**
-       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted device, or else 64
+       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted device, or 64
        * lanes.
        */
       hip: v.optional(v.boolean(), false),
@@ -683,10 +677,7 @@ const others = {
       studyName: v.optional(shortText),
     }),
   ).returns<ImportedFile>(),
-  /**
-   * Returns what the user must state before `import.file` can find designs of a sweep in a file. Null if nothing is
-   * needed.
-   */
+  /** Returns what the user must state before `import.file` can find designs in a file; null if nothing. */
   'import.inspect': procedure(
     v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
   ).returns<ImportQuestions | null>(),
@@ -803,16 +794,10 @@ const others = {
       weigh: v.optional(v.boolean()),
     }),
   ).returns<ExportDocument>(),
-  /**
-   * Returns the next part of a document that began with `export.render`. Each part can be requested once, within a
-   * minute.
-   */
+  /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */
   'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
 
-  /**
-   * Simulates a launch of unbalanced work on an imaginary small device, for watching. `lengths` must name a law, not a
-   * file.
-   */
+  /** Simulates unbalanced work on an imaginary small device, for watching. `lengths` must name a law, not a file. */
   'models.play': procedure(
     v.strictObject({
       lengths: shortText,
@@ -853,10 +838,7 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /**
-   * Compares predictions with public measurements of real GPUs: one data set or all, or another file with the same
-   * columns.
-   */
+  /** Compares predictions with public measurements: one data set, all, or another file with the same columns. */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),
@@ -865,10 +847,7 @@ const others = {
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
   /** Returns what public measurements show about each device of the catalogue. Devices without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
-  /**
-   * Returns the devices of a sweep, with their measurements and the kinds of implementations that have a predicted time
-   * there.
-   */
+  /** Returns the devices of a sweep, with their measurements and the predicted kinds of implementations. */
   'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),
   /** Returns the times of one implementation on a GPU of a data set, by matrix. */
   'evidence.gpu': procedure(

@@ -37,10 +37,7 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
-/**
- * The largest number of values of one axis. The next constant is the largest number of designs of a study, all of which
- * are predicted.
- */
+/** The largest number of values of one axis. The next constant limits the designs of a study. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
 export const MAX_DESIGNS = 64_000_000;

@@ -399,10 +399,7 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/**
- * The protocol of page and browser host. The token is sent with it, because a page can set no other header of a
- * WebSocket.
- */
+/** The protocol of page and browser host. The token is sent with it, because a page can set no other header. */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */

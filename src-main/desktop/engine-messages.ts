@@ -13,10 +13,7 @@ export interface OpenOptions {
 
 export type ToEngine =
   | { readonly kind: 'open'; readonly options: OpenOptions }
-  /**
-   * Announces a new page. A utility process receives its port with this message, a Node process its messages as
-   * 'message'.
-   */
+  /** Announces a new page. A utility process also receives its port, a Node process its messages as 'message'. */
   | { readonly kind: 'page'; readonly page: number }
   | { readonly kind: 'message'; readonly page: number; readonly message: unknown }
   | { readonly kind: 'page-closed'; readonly page: number }

@@ -159,10 +159,7 @@ function deliverFiles(): void {
 
 // --- messages of the pages -----------------------------------------------------------------------------------------
 
-/**
- * Returns the window that sent a message, or null if the sender is not a top frame of our pages. Such a message gets no
- * reply.
- */
+/** Returns the window that sent a message; null, and no reply, if the sender is not a top frame of our pages. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;

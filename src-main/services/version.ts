@@ -10,10 +10,7 @@ export function isOrderAware(version: string | undefined): boolean {
   return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
 }
 
-/**
- * Whether a version of the prediction replaces unstated inputs by the middles of their laws, as since 4.2. Earlier
- * versions used zero.
- */
+/** Whether a version replaces unstated inputs by the middles of their laws, as since 4.2, and not by zero. */
 export function takesMiddles(version: string | undefined): boolean {
   return Number(/^composite (\d+\.\d+)/.exec(version ?? '')?.[1] ?? 0) >= 4.2;
 }

@@ -197,10 +197,7 @@ export function originsText(inputs: readonly InputFact[]): string {
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }
 
-/**
- * Says how many designs were compared: `all 9,216 valid designs compared`; before that `300 of 10,752 designs
- * examined`.
- */
+/** Says how many designs were compared: `all 9,216 valid designs compared`, `300 of 10,752 designs examined`. */
 export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
   if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
   return `all ${count(of - invalid)} valid designs compared`;

@@ -223,9 +223,7 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
   };
 }
 
-/**
- * Returns the grid and the axes of a plane with exactly these ticks: a plain x axis, and gridlines at the ticks of y.
- */
+/** Returns the grid and the axes of a plane with exactly these ticks. Only the ticks of y have gridlines. */
 export function planeAxes(theme: ChartTheme, area: Plane, { x, y }: { readonly x: Ticks; readonly y: Ticks }) {
   const rule = { color: theme.colour['line-2'], width: 1 };
   const across = tickedAxis(theme, area.xRange, x);

@@ -51,8 +51,7 @@ export function sliceChart(
   );
   const tick = (ms: number): string => fixed(ms * times.unit.perMs, stepDecimals(bounds.step * times.unit.perMs));
   const ticks = multiples(bounds.low, bounds.high, bounds.step);
-  // The margin fits the longest tick label. With labels of usual length, plots above each other have the same left
-  // edge.
+  // The margin fits the longest tick label. With usual labels, plots above each other have the same left edge.
   const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => tick(ms).length)));
   // Names are in the middle of their bands.
   const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];

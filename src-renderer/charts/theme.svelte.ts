@@ -90,9 +90,7 @@ function themeFor(dark: boolean): ChartTheme {
   return theme;
 }
 
-/**
- * Returns the theme of charts, light or dark like the page. Call it while a component initialises, and read `.current`.
- */
+/** Returns the theme of charts. Call it while a component initialises, and read `.current`. */
 export function useChartTheme(): { readonly current: ChartTheme } {
   const { preferences } = useApp();
   const theme = $derived(themeFor(preferences.dark));

@@ -12,9 +12,7 @@ export function saveFile(fileName: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/**
- * Saves text through the native dialog if there is one, otherwise as a download. Resolves to its path, or to `null`.
- */
+/** Saves text through the native dialog or, without one, as a download. Resolves to its path, or to `null`. */
 export async function saveText(fileName: string, mediaType: string, text: string): Promise<string | null> {
   if (window.lockstep) return window.lockstep.saveDocument({ fileName, mediaType, text });
   saveFile(fileName, new Blob([text], { type: mediaType }));

@@ -53,8 +53,7 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    // Svelte's own `on` is needed. When a view is removed, a focused element loses the focus, and only Svelte's
-    // handlers may set state then.
+    // A removed view's focused element loses the focus, and only handlers of Svelte's own `on` may set state then.
     const off = [
       on(element, 'pointerenter', enter),
       on(element, 'pointerleave', hide),

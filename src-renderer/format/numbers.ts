@@ -47,10 +47,7 @@ export function fixed(value: number, decimals: number): string {
   return `${negative ? MINUS : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/**
- * The fewest digits that represent the value: at most `significant`, without trailing zeros. For fields, ticks and
- * parameters.
- */
+/** The fewest digits that represent the value, at most `significant`, without trailing zeros. */
 export function plain(value: number, significant = 4): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -62,10 +59,7 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/**
- * The signed change in percent, without the percent sign: `−29.7`, `+11.4`, `±0.0`; beyond tenfold without decimals:
- * `+1,250`.
- */
+/** The signed change in percent: `−29.7`, `+11.4`, `±0.0`; beyond tenfold without decimals: `+1,250`. */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);

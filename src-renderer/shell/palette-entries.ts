@@ -12,10 +12,7 @@ import { viewLabel, type ViewId } from './views.ts';
 
 type ViewCommand = readonly [view: ViewId, id: string, label: string, words?: string | undefined];
 
-/**
- * Commands that exist only while their view is open. The palette finds them from everywhere, and opens their view
- * first.
- */
+/** Commands that exist only while their view is open. The palette always finds them, and opens their view first. */
 const OF_VIEWS: readonly ViewCommand[] = [
   ['study', 'study.W', 'Edit the workload'],
   ['study', 'study.K', 'Edit the kernel profile'],

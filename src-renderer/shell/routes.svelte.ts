@@ -20,9 +20,7 @@ export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }
 
-/**
- * Loads a view. Rejects if its file is not available, for example when the server is gone. The call may be repeated.
- */
+/** Loads a view. Rejects if its file is not available, for example without the server; it may be called again. */
 export async function loadView(id: ViewId): Promise<void> {
   if (loaded[id]) return;
   const { default: component } = await LOADERS[id]();

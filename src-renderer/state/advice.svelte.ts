@@ -274,9 +274,7 @@ export class Advice {
   }
 }
 
-/**
- * Returns the answer. If it has no maps, the last answer's maps are added if they are for the same device and designs.
- */
+/** Adds the last answer's maps to an answer without maps if they are for the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =

@@ -14,9 +14,7 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/**
- * Returns the pinned design of a device, by its number in the space; `null` if there is none, or the space has changed.
- */
+/** Returns the pinned design of a device, by its number in the space; `null` for none or a changed space. */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

@@ -8,10 +8,7 @@ export type Look = 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
-  /**
-   * Shows a coarse answer while the input changes. Then it shows the exact answer or its failure, and then the whole
-   * one.
-   */
+  /** Shows a coarse answer while the input changes, then the exact answer or its failure, then the whole one. */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 
@@ -69,8 +66,7 @@ export class CoarseFirst<In, Out> {
       asked = this.#version;
       const input = this.#input;
       const answer = await this.#calls.ask(input, 'coarse');
-      // A subset may have no valid design although the whole space has one. So only the exact answer decides whether
-      // that is a failure.
+      // A subset may have no valid design although the space has one, so only the exact answer decides about failure.
       if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, 'coarse');
     }
     this.#asking = false;

@@ -181,10 +181,7 @@ export class Location {
     this.#write(this.#view, params, true);
   }
 
-  /**
-   * Changes fields of the current view. Small changes (a selection, a slider) replace the history entry; `push` adds
-   * one.
-   */
+  /** Changes fields of the current view. `push` adds a history entry, which small changes replace. */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
     writeAddress(codec, change, params);

@@ -101,10 +101,7 @@ interface Options {
   readonly verbose?: boolean;
 }
 
-/**
- * Returns the advice for a run (a number) or for a study (a file). A given part of a device replaces the devices of the
- * study.
- */
+/** Returns the advice for a run (a number) or a study (a file). A given part of a device replaces its devices. */
 export async function advised(
   what: string,
   device: string | undefined,

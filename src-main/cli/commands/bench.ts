@@ -301,10 +301,7 @@ export async function benchCommand(
   return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
 }
 
-/**
- * Runs a probe, reduces the request so that it fits the time limit, and prints the reduction. A suite has no units and
- * is not reduced.
- */
+/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. A suite is not reduced. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,

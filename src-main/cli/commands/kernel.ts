@@ -161,10 +161,7 @@ async function inspectCommand(
 /** The number of lanes that Nsight Compute assumes: the width of NVIDIA's thread groups. */
 const LANES = 32;
 
-/**
- * Returns the loss that a profile's active lanes show, and the loss of the study's lengths. Returns null if one of them
- * is unknown.
- */
+/** Returns the loss of a profile's active lanes and of the study's lengths; null if one of them is unknown. */
 async function lossOfStudy(
   engine: Engine,
   file: string,

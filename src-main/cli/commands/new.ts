@@ -25,10 +25,7 @@ interface NewOptions extends StudyOfLengths {
   readonly json?: boolean;
 }
 
-/**
- * Writes a study for the given lengths, with usual values for the unknown properties of the kernel. An existing file is
- * kept.
- */
+/** Writes a study for the given lengths, with usual values for unknown properties. An existing file is kept. */
 async function newCommand(
   engine: Engine,
   terminal: Terminal,

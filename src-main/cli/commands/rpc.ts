@@ -96,10 +96,7 @@ interface RpcOptions {
   readonly maxLineBytes?: number;
 }
 
-/**
- * Answers the calls in `input` on `output`. Resolves when the input has ended and its calls are answered, or 10 seconds
- * after its end.
- */
+/** Answers the calls in `input` on `output`. Resolves when all are answered, or 10 seconds after the end of `input`. */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,

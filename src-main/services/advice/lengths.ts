@@ -6,10 +6,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
 
-/**
- * Keeps the lengths of the last studies. Reading a file takes a tenth of a second, which would delay an edit of another
- * field.
- */
+/** Keeps the lengths of the last studies, because reading a file would delay the edit of another field. */
 export interface LengthsCache {
   resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
 }

@@ -42,10 +42,7 @@ const BACKGROUND_MS = 300_000;
 
 /** The number of values to try for each input, besides the present value. */
 const VALUES = 4;
-/**
- * The number of values to try for inputs that only scale times, which are cheap, and for registers, which change the
- * residency in steps.
- */
+/** The number of values for inputs that only scale times, which are cheap, and for registers, which act in steps. */
 const MORE_VALUES = 7;
 /** The ranges of the number of units and of the spread of lengths, as factors of the present value. */
 const UNITS_FACTOR = 8;
@@ -108,10 +105,7 @@ export async function sensitivity(
   });
 }
 
-/**
- * Returns the design in its device's own space whose sensitivity is computed: the chosen design, otherwise the
- * recommended one.
- */
+/** Returns the design whose sensitivity is computed, in its device's own space: the chosen or recommended one. */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,

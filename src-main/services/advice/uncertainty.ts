@@ -127,10 +127,7 @@ const SAMPLES = 256;
  */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
-/**
- * Returns the parts of the errors of designs: from the way they take their work, from the block size within a group,
- * and from the launch.
- */
+/** Returns the parts of the errors of designs: from their kind of work, their block size and their launch. */
 function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorParts[] {
   const group = groupOf({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;
@@ -187,10 +184,7 @@ function separationOf(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/**
- * Predicts designs with all inputs unchanged, ms; NaN if a design cannot run. The designs are divided among the
- * workers.
- */
+/** Predicts designs with all inputs unchanged, ms; NaN if invalid. The designs are divided among the workers. */
 export async function listedTimes(
   pool: Pool,
   { plan, key }: Pick<AdvisedDevice, 'plan' | 'key'>,
@@ -207,10 +201,7 @@ export async function listedTimes(
   return Float64Array.from(parts.flatMap(([times]) => [...times]));
 }
 
-/**
- * Predicts designs under each draw. The draws are divided among the workers; if there is only one draw, the designs
- * are.
- */
+/** Predicts designs under each draw. The draws, or the designs of a single draw, are divided among the workers. */
 function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   const { plan, key } = device;
   return async (designs, draws) => {
@@ -269,10 +260,7 @@ async function promisingDesigns(
   return [...kept];
 }
 
-/**
- * Chooses the simplest of the designs whose expected regret the model cannot distinguish from the least. The rule
- * compares mean times.
- */
+/** Chooses the simplest of the designs whose expected regret the model cannot distinguish from the least. */
 function choose(
   { plan, predictor }: AdvisedDevice,
   designs: Uint32Array,

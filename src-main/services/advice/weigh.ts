@@ -10,10 +10,7 @@ import { uncertainty } from './uncertainty.ts';
 /** Every design is predicted under all draws, which takes some milliseconds each. */
 const MAX_WEIGHED = 1000;
 
-/**
- * Computes the expected loss of designs of a run against the best of their device. A design that fails in a draw has
- * none.
- */
+/** Computes the expected loss of designs against the best of their device. A design that fails in a draw has none. */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

@@ -10,10 +10,7 @@ import { validateDevice } from '../../../src-workers/parse/device.ts';
 /** The devices of the catalogue and the user's own, which replace those with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /**
-   * Returns devices or parts of them (`ID:66`) by id, in the order of the call. An unknown id fails with the nearest
-   * names.
-   */
+  /** Returns devices or parts (`ID:66`) by id, in order. An unknown id fails with the nearest names. */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;

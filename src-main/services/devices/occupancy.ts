@@ -75,10 +75,7 @@ export interface OccupancyRow extends OccupancyReport {
   readonly sharedMemoryBytes: number;
 }
 
-/**
- * Computes the occupancy of every line of a CSV whose first four columns are BATCH_COLUMNS. Further columns are
- * ignored.
- */
+/** Computes the occupancy of every line of a CSV whose first columns are BATCH_COLUMNS; others are ignored. */
 export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0].split(',').map((cell) => cell.trim());

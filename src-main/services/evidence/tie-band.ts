@@ -120,10 +120,7 @@ export function tieBand(
   return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
-/**
- * Returns the fraction by which predicted times on two devices must differ for measurements to confirm their order; see
- * `tieBand`.
- */
+/** Returns the difference of predicted times on two devices that measurements confirm; see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);

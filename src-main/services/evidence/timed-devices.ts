@@ -3,10 +3,7 @@ import { timedKinds } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/**
- * Returns the devices of a run, with their measurements and the kinds of implementations that have a predicted time
- * there.
- */
+/** Returns the devices of a run, with their measurements and the predicted kinds of implementations. */
 export function timedDevices({
   devices,
   ties,

@@ -22,10 +22,7 @@ export interface CodeSource {
   /** The evidence for the time, in a sentence. */
   readonly evidence: string;
   readonly law: LengthLaw;
-  /**
-   * Whether the design has the same number of blocks for any number of units. Otherwise the number follows from the
-   * units per slot.
-   */
+  /** Whether the number of blocks is the same for any number of units. Otherwise it follows from the units per slot. */
   readonly isGridFixed: boolean;
   /** The image, if units lie in rows; otherwise `null`. */
   readonly image: ImageOfUnits | null;
@@ -65,10 +62,7 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/**
- * Says how the design was picked, if measurements may order several designs differently. The text is for a header or
- * report.
- */
+/** Says how the design was picked, if measurements may order several designs differently. */
 export function pickText(ties: number, band: TieBand, rule: string): string {
   return ties > 1
     ? `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}. ${rule}`
@@ -96,10 +90,7 @@ export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
 
-/**
- * Returns the launches of a design. A mixed design has one for each class of lengths, the shortest first; any other has
- * one.
- */
+/** Returns the launches of a design: one for each class of a mixed design, the shortest first, otherwise one. */
 export function launchNumbers({ design }: RankRow): Numbers {
   const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
   const none = launches.some(({ upTo }) => upTo !== null && upTo >= MAX_WORD) ? Number.MAX_SAFE_INTEGER : MAX_WORD;

@@ -159,10 +159,7 @@ export function reportFacts(
   });
 }
 
-/**
- * Returns the evidence for the predicted time of a design: public measurements and its own, and whether designs are
- * missing.
- */
+/** Returns the evidence for the time of a design: public measurements, its own, and whether designs are missing. */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
   return [

@@ -11,16 +11,10 @@ import { html } from './text.ts';
 
 /** The interactive landscape of the HTML report: data in an attribute, and one script that only draws it. */
 
-/**
- * The largest number of cells along an axis, because a page of 800 px can show no more. Values that share a cell show
- * the best of them.
- */
+/** The largest number of cells along an axis on a page of 800 px. Values that share a cell show their best. */
 const MAX_CELLS = 96;
 
-/**
- * The map of one device. Cells are stored row by row from the smallest value of y. A cell is `null` if no design is
- * valid.
- */
+/** The map of one device. Cells are row by row from the smallest value of y, and `null` if no design is valid. */
 interface DeviceMap {
   readonly device: string;
   readonly x: { readonly label: string; readonly texts: readonly string[] };

@@ -2,10 +2,7 @@
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/**
- * Escapes text for HTML or SVG, as content or in a quoted attribute. Control characters, which HTML forbids, become
- * spaces.
- */
+/** Escapes text for HTML or SVG, as content or in a quoted attribute. Control characters become spaces. */
 export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }

@@ -11,10 +11,7 @@ import { fasterText, gpuDesign, threadGroupWidth } from './code-format.ts';
 import type { Exporter, ExportJob, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
 import { comment, counted, joined } from './text.ts';
 
-/**
- * Writes the best designs of a device as Python files for tuners. Only checked numbers and cleaned names reach the
- * text.
- */
+/** Writes the best designs of a device as Python for tuners. Only checked numbers and cleaned names reach the text. */
 
 /** A design, and its number of blocks for another number of units. */
 export interface TunedDesign {

@@ -117,10 +117,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/**
- * Links the cases of a file to the sweep of their designs: the run that the user names, else the run in the file, else
- * the open run.
- */
+/** Links the cases of a file to a sweep: the run that the user names, else the one in the file, else the open one. */
 export async function linkedFile(
   context: Context,
   read: Imported,

@@ -12,10 +12,7 @@ import type { Context } from '../context.ts';
 
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
 
-/**
- * The limit for all programs of an inspection, and for reading their output. A compiler may need a minute for a large
- * kernel.
- */
+/** The limit for all programs of an inspection. A compiler may need a minute for a large kernel. */
 const TIME_LIMIT_MS = 120_000;
 
 const NO_COMPILER =

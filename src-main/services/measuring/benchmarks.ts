@@ -50,9 +50,7 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/**
- * The time limit until a program mentions its first case, because it must first compile shaders and compute results.
- */
+/** The time limit until a program mentions its first case, because it must first compile and compute results. */
 const START_LIMIT_MS = 300_000;
 /** The program itself keeps the limit of a case. If it exceeds the limit by this time, it counts as hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);

@@ -32,10 +32,7 @@ import { runStudy, type RunView } from '../runs/run-view.ts';
 
 /** Calibration: fitting parameters to measurements of a kernel on a device, saving the fit, and using it in studies. */
 
-/**
- * A measured run of designs of a sweep, with the sweep. The predictor is for the measured loop and the measured number
- * of units.
- */
+/** A measured run with its sweep. The predictor is for the measured loop and the measured number of units. */
 export interface MeasuredSweep {
   readonly run: RunRecord;
   readonly request: MeasuringRequest;

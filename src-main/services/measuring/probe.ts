@@ -117,9 +117,7 @@ async function planRound(
   }
 }
 
-/**
- * Runs a round with a program of the target. Returns null if there is no time; the measurement will report the reason.
- */
+/** Runs a round with a program of the target. Returns null without a time; the measurement will report why. */
 async function runRound(
   context: Context,
   target: string,

@@ -8,10 +8,7 @@ import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { linesOf } from '../files/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
-/**
- * Runs a measuring program in its own process group, reads JSON lines from its standard output, and returns how it
- * ended.
- */
+/** Runs a measuring program in its own process group, reads its lines of JSON, and returns how it ended. */
 
 export interface Program {
   readonly program: string;

@@ -12,9 +12,7 @@ import type { BenchSuite } from '../../contract/measuring.ts';
 /** The width assumed for a device that does not state one. Cases that are too wide for the device fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
-/**
- * The number of terms that each thread of the binomial series sums. A launch then takes about as long as in the paper.
- */
+/** The number of terms of each thread in the binomial series. A launch then takes about as long as in the paper. */
 const SERIES_ELEMENTS = 2 ** 20;
 /** The work groups of a matrix power. The paper's 2¹⁸ need 8 GB. */
 const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;

@@ -396,9 +396,7 @@ export async function targetsLike(
 /** The targets of an engine, each asked once and cached until the next request to ask again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /**
-   * Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own device.
-   */
+  /** Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own. */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 

@@ -29,9 +29,7 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/**
- * Describes a design in one line. Its launch is written as in the study, so that the text is the same on all devices.
- */
+/** Describes a design in one line, with its launch as in the study, so that the text is the same on all devices. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -44,9 +42,7 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   return `${named}u=${design.threadsPerUnit} block=${blockWord(design)} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
-/**
- * Describes what another design changes: `16 threads per unit, blocks of 128 threads`. An invalid one has no blocks.
- */
+/** Describes what another design changes: `16 threads per unit, blocks of 128 threads`. Invalid ones lack blocks. */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);

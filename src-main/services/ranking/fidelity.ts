@@ -189,9 +189,7 @@ export interface FoundOrders {
   at(number: number): FoundOrder | undefined;
 }
 
-/**
- * The number of saved orders, more than there are windows with a list. The least recently used order is dropped first.
- */
+/** The number of saved orders, more than there are windows. The least recently used one is dropped first. */
 const MAX_ORDERS = 8;
 
 export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {

@@ -34,9 +34,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/**
- * Returns the positions of the launches of one kind of device; launches of CPUs come last. `null` means the whole axis.
- */
+/** Returns the positions of the launches of one kind of device, CPUs last. `null` means the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -47,9 +45,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/**
- * Returns the kind of the device at a position, otherwise of all devices in the run. `null` if there are both kinds.
- */
+/** Returns the kind of the device at a position, or of all devices of the run; `null` for both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -70,9 +66,7 @@ export function landscapeAxes(view: RunView): readonly {
   });
 }
 
-/**
- * The axes of a map, as positions in AXIS_ORDER, with the first of its designs and the axes that are minimised over.
- */
+/** The axes of a map, as positions in AXIS_ORDER, with its first design and the axes that are minimised over. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
@@ -141,10 +135,7 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/**
- * Returns the best time for every pair of values of two axes. Each other axis has the value in the input, otherwise its
- * best value.
- */
+/** Returns the best time for every pair of values of two axes. The input may fix the values of other axes. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;

@@ -24,9 +24,7 @@ import type { RunView } from '../runs/run-view.ts';
 
 /** Checks and filters the designs of an opened run, and makes rows of them. */
 
-/**
- * Returns the designs that cannot be distinguished from the first of a list ascending in time, and their device's band.
- */
+/** Returns the designs that cannot be distinguished from the first of an ascending list, and their device's band. */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
@@ -58,10 +56,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
 
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-/**
- * Converts the contract's filter to positions and ranges on the run's axes. An unknown value is a failure, not an empty
- * list.
- */
+/** Converts the contract's filter to positions and ranges on the run's axes. An unknown value is a failure. */
 export function rankingFilter(
   view: RunView,
   filter: ProcedureArguments<'ranking.page'>['filter'],
@@ -230,10 +225,7 @@ export function predictedMs({ predictor, ranking, run }: RunView, design: number
     : timeOf(ranking, design);
 }
 
-/**
- * Returns times along one axis of the space, with all other axes as in `design`. NaN also if the run did not keep a
- * design.
- */
+/** Returns times along one axis of the space, with all other axes as in `design`. NaN if invalid or not kept. */
 export function alongAxis(
   view: RunView,
   design: number,

@@ -157,10 +157,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   return ok(changes);
 }
 
-/**
- * Returns the changes of a study since a run was made with it. The name, description, seed and origins do not change a
- * prediction.
- */
+/** Returns the changes of a study since a run, except in fields that do not change a prediction. */
 function staleFields(then: LocatedStudy, now: LocatedStudy | null): readonly FieldChange[] {
   if (!now) return [];
   return differences(then.study, now.study, '')

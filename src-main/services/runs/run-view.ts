@@ -22,10 +22,7 @@ import { kindText } from './runs.ts';
 import { isOrderAware } from '../version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
-/**
- * A finished (or stopped) sweep, opened for reading. Its columns are in memory, and its plan computes further values on
- * demand.
- */
+/** A finished or stopped sweep, opened for reading. Its columns are in memory; its plan computes further values. */
 export interface RunView extends Found {
   readonly run: RunRecord;
   readonly study: RunStudy;

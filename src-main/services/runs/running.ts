@@ -15,10 +15,7 @@ export interface RunningRuns {
   /** Registers a run from its start to its end. Returns a failure to start. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
-  /**
-   * Removes a run whose end is saved. This happens before `run.finished` is sent, so that a listener no longer finds it
-   * running.
-   */
+  /** Removes a run whose end is saved, before `run.finished` is sent, so that no listener finds it running. */
   leave(runId: number): void;
   /** Returns how fast this machine predicts, from the sweeps that ended here. */
   designsPerMs(): number;

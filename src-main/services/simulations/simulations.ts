@@ -210,10 +210,7 @@ function runSimulations(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-/**
- * Simulates a design in a worker. Repeats it once if it fails, because the worker may have been lost; a bug fails
- * twice.
- */
+/** Simulates a design in a worker, and once more after a failure, because the worker may have been lost. */
 async function simulated(
   context: Context,
   runId: number,

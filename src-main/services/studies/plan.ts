@@ -93,10 +93,7 @@ function checkTraffic(
   );
 }
 
-/**
- * Returns the implementations of a study with their complete kernels; null if it names none. Fails with the wrong
- * field.
- */
+/** Returns a study's implementations with complete kernels; null if it names none. Fails with the wrong field. */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];

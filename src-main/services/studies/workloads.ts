@@ -65,10 +65,7 @@ export async function prepareLaw(pool: Pool, label: string, ordered: OrderedLeng
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
-/**
- * Converts ordered lengths to text for a stored workload's provenance. They are compressed, because neighbours are
- * similar.
- */
+/** Converts ordered lengths to compressed text for a stored workload's provenance. Neighbours are similar. */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
   readonly bytesPerLength: number;

@@ -23,10 +23,7 @@ const BOUND_PARTS = 64;
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
-  /**
-   * Runs a task for each part from `next`, several at a time, until there is none, the run is cancelled or a task
-   * fails.
-   */
+  /** Runs a task for each part from `next`, several at a time, until there is none, it is cancelled or a task fails. */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
     task: (part: Part) => Promise<Found>,

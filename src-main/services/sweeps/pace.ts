@@ -21,10 +21,7 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/**
- * Returns the designs per ms of the largest run, whose start takes the smallest share of the time. The last one of
- * equal runs counts.
- */
+/** Returns the designs per ms of the last of the largest runs, whose start takes the smallest share of the time. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

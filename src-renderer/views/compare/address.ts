@@ -12,9 +12,7 @@ export const compareAddress = {
   /** The ids of hidden devices of the run, and of additional shown devices, separated by commas. */
   without: textField(''),
   also: textField(''),
-  /**
-   * In mode `measured`: the ids of runs, the reference first (default: the newest two), and the ignored differences, %.
-   */
+  /** In mode `measured`: the ids of runs, the reference first, and the ignored differences, %. */
   runs: textField(''),
   threshold: numberField(2),
   /** Whether rows with only equal values are hidden. */

@@ -343,9 +343,7 @@ const RANGE_HINT = 'Under it its 90 % range by measured kernels of its kind on t
 
 const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
 
-/**
- * Returns the best time of an implementation on each device, and how much longer it takes than the fastest one there.
- */
+/** Returns an implementation's best time on each device, and how much longer it takes than the fastest there. */
 function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {

@@ -1,8 +1,6 @@
 import { lexer, type Token, type Tokens } from 'marked';
 
-/**
- * Parses Markdown to blocks and spans, which the view draws as text. No HTML is made, so imported text is never markup.
- */
+/** Parses Markdown to blocks and spans, which the view draws as text, so that imported text is never markup. */
 
 export interface Span {
   readonly kind: 'text' | 'strong' | 'code';

@@ -130,18 +130,13 @@ export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): 
   return ENDS.find((end) => end >= wanted) ?? ENDS[ENDS.length - 1];
 }
 
-/**
- * Returns the position of a time on the sequential scale (logarithmic, from the best to `clip` times the best), 0…255.
- */
+/** Returns the position of a time on the sequential, logarithmic scale, from the best to `clip` times it, 0…255. */
 export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   const place = Math.log(timeMs / bestMs) / Math.log(clip);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/**
- * Returns the position of a time on the diverging scale: the baseline in the middle, `clip` times faster and slower at
- * the ends.
- */
+/** Returns the position of a time on the diverging scale, from `clip` times faster than the baseline to slower. */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));

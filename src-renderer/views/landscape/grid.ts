@@ -36,10 +36,7 @@ export interface Edge {
   readonly y2: number;
 }
 
-/**
- * Returns the edges between cells with at most one wave of blocks and cells with more. A rounding error above one still
- * counts as one.
- */
+/** Returns the edges between cells with at most one wave of blocks (with rounding errors) and cells with more. */
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
   const nx = xValues.length;
   const ny = yValues.length;

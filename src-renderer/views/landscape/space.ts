@@ -37,9 +37,7 @@ export interface Roles {
   readonly facet: string | null;
 }
 
-/**
- * Chooses the axes of the map and of the small maps: those in the address if the space has them, else the usual ones.
- */
+/** Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. */
 export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();

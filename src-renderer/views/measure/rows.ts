@@ -54,10 +54,7 @@ export function rowState(each: MeasuredCase, point: MeasuredPoint | null): Measu
   return point ? 'compared' : 'measured';
 }
 
-/**
- * Returns every case of a run in the chosen order. Cases without a value of the column come last, in the order of the
- * plan.
- */
+/** Returns every case of a run in the chosen order. Cases without a value come last, in the order of the plan. */
 export function measuredRows(
   cases: readonly MeasuredCase[],
   points: readonly MeasuredPoint[],

@@ -50,9 +50,7 @@ export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   );
 }
 
-/**
- * Draws predicted against measured time of designs, with the line of the scaled prediction and the line of equal times.
- */
+/** Draws predicted against measured times, with the lines of the scaled prediction and of equal times. */
 export function scatterChart(
   { points, scale, top, selected, predictor, frame, describe }: ScatterInput,
   theme: ChartTheme,

@@ -1,9 +1,7 @@
 import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
-/**
- * The ranges of a plot of predicted (x) against measured (y) times, ms. Both span the same ratio, so slopes are true.
- */
+/** The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so slopes are true. */
 export interface ScatterFrame {
   readonly xLowMs: number;
   readonly xHighMs: number;
@@ -28,8 +26,7 @@ export function scatterFrame(
 ): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
-  // Only medians count, because one interval from a disturbed series would press all points together. Bars end at the
-  // frame.
+  // Only medians count, because one wide interval would press all points together. Bars end at the frame.
   for (const { predictedMs, medianMs } of points) {
     xLow = Math.min(xLow, predictedMs);
     xHigh = Math.max(xHigh, predictedMs);
@@ -53,9 +50,7 @@ export function scatterFrame(
   };
 }
 
-/**
- * If predictions differ by more than this factor, such as those of a GPU and a software device, they share no frame.
- */
+/** If predictions differ by more than this factor (a GPU and a software device), they share no frame. */
 const SHARED_SCALE = 4;
 
 /**
@@ -85,9 +80,7 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/**
- * Returns ticks of a logarithmic axis. A short axis with too few powers and halves gets round, evenly spaced numbers.
- */
+/** Returns ticks of a logarithmic axis. A short axis gets round, evenly spaced numbers. */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -127,17 +120,11 @@ export function nearestPoint(
   return found;
 }
 
-/**
- * Possible positions of a label, px from its point to the middle of its foot: below, above, at a side, and farther
- * away.
- */
+/** Possible positions of a label, px from its point to the middle of its foot: the nearest come first. */
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/**
- * Places labels beside their points: each at the first position that is `apart` px from all earlier labels, or else
- * below its point.
- */
+/** Places labels at the first position that is `apart` px from all earlier labels, or else below the point. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,

@@ -106,10 +106,7 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/**
- * Returns the known limits of the page's own GPU, so that the engine chooses designs that fit; nothing for other
- * targets.
- */
+/** Returns the limits of the page's own GPU, so that the engine chooses fitting designs; empty for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);

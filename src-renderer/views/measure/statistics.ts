@@ -74,10 +74,7 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
   return stats;
 }
 
-/**
- * Returns what random search would need to find as good a design as the model's first five, or its first if fewer were
- * measured.
- */
+/** Returns how many random measurements equal the model's first five, or its first if fewer were measured. */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;

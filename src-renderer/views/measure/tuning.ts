@@ -52,9 +52,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/**
- * Returns the number of random measurements whose best is expected to be as good; `null` if it exceeds the known ones.
- */
+/** Returns how many random measurements are expected to be as good; `null` if more than are known. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

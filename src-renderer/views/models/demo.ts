@@ -114,10 +114,7 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/**
- * Returns the values of all controls within their current limits. They are read separately, so that each can be
- * tracked.
- */
+/** Returns the values of all controls within their limits. They are read separately, so that each is tracked. */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,

@@ -21,10 +21,7 @@ export interface DistributionInput {
   /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /**
-   * Whether a filter is active. The designs outside the filter are then pale, instead of those slower than the
-   * baseline.
-   */
+  /** Whether a filter is active. Designs outside it are then pale, instead of those slower than the baseline. */
   readonly narrowed: boolean;
 }
 
@@ -163,10 +160,7 @@ function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: 
   };
 }
 
-/**
- * The first line that neither the best's label nor the baseline's takes, where the median's own line does not cross the
- * latter.
- */
+/** The first line without the labels of the best and the baseline, where the median's line crosses neither. */
 function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
   const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
   const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;

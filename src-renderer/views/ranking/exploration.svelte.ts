@@ -52,10 +52,7 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /**
-   * The shown device: the chosen one, the selected design's, or the fastest. `null` means all; undefined means not
-   * known yet.
-   */
+  /** The shown device: the chosen one, the selected design's, or the fastest. `null` means all; undefined unknown. */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,
@@ -222,9 +219,7 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /**
-   * Makes a design the baseline of its device. If it already is the baseline, the plain design becomes the baseline.
-   */
+  /** Makes a design the baseline of its device. The plain design replaces a design that already is the baseline. */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };

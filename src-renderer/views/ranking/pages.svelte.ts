@@ -17,9 +17,7 @@ export interface ListInput {
   readonly opened: readonly number[];
 }
 
-/**
- * A row of the list, and the number of designs that it represents; 0 if it is listed because another row was opened.
- */
+/** A row, and the number of designs that it represents; 0 if it is listed because another was opened. */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }
@@ -151,10 +149,7 @@ export class RankPages {
     if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
   }
 
-  /**
-   * Reads the visible rows again without moving them, because the order stays. Old pages stay visible until new ones
-   * arrive.
-   */
+  /** Reads the visible rows again in the same order. Old pages stay visible until new ones arrive. */
   async refresh(): Promise<void> {
     const list = this.#list;
     if (!list) return;

@@ -18,10 +18,7 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 /** The number of designs that one click simulates. */
 export const BATCH = 20;
 
-/**
- * Returns the next designs to simulate, in order. They can run, are for a GPU (a CPU's time is not simulated) and were
- * not simulated yet.
- */
+/** Returns the next designs to simulate, in order: those for a GPU that can run and were not simulated yet. */
 export function nextToSimulate(
   rows: readonly RankRow[],
   gpus: ReadonlySet<string>,
@@ -34,17 +31,13 @@ export function nextToSimulate(
     .map((row) => row.designIndex);
 }
 
-/**
- * Estimates how long simulating this many designs takes, from the newest finished simulation; empty if there is none.
- */
+/** Estimates the duration of simulating this many designs from the newest finished simulation, if there is one. */
 export function simulationCost(runs: readonly RunSummary[], designs: number): string {
   const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
 }
 
-/**
- * Whether a progress event belongs to a run that simulates or measures designs of a sweep, which changes their rows.
- */
+/** Whether a progress event belongs to a run that changes rows: it simulates or measures designs of the sweep. */
 export function isFindingOf(
   sweepRunId: number | null,
   { stage, runId }: RunProgress,
@@ -73,10 +66,7 @@ export interface StripScale {
 /** The scale of strip plots reaches this multiple of the fastest replication. A slower design shows numbers. */
 const STRIP_SPAN = 1.25;
 
-/**
- * Returns one scale for the whole column, from the fastest to the slowest replication or prediction that is not far
- * slower.
- */
+/** Returns the scale of the column, from the fastest to the slowest time that is not far slower. */
 export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {
   const all = designs.flatMap(({ simulated, predictedMs }) => [...simulated.timesMs, predictedMs]);
   if (all.length === 0) return null;

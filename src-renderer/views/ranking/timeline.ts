@@ -40,10 +40,7 @@ export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: num
   return -1;
 }
 
-/**
- * Returns for each bar whether the number of earlier bars in its slot is even (0) or odd (1), so that neighbours
- * differ.
- */
+/** Returns for each bar whether it is even (0) or odd (1) in its slot, so that neighbours differ. */
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {

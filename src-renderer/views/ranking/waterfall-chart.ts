@@ -18,10 +18,7 @@ export interface WaterfallInput {
   readonly times: TimeColumn;
 }
 
-/**
- * Draws how the baseline's time becomes the design's: a bar for each changed part, which starts where the previous one
- * ends.
- */
+/** Draws the way from the baseline's time to the design's: each bar starts where the previous one ends. */
 export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');

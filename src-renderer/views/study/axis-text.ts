@@ -101,9 +101,7 @@ export function printCaps(caps: readonly (number | null)[], none = 'none'): stri
   return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
-/**
- * Splits a list into words. A comma groups digits (`1,024`) only if there is no other reading; otherwise it separates.
- */
+/** Splits a list into words. A comma groups digits (`1,024`) only if there is no other reading. */
 function listWords(text: string): string[] {
   if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
   const groups = text.split(',');

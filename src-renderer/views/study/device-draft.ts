@@ -50,9 +50,7 @@ const memory = (field: string, label: string): DeviceNumber => ({
   memory: true,
 });
 
-/**
- * Returns the fields of a GPU in two columns. Occupancy rules fix those in `ruled`, which are shown only without rules.
- */
+/** Returns the fields of a GPU in two columns. Those in `ruled` are shown only without occupancy rules. */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];
@@ -154,10 +152,7 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/**
- * Returns a copy to change. It has its own name. Its only sources are that it was copied, and which values are
- * estimates.
- */
+/** Returns a copy with its own name. Its sources say only that it was copied, and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;

@@ -32,8 +32,7 @@ export function laneChart(
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
-  // The old curve may leave the plot, because a far point would flatten it. Its label needs room below the lowest
-  // point.
+  // The old curve may leave the plot, because a far point would flatten it. Its label needs room at the bottom.
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);

@@ -13,10 +13,7 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/**
- * Draws the cycles of an iteration by active thread groups of a multiprocessor: those in use, and dashed those derived
- * from the device.
- */
+/** Draws the cycles of an iteration by active thread groups: those in use, and dashed the derived ones. */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

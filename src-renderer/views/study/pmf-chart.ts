@@ -31,9 +31,7 @@ export interface PmfInput {
 
 /** The tail beyond this probability is not drawn. */
 const TAIL = 1e-3;
-/**
- * If the longest unit exceeds this many means, it would squeeze a linear axis to one bar, so the axis is logarithmic.
- */
+/** If the longest unit exceeds this many means, a linear axis would have one bar, so the axis is logarithmic. */
 const HEAVY = 30;
 /** The width of bars on a logarithmic axis, px; those at the low end are wider. */
 const LOG_BAR_PX = 6;

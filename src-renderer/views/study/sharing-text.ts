@@ -6,10 +6,7 @@ import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
-/**
- * Describes the cost of threads that share a unit besides its work: `serial work and cooperation`, `idle lanes, set-up
- * …`.
- */
+/** Describes the cost of sharing a unit: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';

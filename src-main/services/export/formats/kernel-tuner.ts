@@ -60,10 +60,7 @@ const WHOLE_AXES = [
   'blockThreads',
 ] as const;
 
-/**
- * Returns all designs of a device that Kernel Tuner can launch: the values of its parameters, and the conditions that
- * exclude the others.
- */
+/** Returns all designs of a device that Kernel Tuner can launch: parameter values, and excluding conditions. */
 function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
   const { axes } = ranking;
   // A run with only its best designs does not show which others can run.

@@ -201,10 +201,7 @@ const oneLoop = (
   }
 `;
 
-/**
- * This code works for subgroups of any width: a subgroup that is narrower than the threads of a unit runs the unit
- * alone.
- */
+/** This code works for subgroups of any width: one that is narrower than the threads of a unit runs it alone. */
 const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and the next ones when all are done.
   let lanes = subgroupAdd(1u);
   let u = min(THREADS_PER_UNIT, lanes);
