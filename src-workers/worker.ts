@@ -583,8 +583,7 @@ const MIN_RANDOM_DRAWS = 100;
 
 /**
  * The next `count` designs to measure, and the estimate of the best, by all measurements. `randomMs` has the expected
- * best
- * time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was measured.
+ * best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was measured.
  */
 export function tune({
   space,

@@ -96,8 +96,7 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
 
 /**
  * The factor on a stated value. The value was chosen for this kernel, so the error (as a ratio) is assumed to be half
- * the
- * error of an unstated value.
+ * the error of an unstated value.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;

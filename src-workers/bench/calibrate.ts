@@ -344,8 +344,7 @@ function fitProblem(
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
   // With one number of threads per unit, the cost of sharing cannot be separated from the cost of an iteration. With
-  // two,
-  // σ cannot be separated from κ.
+  // two, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });

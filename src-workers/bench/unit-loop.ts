@@ -139,8 +139,7 @@ function byLength(lengths: Uint32Array): Uint32Array {
 
 /**
  * The block of the layout that block 0, 1, 2, … of the device processes. If units are fully sorted, the order is
- * random,
- * as predictions assume; otherwise both blocks are the same.
+ * random, as predictions assume; otherwise both blocks are the same.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);

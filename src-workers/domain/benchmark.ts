@@ -30,10 +30,9 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
  * threads do ⌈length / u⌉ passes and combine their results. Where units are split, u threads do `length` passes of
  * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass needs a
  * minimum of instructions itself; `unitLoopShape` of bench/stand-in.ts says how many it has, and the prediction uses
- * that number.
- * The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f to a sum that begins with f =
- * mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend must compute the same bits for
- * every design.
+ * that number. The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f to a sum that
+ * begins with f = mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend must compute the
+ * same bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
@@ -97,10 +96,8 @@ export interface UnitLoopWorkload {
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
-   * an
-   * entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
-   * unknown, as
-   * in a plan of an older version.
+   * an entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
+   * unknown, as in a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -118,8 +115,7 @@ export interface BenchParameters {
     readonly predictedMs: number | null;
     /**
      * Number of resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel
-     * that it
-     * replaces, so a backend limits its launch to this number if it can. `null`: no limit.
+     * that it replaces, so a backend limits its launch to this number if it can. `null`: no limit.
      */
     readonly residentBlocks: number | null;
   };

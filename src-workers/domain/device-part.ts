@@ -18,10 +18,8 @@ export function wholeOf(id: string): string | null {
 
 /**
  * Finds a device, or the part of it that an id names: some of its multiprocessors, as in a green context or a
- * partition.
- * Memory, its bandwidth and the L2 are shared with other parts, which are assumed to be idle. With `:slice` the part
- * has
- * only its share of memory, bandwidth and L2, as in a slice of a multi-instance GPU.
+ * partition. Memory, its bandwidth and the L2 are shared with other parts, which are assumed to be idle. With `:slice`
+ * the part has only its share of memory, bandwidth and L2, as in a slice of a multi-instance GPU.
  *
  * @returns undefined if there is no such device; `bad-input` if it has no such part
  */

@@ -17,8 +17,7 @@ import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv
 
 /**
  * The measured sparse matrix–vector products as designs of Lockstep: the data that each reads, how it takes the rows,
- * and
- * how its library launches it. The predictor computes their times by the same call as in a sweep.
+ * and how its library launches it. The predictor computes their times by the same call as in a sweep.
  */
 
 /** One implementation of the product, as a design. */
@@ -64,8 +63,7 @@ const USUAL_LIKENESS = 0.71;
 
 /**
  * Makes rows that have the figures of a matrix. The longest row occurs once. Neighbours are as similar as the cells of
- * the
- * matrix's slices indicate, or as similar as usual if these are unknown.
+ * the matrix's slices indicate, or as similar as usual if these are unknown.
  */
 function rowsOf(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;

@@ -64,9 +64,8 @@ const LOAD = 2 ** 20;
 
 /**
  * The longest chain of loads, then of exchanges. Values of the previous pass are available at once. Within a pass,
- * loads
- * and exchanges wait for their operands and for earlier branches, because a thread group does not continue before a
- * branch is resolved. A compiler may move them up to such a branch.
+ * loads and exchanges wait for their operands and for earlier branches, because a thread group does not continue before
+ * a branch is resolved. A compiler may move them up to such a branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {

@@ -21,8 +21,7 @@ export function mersenneTwister(seed: number): UniformSource {
 
 /**
  * Draws an index of a discrete law in constant time, by an alias table that is built in linear time. Each draw takes
- * one
- * double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ * one double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
  * @param keep each probability times the number of probabilities, so that the mean is 1; the sampler overwrites it
  */
 export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {

@@ -7,8 +7,7 @@ import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 /*
  * Arrow's IPC format, https://arrow.apache.org/docs/format/Columnar.html: a file (Feather 2) or a stream of messages,
  * each with a flatbuffer and a body of buffers. Columns of numbers and lists are read; of other columns, only the
- * buffers
- * are counted.
+ * buffers are counted.
  */
 
 const FILE = 'ARROW1\0\0';

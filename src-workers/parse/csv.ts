@@ -24,8 +24,7 @@ export interface CsvColumns {
   readonly probability?: string;
   /**
    * The column of targets, in place of counts and probabilities: each record is an edge from the vertex in `length` to
-   * this
-   * vertex. A vertex is a unit, and its out-degree is the length.
+   * this vertex. A vertex is a unit, and its out-degree is the length.
    */
   readonly target?: string;
   /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */

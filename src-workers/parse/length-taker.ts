@@ -12,8 +12,7 @@ import { refuse, shown, type Place } from './source.ts';
 /**
  * The meaning of a record. `lengths`: the length of one unit. `counts`: a length and its count or weight, to be
  * normalised. `probabilities`: a length and its probability; they sum to 1. `edges`: an edge of a graph from one vertex
- * to
- * another, where a vertex is a unit and its out-degree is the length.
+ * to another, where a vertex is a unit and its out-degree is the length.
  */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 

@@ -33,9 +33,8 @@ export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WO
 
 /**
  * Reads a trace: 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`.
- * Fails
- * with `bad-input` if the bytes are not a trace, if a unit is missing or beyond the announced number, or if a counter
- * overflowed.
+ * Fails with `bad-input` if the bytes are not a trace, if a unit is missing or beyond the announced number, or if a
+ * counter overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -9,8 +9,8 @@ import { residencyOf, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
 /**
- * The laws that a worker keeps after computing them. This file computes nothing. A value depends on its key and on the
- * parts of the plan that are the same for all designs (law, units, setup, loops, balancings).
+ * The laws that a worker keeps after other files have computed them. A value depends on its key and on the parts of the
+ * plan that are the same for all designs (law, units, setup, loops, balancings).
  */
 
 export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
@@ -28,7 +28,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   };
 }
 
-/** The depth law under a key. `make` computes it if it is not kept yet. */
+/** The depth law of a key. `make` computes it if it is not cached. */
 export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
   const known = caches.depths.get(key);
   if (known) return known;
@@ -52,7 +52,7 @@ export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth)
 }
 
 /**
- * The block law of a depth law at a residency, with the cycles of an iteration there.
+ * The block law of a depth law at a residency, with the cycles of an iteration at this residency.
  * @param at number that identifies a device and a register cap
  */
 export function cachedResidency(
@@ -75,7 +75,7 @@ export function cachedResidency(
   return (known.residencies[at] = residencyOf(known.law, residentBlocks, cyclesPerIteration));
 }
 
-/** The launch of known units under a key. `make` computes it if it is not kept yet. */
+/** The launch of known units of a key. `make` computes it if it is not cached. */
 export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
   const known = caches.launches.get(key);
   if (known) return known;
@@ -90,7 +90,7 @@ export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunc
   return launch;
 }
 
-/** Makes room for other block laws if there is little left, by reusing the memory of the present ones. */
+/** Makes room for other block laws if little is left, by reusing the memory of the current ones. */
 export function makeRoom(caches: Caches): void {
   if (caches.arena.at < caches.limits.slabs) return;
   for (const depths of [caches.depths, caches.olderDepths]) for (const laws of depths.values()) laws.blocks = [];

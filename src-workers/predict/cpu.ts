@@ -12,9 +12,8 @@ import { bundledLengths, type OrderedLengths } from './ordered.ts';
 
 /**
  * Designs for a CPU: a partition of the units over some of its cores. The time is the time of the cores' memory
- * traffic, by
- * the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions have no cost
- * here.
+ * traffic, by the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions have
+ * no cost here.
  */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {

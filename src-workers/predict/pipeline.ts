@@ -65,8 +65,8 @@ import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
 import { residencyOf, residencyOnDemand, type Residency } from './time/residency.ts';
 
 /**
- * The prediction of a valid design: depth of a group → dealing → time of the launch. `design/candidate.ts` has found
- * what makes a design invalid before. See README.md.
+ * The prediction of a valid design: depth of a group → dealing → time of the launch. `design/candidate.ts` finds
+ * invalid designs before. See README.md.
  */
 
 export interface TimedDesign {
@@ -79,12 +79,12 @@ export interface TimedDesign {
 
 export interface TimedOnGpu extends TimedDesign {
   depth: DepthMeans;
-  /** Mean units per slot over the number of units that the depth law is for. */
+  /** Mean units per slot over the number of units of the depth law. */
   scale: number;
   /** Share of the cycles in which slots search the start of their share and pass on the unit that its end cuts, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
-  /** Part of the time that fetching units costs, ms. */
+  /** Part of the time for fetching units, ms. */
   fetchingMs: number;
 }
 
@@ -106,7 +106,7 @@ export function timeDesign(predictor: Predictor, candidate: Candidate, out: Time
   out.regime = 'memory-contention';
 }
 
-/** Adds up the launches of a mixed design, which run one after another. Its losses are those of all its units. */
+/** Adds up the launches of a mixed design, which run one after another. The losses are for all its units together. */
 function timeClasses(
   predictor: Predictor,
   candidate: Candidate,
@@ -162,12 +162,12 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.launch = launch;
 }
 
-/** The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that is added. */
+/** The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because this time is added. */
 function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Reuses the results of the last design if the two designs differ in their register cap only. */
+/** Reuses the results of the last design if the two designs differ only in their register cap. */
 function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
@@ -203,10 +203,7 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
   });
 }
 
-/**
- * Cycles of the longest unit on a multiprocessor of its own. A launch of whole units cannot be faster; even shares cut
- * the unit.
- */
+/** Cycles of the longest unit alone on a multiprocessor: a lower limit, except for even shares, which cut units. */
 export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
   const { step, start } = paceOf(predictor, candidate).aloneCycles;
@@ -253,7 +250,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
       return one(tabulatedRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
-      // Sorted units lose as much as one round does. Their time is computed from the units themselves.
+      // Sorted units have the same loss in every round. Their time is computed from the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':
@@ -275,7 +272,7 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
 }
 
 /**
- * Iterations of all work groups together, found without following the launch. Flattened loops over a given order and
+ * Iterations of all work groups together, computed without following the launch. Flattened loops over a given order and
  * sorted draws get a lower limit: their lanes are assumed to lose nothing.
  */
 function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
@@ -303,7 +300,7 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
 }
 
 /**
- * The fewest iterations of all work groups that any launch can have at the other positions of a candidate. Nested lanes
+ * The minimum number of iterations of all work groups in any launch at the other positions of a candidate. Nested lanes
  * take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit by a long one,
  * so they are assumed to lose nothing.
  */
@@ -318,8 +315,8 @@ export function fewestIterations(predictor: Predictor, candidate: Candidate, dev
 }
 
 /**
- * Iterations of setup that each unit is certain to cost a lane. It is 0 for even shares, whose lanes may set up at the
- * same time, and for fetched units in a given order, whose last starts are estimates.
+ * Iterations of setup that each unit certainly costs a lane. It is 0 for even shares, whose lanes may run the setup at
+ * the same time, and for fetched units in a given order, whose last starts are estimates.
  */
 export function sureSetup(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -329,7 +326,7 @@ export function sureSetup(predictor: Predictor, candidate: Candidate): number {
 
 /**
  * Iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses from
- * lanes that wait. 0 for other loops.
+ * lanes that wait; 0 for other loops.
  */
 function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
@@ -345,9 +342,9 @@ function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread,
 }
 
 /**
- * The fewest cycles in which the work of a launch can be done: all working multiprocessors do the same work, at their
- * best rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of
- * units that a slot has.
+ * The minimum number of cycles for the work of a launch: all working multiprocessors do the same work, at their best
+ * rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of units
+ * that a slot has.
  */
 function busyCycles(
   predictor: Predictor,
@@ -372,8 +369,8 @@ function busyCycles(
 
 /**
  * Raises the limit of `busyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated on a
- * sample of groups. Sorted launches leave out the block in which the last round ends: its depths are interpolated,
- * which may miss the longest one.
+ * sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths are
+ * interpolated and may miss the longest one.
  */
 export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const sure = isSorted(lockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
@@ -387,7 +384,7 @@ function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
   return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
 }
 
-/** The fewest cycles per iteration of a group, with at most this many groups. */
+/** The minimum number of cycles per iteration of a group, with at most this many groups. */
 export function bestRate(cycles: CycleTable, groups: number): number {
   let best = Infinity;
   for (let w = 1; w <= groups; w += 1) best = Math.min(best, cycles[w] / w);
@@ -447,10 +444,7 @@ export function shareOverhead(predictor: Predictor, candidate: Candidate): numbe
   return paceOf(predictor, candidate).overheadIterations;
 }
 
-/**
- * Time of an iteration of the launch over that of its cycle table. The phases and the reconvergence stack account for
- * the difference.
- */
+/** Time of an iteration of the launch over that of its cycle table, due to phases and the reconvergence stack. */
 export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
 }
@@ -486,7 +480,7 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
   return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
 }
 
-/** Kept by law, so that predictors of the same units share them. */
+/** Starts by law, so that predictors of the same units share them. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function shareStartsOf({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
@@ -530,8 +524,8 @@ function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): 
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
-  // Fetching lanes have units until these run out, and lanes with even shares are equally long. So no group is partly
-  // empty.
+  // Fetching lanes have units until the units run out, and lanes with even shares are equally long. So no group is
+  // partly empty.
   const balancing = lockstepBalancing(predictor, candidate);
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
@@ -599,7 +593,7 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
       (isLoopAlike ? 0 : loopAt)) *
       axes.balancing.length +
     balancingAt;
-  // Besides its shape, a launch depends only on setups and the overhead of shares.
+  // In addition to its shape, a launch depends only on setups and the overhead of shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
   return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
@@ -643,7 +637,7 @@ export function fetchingCycles(predictor: Predictor, candidate: Candidate, devic
   return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
 }
 
-/** Cycles in which the counter serves all fetches of a launch, for any grid. 0 if nothing is fetched. */
+/** Cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
 export function counterCycles(predictor: Predictor, candidate: Candidate): number {
   const balancing = lockstepBalancing(predictor, candidate);
   if (balancing.kind !== 'dynamic-fetch') return 0;
@@ -660,9 +654,7 @@ function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: Gp
   return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
 }
 
-/**
- * Cost of fetching in a simulated launch: the cycles before it, and the cycles of an iteration until the units run out.
- */
+/** Cost of fetching in a simulated launch: the cycles before it, and of an iteration until the units run out. */
 export function playedFetches(
   predictor: Predictor,
   candidate: Candidate,
@@ -682,8 +674,8 @@ const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
 
 /**
  * The factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes leave the
- * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group stands
- * still meanwhile and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
+ * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group waits
+ * in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
  * is no stack.
  */
 export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
@@ -712,7 +704,7 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
 
 /**
  * Milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones. They depend
- * on strategy and device only.
+ * only on strategy and device.
  */
 export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;

@@ -42,10 +42,9 @@ const AHEAD_SHARE = 0.25;
 
 /**
  * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the common queue. At
- * one
- * instant, the lowest lane fetches first. The cost of a fetch is spread over the iterations until the queue is empty. A
- * group is active while any of its lanes is. A block ends with its last group; a block that starts after the queue is
- * empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
+ * one instant, the lowest lane fetches first. The cost of a fetch is spread over the iterations until the queue is
+ * empty. A group is active while any of its lanes is. A block ends with its last group; a block that starts after the
+ * queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const setup = setupOf(launch, work);

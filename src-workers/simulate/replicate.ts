@@ -37,9 +37,8 @@ export function replicationRandom(seed: number, replication: number): Random {
 
 /**
  * Simulates a launch until its mean time is known with the requested precision. Replication i uses stream i of the
- * seed, so
- * a longer run extends a shorter one. Fails with `bad-input` if an option is out of range, and with `cancelled` when
- * `cancelled()` is true.
+ * seed, so a longer run extends a shorter one. Fails with `bad-input` if an option is out of range, and with
+ * `cancelled` when `cancelled()` is true.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;

@@ -144,8 +144,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
 /**
  * Simulates a design on the real workload until its mean time is known with the requested precision. Fails with
  * `conflict` on an invalid design, with `unsupported` if too many units would have to be sorted, and with `bad-input`
- * if
- * an option is out of range.
+ * if an option is out of range.
  */
 export function simulateDesign(
   predictor: Predictor,

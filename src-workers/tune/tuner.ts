@@ -59,8 +59,7 @@ export interface TuningEstimate {
   readonly timeMs: number;
   /**
    * By how much this design is slower than the fastest of the space, as a fraction: the larger of the expectation and
-   * the
-   * 90 % quantile. It is at least the gain of the last two thirds of the measurements.
+   * the 90 % quantile. It is at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number;
 }

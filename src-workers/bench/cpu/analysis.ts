@@ -91,8 +91,7 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 /**
  * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and as
  * ρ the highest measured bandwidth of up to P cores. The staircase uses the measured curve, and both two-phase forms
- * use
- * K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
+ * use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,

@@ -8,8 +8,7 @@ const GENERATION = 1;
  *
  * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0; only this function changes them
  * @param spins reads of the memory before a thread sleeps: many if all threads must leave at the same moment, 0 if
- * waiting
- * threads must not take time from working ones
+ * waiting threads must not take time from working ones
  * @param onLast runs in the last thread before all are released
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {

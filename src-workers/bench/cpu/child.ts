@@ -10,8 +10,8 @@ import { cpuPlan, standardBytes } from './cpu-plan.ts';
 import { runThread, type ThreadTask } from './thread.ts';
 
 /**
- * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 if the
- * plan cannot be read, with one line on standard error, and 2 on bad usage. To stop it, end the process.
+ * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 if the plan
+ * cannot be read, with one line on standard error, and 2 on bad usage. To stop it, end the process.
  *
  *     node child.ts FOLDER          a plan as `writePlanFolder` leaves it; also --plan FOLDER
  *     node child.ts --standard      the contention suite of this machine, the line of its plan first: a result file

@@ -21,8 +21,7 @@ export interface CudaCompilation {
   readonly objects: readonly CudaObject[];
   /**
    * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` means the GPUs of this machine. With
-   * HIP,
-   * names such as `gfx90a`. If empty, the compiler's default is used.
+   * HIP, names such as `gfx90a`. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
   /** The folder is kept between runs, for this user alone. It is created if missing. */

@@ -13,9 +13,8 @@ import type { LoadedKernel } from './own-kernel.ts';
 
 /*
  * Measures the plan in a folder with WebGPU: node child.ts FOLDER. It prints BenchRecords as JSON lines. It is a
- * separate
- * process, because a driver that crashes ends its process too. The exit code is 0 unless the plan cannot be read or
- * something breaks. If there is no device, or no longer, a `lost` record reports this.
+ * separate process, because a driver that crashes ends its process too. The exit code is 0 unless the plan cannot be
+ * read or something breaks. If there is no device, or no longer, a `lost` record reports this.
  */
 
 function print(record: BenchRecord): Promise<void> {

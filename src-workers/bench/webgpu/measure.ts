@@ -122,8 +122,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
     const launches = plan.warmUps + plan.repeats;
     for (let launch = 0; launch < launches; launch++) {
       // The direction of the rounds alternates, because a launch may depend on the one before it. The last round has
-      // the order
-      // of the plan.
+      // the order of the plan.
       const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
       for (const each of order) {
         if (signal.aborted) return;

@@ -78,8 +78,7 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
 
 /**
  * The size is not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all: the M3 and
- * M4
- * share one memory among registers, cache and threadgroup memory, whose size is unknown.
+ * M4 share one memory among registers, cache and threadgroup memory, whose size is unknown.
  */
 const APPLE = own(8);
 

@@ -176,8 +176,7 @@ export function nvidiaResidency(
   const warps = Math.ceil(usage.blockThreads / WARP);
   let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
   // 6.0 also refuses a launch that the four-part register files of the other Pascal chips cannot hold, so that every
-  // 6.x
-  // binary runs on every 6.x chip.
+  // 6.x binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;

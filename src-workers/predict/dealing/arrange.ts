@@ -6,18 +6,12 @@ import { bucketRanges } from '../depth/group-depth.ts';
 import { repeatedUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/**
- * Given orders by the lengths of a workload, then by units and balancing. They do not depend on device, kernel or
- * setup.
- */
+/** Given orders by the lengths of a workload, then by units and balancing, for all devices, kernels and setups. */
 const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
-/**
- * Number of orders that are kept for a workload: enough for all balancings of a study, at the last few unit counts that
- * a person tried.
- */
+/** Maximum number of cached orders of a workload: all balancings of a study, at the last few numbers of units. */
 const MAX_ORDERS = 16;
 
-/** `givenOrder`, made once for each order; `law` is the law of the units. */
+/** `givenOrder`, computed once for each order; `law` is the law of the units. */
 export function knownGivenOrder(
   lengths: Float64Array,
   units: number,
@@ -34,8 +28,8 @@ export function knownGivenOrder(
 /**
  * @param lengths of the workload in its order; more units repeat them, fewer units use the first ones
  * @param law of the units, which determines the ranges of buckets
- * @param unitsPerGroup n, which the best buckets depend on
- * @param most largest number of units that are sorted or put in buckets; they represent all units
+ * @param unitsPerGroup n, on which the best buckets depend
+ * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
 export function givenOrder(
   lengths: Float64Array,
@@ -87,9 +81,9 @@ export function givenOrder(
 }
 
 /**
- * The units that windows are cut from. If the lengths repeat in whole windows, these are the lengths; otherwise as many
- * units as are kept. The number of windows is odd: the number of slots is a power of two, so with an even number slots
- * would meet the same windows every few rounds.
+ * The units from which windows are cut. If the lengths repeat in whole windows, these are the lengths; otherwise as
+ * many units as are kept. The number of windows is odd: the number of slots is a power of two, so with an even number,
+ * slots would meet the same windows every few rounds.
  */
 function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -120,7 +114,7 @@ function bucketed(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // Number of units of its longest length that each bucket has room for.
+  // For each bucket, the number of units of its longest length for which it has room.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;
@@ -138,7 +132,7 @@ function bucketed(
   return out;
 }
 
-/** The repeated lengths in ascending order. If they repeat as a whole, it is enough to sort them once. */
+/** The repeated lengths in ascending order. If they repeat as a whole, they are sorted only once. */
 function sortedRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();

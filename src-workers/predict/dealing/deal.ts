@@ -12,14 +12,11 @@ export interface Dealing {
   readonly unitsPerGroup: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
-  /** Slots of a block. Fewer than n·W_b if its last group is not full. */
+  /** Slots of a block; fewer than n·W_b if its last group is not full. */
   readonly slotsPerBlock: number;
   readonly gridBlocks: number;
   readonly loop: LoopForm;
-  /**
-   * Iterations of setup before the first iteration of each unit, ≥ 0. The whole group runs them whenever one of its
-   * lanes starts a unit.
-   */
+  /** Setup iterations before the first iteration of each unit, ≥ 0. The whole group runs them if any lane does. */
   readonly setupIterations: number;
 }
 
@@ -30,8 +27,8 @@ export interface UnitOrder {
   /** `sumOfLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether none of `count` consecutive units is shorter than the one before, at each of the positions first, first +
-   * stride, …. If so, a flattened loop takes as long as a nested one, apart from setup.
+   * Whether none of `count` consecutive units is shorter than the unit before it, at each of the positions first, first
+   * + stride, …. If so, a flattened loop takes as long as a nested one, apart from setup.
    */
   ascends(first: number, count: number, stride: number): boolean;
 }
@@ -53,16 +50,16 @@ export function sumOfLongest(
   return sum;
 }
 
-/** Work space of `groupDepth`. It holds the work of each lane so far and the iterations at which lanes start a unit. */
+/** Scratch space of `groupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   /** End of each class of equal lanes, by its first lane. */
   readonly classEnds: Int32Array;
   starts: Float64Array;
-  /** The number of the group that each entry of `starts` belongs to. */
+  /** The number of the group to which each entry of `starts` belongs. */
   startsOf: Int32Array;
   group: number;
-  /** Number of entries of the present group. */
+  /** Number of entries of the current group. */
   count: number;
 }
 
@@ -87,7 +84,7 @@ export function nextGroup(scratch: DealingScratch): void {
 }
 
 /**
- * Adds an iteration to the set of the present group.
+ * Adds an iteration to the set of the current group.
  * @returns 1 if the set did not contain it, otherwise 0
  */
 export function addStart(scratch: DealingScratch, iteration: number): number {
@@ -112,10 +109,7 @@ function growStarts(scratch: DealingScratch): void {
   starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
-/**
- * Whether lanes of a group start units at different iterations. If so, the group runs the setup more than once per
- * round.
- */
+/** Whether lanes of a group start units at different iterations, so the group runs the setup repeatedly per round. */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
   return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }
@@ -162,8 +156,8 @@ export function groupDepth(
 }
 
 /**
- * `groupDepth` of a flattened loop with divergent setup, if lengths never fall from lane to lane. Neighbouring lanes
- * with the same work form a class, which is followed as one lane. A class splits where its next lengths differ.
+ * `groupDepth` of a flattened loop with divergent setup, if lengths never decrease from lane to lane. Neighbouring
+ * lanes with the same work form a class, which is followed as one lane. A class splits where its next lengths differ.
  */
 function ascendingDepth(
   order: UnitOrder,

@@ -13,7 +13,7 @@ import { repeatedSum } from './given.ts';
 
 /** The shares of a launch. The prediction derives them from the mean length, the simulator from the sum of lengths. */
 export interface EvenShares {
-  /** Number of items of every slot but the last, integer ≥ 1. */
+  /** Number of items of every slot except the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
   /** Number of slots that get at least one item. */
   readonly workingSlots: number;
@@ -61,20 +61,20 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
 }
 
 /**
- * Largest number of items of a share that get a mark of their own (64 MB). In longer shares, which take minutes to walk
- * through, some starts share a mark.
+ * Maximum number of items of a share that get separate marks (64 MB). In longer shares, which take minutes to process,
+ * some starts share a mark.
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Work space of `shareDepth`. It marks the items of a share at which some lane starts a unit. */
+/** Scratch space of `shareDepth`. It marks the items of a share at which any lane starts a unit. */
 export function shareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
 
 /**
- * Depth of a group of a launch of even shares, iterations. It is 0 for a group without items.
+ * Depth of a group of a launch of even shares, iterations; 0 for a group without items.
  * @param block,group as in `groupDepth`
- * @param overheadIterations iterations of a group in addition to items and setups: search and carry
+ * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
  */
 export function shareDepth(
   { each, ends, items }: SharedUnits,
@@ -93,7 +93,7 @@ export function shareDepth(
   const last = each.length - 1;
   const inPeriod = from % ends[last];
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
-  // Items that are left of the present unit.
+  // Remaining items of the current unit.
   let left = ends[unit] - inPeriod;
   // Counting marks without a branch takes a third of the time of counting in a hash table.
   const mask = scratch.length - 1;

@@ -6,9 +6,9 @@ import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
 /**
- * Prepares to simulate groups that fetch from an order.
+ * Prepares the simulation of groups that fetch from an order.
  * @param fetch number of consecutive units that a lane fetches at once; `group` if a group fetches one unit for each
- * lane, and these end together
+ * lane, and these units end together
  * @param unitsPerGroup n: lanes of a group
  */
 export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
@@ -41,13 +41,13 @@ interface Fetched {
 }
 
 /**
- * Simulates some of the groups. Independent draws would not do: lanes that end together fetch neighbours, which have
+ * Simulates some of the groups. Independent draws would be wrong: lanes that end together fetch neighbours, which have
  * similar lengths and often end together again. The simulated ("played") groups take turns at the units as all groups
- * would: after each of their fetches they skip the units that the groups which they represent fetch meanwhile. If lanes
+ * would. After each fetch, they skip the units that the groups which they represent fetch in the meantime. If lanes
  * have very many units, the played lanes have fewer.
  *
  * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
- * end with the longest of them; the other lanes of a group are independent. The simulation gives the times of fetches,
+ * end with the longest of them; the other lanes of a group are independent. The simulation gives the order of fetches,
  * and the lengths give the time of each fetch. All work is either done by T or left at T, which determines T.
  */
 function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
@@ -171,8 +171,8 @@ function lastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // `passed` is the number of unfinished fetches before those that the present fetch represents. `next` is the next
-  // fetch to look at; one in `skip` is looked at.
+  // `passed` is the number of unfinished fetches before those that the current fetch represents. `next` is the next
+  // fetch to examine; one fetch in `skip` is examined.
   let passed = 0;
   let looked = 0;
   let next = 0;

@@ -37,9 +37,9 @@ import {
 /** A launch of units in a given order. */
 export interface GivenLaunch {
   readonly blocks: KnownBlocks;
-  /** Number of blocks of the launch that each sampled block represents. `null` if all weights are equal. */
+  /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Means of a group. With even shares they are for the whole launch, otherwise for one unit per slot. */
+  /** Means of a group: with even shares for the whole launch, otherwise for one unit per slot. */
   readonly means: DepthMeans;
 }
 
@@ -146,7 +146,7 @@ interface ChosenBlocks {
 
 /**
  * Chooses all blocks if they are few, otherwise a sample. The sample always contains the blocks with the longest units.
- * The other blocks are spread over each part of the launch that has its own number of rounds, or over one repetition of
+ * The other blocks are spread over each part of the launch with the same number of rounds, or over one repetition of
  * the lengths, so that all lengths are equally frequent.
  */
 function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
@@ -197,8 +197,8 @@ function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gri
 }
 
 /**
- * Cuts units in a given order into even shares; otherwise like `givenLaunch`. If there are too many starts of units to
- * count, only some blocks are computed, and each represents its neighbours.
+ * Cuts units in a given order into even shares, and is otherwise like `givenLaunch`. If there are too many starts of
+ * units to count, only some blocks are computed, and each represents its neighbours.
  * @param overheadIterations iterations of a group in addition to items and setups
  * @param meanLength mean length of the units, iterations
  */
@@ -254,8 +254,8 @@ function roundsEach(rounds: number, lookups: number): number {
 }
 
 /**
- * Depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at multiples of a divisor of n,
- * mostly of n itself, so the longest unit of that many units is looked up.
+ * Depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at multiples of a
+ * divisor of n, mostly of n itself, so the longest unit of that number of units is looked up.
  */
 function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -343,13 +343,13 @@ function runningSums(values: Float64Array): Float64Array {
   return sums;
 }
 
-/** Whether the parts deviate from their mean by more than chance explains and `TREND` allows. */
+/** Whether the parts deviate from their mean by more than both chance and `TREND` explain. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = totalOf(parts) / parts.length;
   return totalOf(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Whether known blocks in some parts of the launch live longer than chance explains. */
+/** Whether known blocks in some parts of the launch live longer by more than chance explains. */
 export function areLongerInParts({ means }: KnownBlocks): boolean {
   const each = Math.floor(means.length / TREND_PARTS);
   let within = 0;
@@ -376,7 +376,7 @@ function spreadBlocks(G: number, count: number): Int32Array {
 /**
  * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. It takes one row from
  * each stretch of the launch, alternately a short and a long one, so that long blocks are as frequent as in the launch.
- * @param mostGroups largest number of groups of all rows together
+ * @param mostGroups maximum number of groups of all rows together
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mostGroups: number): Float64Array {
   const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));
@@ -488,10 +488,7 @@ function countedStarts(
   return starts;
 }
 
-/**
- * Counts the iterations in which any lane of a group starts a unit, for flattened loops. It also finds the group's
- * depth without setup.
- */
+/** For a flattened loop, counts the iterations in which any lane of a group starts a unit, and finds its depth. */
 function startCounter(
   reader: GivenReader,
   dealing: Dealing,

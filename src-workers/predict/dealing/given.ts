@@ -17,7 +17,7 @@ export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Whether units keep their given neighbours under a balancing, at least roughly. */
+/** Whether units keep their given neighbours under a balancing, at least approximately. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -40,15 +40,15 @@ export interface GivenOrder {
   /** The same lengths without padding. */
   readonly work: Float64Array;
   /**
-   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than are kept; then evenly spaced
-   * groups represent all groups.
+   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than are kept. Evenly spaced groups
+   * then represent all groups.
    */
   readonly part: number;
   /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
   readonly longest: Map<number, Float64Array>;
   /** `longestGroups` by n. */
   readonly longestAt: Map<number, Int32Array>;
-  /** Sums of the first 0, 1, 2 … lengths, iterations. `null` until they are needed. */
+  /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until they are needed. */
   ends: Float64Array | null;
   /** `lossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
@@ -58,7 +58,7 @@ export interface GivenOrder {
 
 export interface KeptLaunches {
   readonly known: Map<string, PlainLaunch>;
-  /** Number of depths that are kept. */
+  /** Number of cached depths. */
   depths: number;
 }
 
@@ -66,11 +66,11 @@ export interface KeptLaunches {
 export interface PlainLaunch {
   /** The computed blocks. */
   readonly blocks: Int32Array;
-  /** Number of blocks that each computed block represents. `null` if all weights are equal. */
+  /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
   /** Depth of each group, iterations, block by block. */
   readonly depths: Float64Array;
-  /** Number of setups that each group runs. `null` until a setup needs it. */
+  /** Number of setups that each group runs; `null` until a setup needs it. */
   starts: Float64Array | null;
   /** Loss of one round of a nested loop, or of all rounds of a flattened loop. */
   readonly loss: GivenLoss;
@@ -199,7 +199,7 @@ export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
 export function lossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // Groups repeat after this many, so each result is weighted by its number of occurrences.
+  // Groups repeat after this number, so each result is weighted by its number of occurrences.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);
@@ -222,7 +222,7 @@ export function lossInOrder(lengths: Float64Array, units: number, n: number, unp
     work += times * sum;
     losses += times * (sum > 0 ? (lanes * most) / sum : 1);
   };
-  // The last group is counted apart: it may have fewer units than in other repetitions.
+  // The last group is counted separately, because it may have fewer units than in other repetitions.
   for (let group = 0; group < period; group++) {
     const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
     if (times > 0) count(group, times);

@@ -11,16 +11,14 @@ import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
-  /** M */
+  /** M, the number of units of a window. */
   readonly window: number;
   readonly units: number;
-  /** Number of ranks that are kept of a window, ≤ M. */
+  /** Number of ranks of a window that are kept, ≤ M. */
   readonly ranks: number;
   /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
   readonly lengths: Float64Array;
-  /**
-   * Lengths of each of the longest units, if one window contains all units and not all units are kept. Otherwise empty.
-   */
+  /** Lengths of each of the longest units, if one window contains all units and not all are kept; otherwise empty. */
   readonly longest: Float64Array;
   /** `meanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
@@ -30,28 +28,28 @@ export interface SortedOrder {
 /** Samples of the most recent launches; see `dealing/sample.ts`. */
 export interface KeptSamples {
   readonly known: Map<string, PlainSample>;
-  /** Number of depths that are kept. */
+  /** Number of cached depths. */
   depths: number;
 }
 
 /** Blocks of a launch, setup excluded. */
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Number of blocks of the launch that each block represents. `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each block represents; `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
   /** Depth without setup by block, then by group, iterations. 0 for groups that are not computed. */
   readonly depths: Float64Array;
-  /** Number of iterations in which any lane of each group starts a unit. `null` until a setup needs it. */
+  /** Number of iterations in which any lane of each group starts a unit; `null` until a setup needs it. */
   starts: Float64Array | null;
 }
 
 /** A sorted order in the form in which a launch with a given dealing reads it. */
 export interface SortedReader extends UnitOrder {
-  /** M */
+  /** M, the number of units of a window. */
   readonly window: number;
   /**
    * Mean depth of the groups of the launch, iterations, with one setup per round. NaN if groups cross the ends of
-   * windows, because the mean is not known then.
+   * windows, because the mean is then unknown.
    */
   meanDepth(dealing: Dealing): number;
   /** Whether one window contains all units. If so, depths rise steadily from slot to slot. */
@@ -61,10 +59,7 @@ export interface SortedReader extends UnitOrder {
 
 /** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/**
- * Number of orders that are kept for a law: enough for all windows of a study, at the last few unit counts that a
- * person tried.
- */
+/** Maximum number of cached orders of a law: all windows of a study, at the last few numbers of units. */
 const MAX_ORDERS = 8;
 
 /** @param window M, between 1 and the number of units */
@@ -89,13 +84,13 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
   });
 }
 
-/** `count` lengths of a law, ascending within each `ranks` of them. */
+/** Draws `count` lengths of a law, ascending within each `ranks` of them. */
 function sortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
   const sample = evenSample(law, count);
   if (ranks >= count) return sample;
   const lengths = new Float64Array(count);
   const filled = new Uint32Array(Math.ceil(count / ranks));
-  // The sample ascends, and so do the lengths that each window takes from it.
+  // The sample ascends, and so do the lengths that each window takes from the sample.
   windowsOf(count, ranks).forEach((window, at) => {
     lengths[window * ranks + filled[window]] = sample[at];
     filled[window] += 1;

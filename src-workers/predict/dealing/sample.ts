@@ -23,7 +23,7 @@ export interface SampledBlocks {
   readonly groupsPerBlock: number;
   /** A row of W_b depths for each block, the shortest depth first. */
   readonly depths: Float64Array;
-  /** Number of blocks of the launch that each row represents. `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each row represents; `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
 }
 
@@ -45,8 +45,8 @@ type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
  * A sample of the blocks of a launch. It always contains the blocks with the longest units of their windows. The
- * longest units of any other block give an upper bound on its life and are quick to look up. The blocks with the
- * highest bounds are all kept; from the rest, one block per even step is kept.
+ * longest units of any other block give an upper bound on its life, which is quick to compute. The blocks with the
+ * highest bounds are all kept; of the others, one block per even step is kept.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
@@ -102,7 +102,7 @@ function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing
 
 /**
  * Picks blocks of fully sorted units. They get closer together towards the longest blocks, which alone are active at
- * the end. Blocks whose slots have one unit more come first, so lives rise among them, and again among the other
+ * the end. Blocks whose slots have one additional unit come first, so lives rise among them, and again among the other
  * blocks.
  * @param wanted number of blocks of a sample in even steps
  */
@@ -158,10 +158,10 @@ function modularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-/** Largest number of depths that are kept of an order's samples. */
+/** Maximum number of cached depths of an order's samples. */
 const MAX_KEPT_DEPTHS = 2 ** 19;
 
-/** Blocks of a launch, setup excluded. They are kept, because most loops and setups share them. */
+/** Blocks of a launch, setup excluded. They are cached, because most loops and setups share them. */
 function plainSample(
   order: SortedReader,
   dealing: Dealing,
@@ -249,8 +249,8 @@ function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): 
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
-  // The mean over all groups of the launch is known. The sample is scaled to it, so that a sampling error favours no
-  // design.
+  // The mean over all groups of the launch is known. The sample is scaled to this mean, so that a sampling error
+  // favours no design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
   const starts = isSetupApart ? (sample.starts ??= countStarts(order, dealing, blocks)) : null;

@@ -23,20 +23,17 @@ export interface TiledUnits {
   readonly law: LengthLaw;
 }
 
-/** Number of rows of one image. More units repeat the image, fewer units use its first rows. */
+/** Number of rows of one image. More units repeat the image; fewer units use its first rows. */
 export function rowsOf(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/**
- * Tiled orders by the lengths of a workload, then by units, rows and tiles. They do not depend on device, kernel or
- * setup.
- */
+/** Tiled orders by the lengths of a workload, then by units, rows and tiles, for all devices, kernels and setups. */
 const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
-/** Largest number of values that are kept for the tiles of a workload (64 MB). */
+/** Maximum number of cached values for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
-/** Number of tiled orders that are kept for a workload. */
+/** Maximum number of cached tiled orders of a workload. */
 export function mostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
@@ -99,7 +96,7 @@ function placesOf(wanted: number, length: number, width: number, tile: Tile): { 
   return { places, units };
 }
 
-/** The law of the lengths at all places, if only a share of the places has a unit. */
+/** The law of the lengths at all places, if only a fraction of the places has a unit. */
 function withoutUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {

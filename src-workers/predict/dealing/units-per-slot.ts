@@ -8,10 +8,10 @@ import {
 
 /**
  * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. A law for each
- * number would cost much and add little: one more term barely changes the shape of a sum.
+ * number would cost much and gain little, because one more term hardly changes the shape of a sum.
  */
 export interface TabulatedUnits {
-  /** Units of a slot. A whole number if the launch deals units out. */
+  /** Units of a slot; a whole number if the launch deals units out. */
   readonly units: number;
   /** Mean units per slot over the tabulated number, about 1. */
   readonly scale: number;
@@ -20,12 +20,9 @@ export interface TabulatedUnits {
 
 /** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
-  /**
-   * Number of blocks, from the first on, whose slots have one unit more. A value below 1 is the share of the first
-   * block's slots.
-   */
+  /** Number of the first blocks whose slots have one additional unit; below 1: the share of the first block's slots. */
   readonly fullerBlocks: number;
-  /** Mean units per slot over the units that the time is computed for. 1 if blocks differ in their units. */
+  /** Mean units per slot over the units for which the time is computed; 1 if blocks differ in their units. */
   readonly timeScale: number;
 }
 
@@ -47,7 +44,7 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
 }
 
 /**
- * Rounded units per slot of a launch that deals sorted units out. A slot with one unit more than others gets one of the
+ * Rounded units per slot of a launch that deals sorted units out. A slot with one additional unit gets one of the
  * longest units, so the result is rounded up.
  */
 export function tabulatedRounds(meanUnits: number): TabulatedUnits {
@@ -60,7 +57,7 @@ export function tabulatedRounds(meanUnits: number): TabulatedUnits {
 
 /** Units per slot of a launch whose slots fetch units; not necessarily a whole number. */
 export function tabulatedFetches(meanUnits: number): TabulatedUnits {
-  // Even a slot with less than one unit on average has one at times.
+  // Even a slot with less than one unit on average sometimes has one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };

@@ -27,7 +27,7 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   };
   for (let i = 0; i < masses.length; i++) {
     let left = masses[i];
-    // A remainder below rounding stays in the bucket before it.
+    // A remainder below rounding stays in the preceding bucket.
     while (left > room + 1e-12 && buckets.length < k - 1) {
       values.push(law.values[i]);
       parts.push(room);

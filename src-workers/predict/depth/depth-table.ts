@@ -3,7 +3,7 @@ import { notAll } from '../../numeric/exponential.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
 /**
- * A depth law reduced to few steps, so that any block size can be tabulated in a microsecond. Row i covers virtual
+ * A depth law reduced to a few steps, so that any block size can be tabulated in a microsecond. Row i covers virtual
  * times `edges[i]` to `edges[i+1]`. Survival is 1 before `edges[0]` and 0 after the last edge.
  */
 export interface DepthTable {

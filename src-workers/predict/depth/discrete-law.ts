@@ -14,7 +14,7 @@ import {
 } from '../constants.ts';
 
 /**
- * A law with few atoms, which depths are computed from. `values` are strictly increasing and `survival[i]` = P(X >
+ * A law with few atoms, from which depths are computed. `values` are strictly increasing and `survival[i]` = P(X >
  * values[i]), so the last entry is 0.
  */
 export interface DiscreteLaw {
@@ -206,10 +206,7 @@ export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/**
- * The values of all laws, but at most `maxPoints`. A mixture of the laws with equal weights decides which values to
- * keep.
- */
+/** The values of all laws, at most `maxPoints`. A mixture of the laws with equal weights decides which are kept. */
 export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
   const candidates = candidateValues(laws, maxPoints);
@@ -226,7 +223,7 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
   return coarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/** The values of all laws. If there are many and the laws share few of them: 2·`maxPoints` evenly spaced values. */
+/** The values of all laws. If they are many and hardly shared, 2·`maxPoints` evenly spaced values replace them. */
 function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
@@ -273,7 +270,7 @@ export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The sum if it is a single draw, a constant, or smooth. `null` if it must be computed in full. */
+/** The sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
 function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -298,9 +295,7 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
     : null;
 }
 
-/**
- * Moves all mass below `lowest` to `lowest`, and draws the other values in towards it so that the mean stays the same.
- */
+/** Moves all mass below `lowest` to `lowest`, and moves the other values towards it so that the mean stays the same. */
 function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
@@ -466,10 +461,7 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
   return { values, survival: survivalFrom(scaled) };
 }
 
-/**
- * Scratch space. Masses on the lattice, counted from the law's first value and wrapped to the transform's size. The
- * mean stays the same.
- */
+/** Masses on the lattice from the law's first value on, wrapped to the transform's size. The mean is unchanged. */
 function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -585,7 +577,7 @@ function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves
   return log;
 }
 
-/** The largest step that divides every value of every set, counted from the set's first value. 0 if there is none. */
+/** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */
 function commonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

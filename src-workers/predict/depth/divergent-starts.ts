@@ -31,7 +31,7 @@ export function independentStarts(law: LengthLaw, sizes: readonly number[], roun
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  // After some rounds, each round adds as much as the one before. The last rounds that were followed then represent the
+  // After some rounds, each round adds as much as the round before it. The last followed rounds then represent the
   // rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && reachOf([law], [followed]) > START_POINTS) followed -= 1;
@@ -119,9 +119,7 @@ export function orderedStarts(
   });
 }
 
-/**
- * An upper limit for the latest start of a lane that takes `counts[b]` units of `laws[b]`; it is almost never exceeded.
- */
+/** An upper limit of the latest start of a lane that takes `counts[b]` units of `laws[b]`, almost never exceeded. */
 function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
   let variance = 0;
@@ -187,7 +185,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   }
   return (rounds) => {
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
-    // Each later round adds as much as a round in the second half does.
+    // Each later round adds as much as a round in the second half.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
     return {
@@ -214,7 +212,7 @@ function massesOf({ support, probability }: LengthLaw, step: number, size: numbe
   return masses;
 }
 
-/** Passes on P(any of n lanes starts) for each n. Each lane starts with probability `a`. */
+/** Calls `use` with P(any of n lanes starts) for each n, if each lane starts with probability `a`. */
 function forAnyStart(a: number, sizes: readonly number[], use: (i: number, any: number) => void): void {
   // Doubling the lanes turns the probability s that any lane starts into s + s − s².
   let any = a;

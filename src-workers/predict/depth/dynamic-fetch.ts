@@ -34,7 +34,7 @@ export interface Renewals {
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
   readonly survival: Float64Array;
-  /** These x in iterations. */
+  /** The values of x, in iterations. */
   readonly lengths: Float64Array;
   /** Expected starts of non-empty units at step t, up to the step where the rate settles at 1/mean. */
   readonly starts: Float64Array;
@@ -44,10 +44,7 @@ export interface Renewals {
   readonly startedVariance: Float64Array;
 }
 
-/**
- * Prepares the renewal process of one lane. This takes much longer than `dynamicGroupDepth`, so callers keep the result
- * for each law.
- */
+/** Prepares the renewal process of one lane. Callers keep the result for each law, because it takes long. */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];
@@ -116,10 +113,10 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  * done.
  *
  * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
- * together they have started n·m units by t. It is taken as normal, with the mean and variance of the processes. At T,
- * one lane starts the last unit, and the other lanes finish their present units. Their residual lives follow from the
- * renewal rate. The depth is T plus the longest of these lives. The law is exact for constant lengths and otherwise an
- * approximation (the tests give its error against a simulation).
+ * together they have started n·m units by t. It is assumed to be normal, with the mean and variance of the processes.
+ * At T, one lane starts the last unit, and the other lanes finish their current units. Their residual lives follow from
+ * the renewal rate. The depth is T plus the longest of these lives. The law is exact for constant lengths and otherwise
+ * an approximation (the tests give its error against a simulation).
  *
  * @param poolGroups groups that fetch from one pool, with n·m units each on average. With more groups, T varies less.
  */
@@ -130,7 +127,7 @@ export function dynamicGroupDepth(
   poolGroups: number,
 ): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
-  // Empty units take a lane no time. They only reduce the number of other units, to a binomial share of n·m.
+  // Empty units take a lane no time. They only reduce the number of other units, to a binomial fraction of n·m.
   const units = unitsPerThread * (1 - emptyProbability);
   if (units <= 1) {
     // Each lane has at most one unit on average, so the depth is the longest of all units.
@@ -217,8 +214,8 @@ function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGro
 }
 
 /**
- * Law of the step T at which n lanes have started n·units units, from step `first` on. `null` if all of it lies beyond
- * the step where the renewal rate settles.
+ * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it lies beyond
+ * the step at which the renewal rate settles.
  *
  * @param extraVariance variance, per lane, of the number of units itself
  */
@@ -275,7 +272,7 @@ function settledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Greatest common divisor of whole values. 0 if a value is not whole. */
+/** Greatest common divisor of whole values; 0 if a value is not whole. */
 function wholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

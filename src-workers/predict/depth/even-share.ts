@@ -15,9 +15,9 @@ import { prepareRenewals } from './dynamic-fetch.ts';
  * (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
  */
 export interface ShareStarts {
-  /** ρ */
+  /** ρ, the probability that an item is the first of a unit. */
   readonly rate: number;
-  /** u(k) at multiples of `step` items, k ≥ 1. Beyond the last entry u(k) is ρ. */
+  /** u(k) at multiples of `step` items, k ≥ 1. Beyond the last entry, u(k) is ρ. */
   readonly step: number;
   readonly again: Float64Array;
   /** `CovarianceSums` by n. */
@@ -33,7 +33,7 @@ interface CovarianceSums {
   readonly weighted: Float64Array;
 }
 
-/** A non-zero split skips empty units. On a merge path the end of a unit is an item too. */
+/** A non-zero split skips empty units. On a merge path, the end of a unit is also an item. */
 export function shareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
   const renewals = prepareRenewals(kind === 'merge-path' ? shifted(whole, 1) : whole);
@@ -54,10 +54,7 @@ function covarianceSums({ rate, step, again }: ShareStarts, n: number): Covarian
   return { plain, weighted };
 }
 
-/**
- * Mean and standard deviation of the number of items of a share at which any of n lanes starts a unit. The first item
- * is not counted.
- */
+/** Mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit. */
 function startMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
   const later = items - 1;
@@ -72,7 +69,7 @@ function startMoments(starts: ShareStarts, items: number, n: number): { mean: nu
 
 /**
  * Law of the depth of a group whose slots take even shares.
- * @param overhead iterations in addition to items and setups: search and carry
+ * @param overhead iterations for search and carry, in addition to items and setups
  */
 export function evenShareDepth(
   law: LengthLaw,

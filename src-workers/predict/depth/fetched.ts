@@ -2,7 +2,7 @@ import type { DiscreteLaw } from './discrete-law.ts';
 
 /** The units that work groups fetch from a given order; see `dealing/fetched-order.ts`. */
 export interface FetchedOrder {
-  /** Mean loss of the units that a group fetches for all its lanes. `null` if each lane fetches its own units. */
+  /** Mean loss of the units that a group fetches for all its lanes; `null` if each lane fetches its own units. */
   readonly meanLoss: number | null;
   /**
    * A group of the launch whose lanes take this mean number of units.

@@ -39,36 +39,36 @@ import {
 /**
  * Law of the depth of work groups of `n` units, for one balancing.
  *
- * The launch deals units out round by round: in round j of m every slot takes the unit that stands j·slots further on
- * in the order that the balancing made (a grid-stride loop).
+ * The launch deals units out round by round. In round j of m, every slot takes the unit that is j·slots further on in
+ * the order of the balancing (a grid-stride loop).
  *
  * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
  *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
- * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds a slot passes through all
+ * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds, a slot passes through all
  *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`roundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds the place in the window is drawn anew each time; `sortedLaunch` has
- *   the law of a launch, whose slots keep their places or wander. Within a group the same lane has the longest unit in
- *   every round, so a flattened loop gains nothing over a nested one. The law of a single group leaves out that a group
- *   keeps its place in its block; the law of a block is right. The window is rounded up to whole groups.
+ * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time; `sortedLaunch`
+ *   has the law of a launch, whose slots keep their places or change them. Within a group, the same lane has the
+ *   longest unit in every round, so a flattened loop is not faster than a nested one. The law of a single group ignores
+ *   that a group keeps its place in its block; the law of a block is correct. The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units. All units of a block are equally long, and over m rounds a slot
- *   meets lengths evenly spread over the law. Here too `sortedLaunch` knows more.
+ *   meets lengths evenly spread over the law. Here too, `sortedLaunch` is more accurate.
  * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
- *   `poolGroups` groups that share it; or a group fetches n units at once and ends them together. This fixes the form
- *   of the loop, so `loop` has no effect. The law is an approximation, see `dynamicGroupDepth`. `fetches` counts
+ *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. This determines the
+ *   form of the loop, so `loop` has no effect. The law is an approximation, see `dynamicGroupDepth`. `fetches` counts
  *   accesses to the counter.
  *
- * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once a round. A flattened loop or
- * dynamic fetch runs it whenever a lane starts a unit, since the others wait (`divergent-starts.ts`). `meanLoss` and
- * `aggregateLoss` are those of the lengths alone, as Swatman et al. define them. `meanLoss` is per round for a nested
- * loop. Where it needs the joint law of a group's sums (flattened loops, windows, dynamic fetch) it is an
- * approximation.
+ * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs the setup once per round. A flattened loop
+ * or dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait (`divergent-starts.ts`).
+ * `meanLoss` and `aggregateLoss` are losses of the lengths alone, as Swatman et al. define them. `meanLoss` is per
+ * round for a nested loop. It is an approximation if it needs the joint law of a group's sums (flattened loops,
+ * windows, dynamic fetch).
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m ≥ 1, units over slots. It is an integer, except for buckets and where groups share a pool;
- * else a RangeError is thrown.
- * @param options.setupIterations iterations before the first of each unit, ≥ 0
- * @param options.poolGroups groups that fetch from one pool, integer ≥ 1: 1 if left out
- * @param options.fetched what fetchers take, where the order of the units is known
+ * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool; a
+ * RangeError otherwise
+ * @param options.setupIterations iterations before the first iteration of each unit, ≥ 0
+ * @param options.poolGroups groups that fetch from one pool, integer ≥ 1; 1 if omitted
+ * @param options.fetched the units that fetchers take, if the order of the units is known
  */
 export function groupDepthLaw(
   law: LengthLaw,
@@ -110,7 +110,7 @@ export function groupDepthLaw(
     setup === 0
       ? 0
       : setup * (played?.starts ?? (plain.unitStarts ??= unitStarts(law, n, balancing, loop, unitsPerThread)));
-  // Rounding alone could make it less than 1: a group is never shorter than its mean unit.
+  // Rounding alone could make it less than 1, because a group is never shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   return {
@@ -232,7 +232,7 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
   }
 }
 
-/** Starts in groups of n lanes that take their units from one bucket after another. */
+/** Starts in groups of n lanes whose units come from one bucket after another. */
 function bucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalancing, rounds: number): number {
   if (n === 1 || rounds === 1) return rounds;
   const sizes = balancing.kind === 'best-buckets' ? [n] : groupSizes(n);
@@ -269,7 +269,7 @@ function groupSizes(n: number): readonly number[] {
 
 /** Depths without setup. */
 interface DepthModel extends StepLaw {
-  /** Number of values that it keeps besides those that it shares with other models. */
+  /** Number of values that the model keeps in addition to those that it shares with other models. */
   readonly numbers: number;
   /** Laws of the sums of lanes of a flattened loop over several rounds, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
@@ -295,9 +295,7 @@ function plainDepth(model: DepthModel): PlainDepth {
   return { model, meanDepth: meanOf(model.values, survival) };
 }
 
-/**
- * The depths of a design without setup. They are kept, because a design with another setup usually has the same depths.
- */
+/** The depths of a design without setup. They are cached, because a design with another setup usually shares them. */
 function keptDepth(
   prepared: PreparedLaw,
   n: number,
@@ -329,9 +327,9 @@ interface PreparedLaw {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
-  /** Lane laws of flattened loops, by buckets and rounds. Only the last used ones are kept. */
+  /** Lane laws of flattened loops, by buckets and rounds. Only the most recently used ones are kept. */
   readonly lanes: Map<string, LaneLaws>;
-  /** The depths used last. */
+  /** The most recently used depths. */
   readonly depths: Map<string, PlainDepth>;
   depthNumbers: number;
 }
@@ -362,7 +360,7 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
   return entry;
 }
 
-/** Keeps a value for this law under `key`. The key names everything else that the value depends on. */
+/** Caches a value for this law under `key`. The key names everything else on which the value depends. */
 function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
   if (!law.shared.has(key)) law.shared.set(key, make());
   return law.shared.get(key) as T;
@@ -435,7 +433,7 @@ function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalanc
 }
 
 /**
- * The buckets that `balancing` cuts the lengths into, shortest first. The interface shows the thresholds.
+ * The buckets into which `balancing` cuts the lengths, shortest first. The interface shows the thresholds.
  *
  * @returns share of the units, and shortest and longest length, of each bucket
  */
@@ -502,12 +500,9 @@ function roundSums(
 interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of such lanes, by units per group; only those computed so far. */
+  /** Mean losses of groups of these lanes, by units per group; only the losses computed so far. */
   readonly losses: Map<number, number>;
-  /**
-   * Common numbers of units per group. Computing all their losses takes little longer than computing that of the
-   * largest.
-   */
+  /** Common numbers of units per group. Computing all their losses takes little longer than the largest alone. */
   readonly sizes: readonly number[];
 }
 
@@ -550,7 +545,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
   return model;
 }
 
-/** The last result of `independentGroups`, kept because a table asks for twice as many groups each time. */
+/** The last result of `independentGroups`, which is kept because a table requests twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
@@ -574,9 +569,7 @@ function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   };
 }
 
-/**
- * The law is exact for one round of all units: all lanes of a group are equally long, and so are neighbouring groups.
- */
+/** The law is exact for one round of all units: lanes of a group and neighbouring groups are equally long. */
 function sortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }
@@ -646,10 +639,7 @@ function aggregateOf(law: DiscreteLaw, n: number): number {
   return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
 }
 
-/**
- * The mean loss. Slots with the same counts from every bucket have the same mean work, so it is computed for each
- * pattern.
- */
+/** The mean loss, for each pattern, because slots with the same counts from every bucket have the same mean work. */
 function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {
@@ -668,8 +658,8 @@ function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
 
 /**
  * E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 +
- * v/E[A]²) − cov(D, A)/E[A]². The covariance equals that of D and any one lane. `null` if A's third and fourth moments,
- * which are left out here, matter.
+ * v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
+ * fourth moments, which are omitted here, matter.
  */
 function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;

@@ -14,10 +14,7 @@ export interface SortedWindow {
   readonly n: number;
 }
 
-/**
- * Activity of blocks of `groups` consecutive groups with one unit per slot, averaged over all places of a block in its
- * window.
- */
+/** Activity of blocks of `groups` consecutive groups with one unit per slot, as a mean over the places in a window. */
 export interface WindowActivity {
   /** P(a block is active). */
   block: number;
@@ -43,7 +40,7 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
   return (survival: number, out: WindowActivity): void => {
     const { first, masses } = binomial(1 - survival);
     // Group r has ended if at least r·n units are at most x. Groups up to `ended` have certainly ended. Groups beyond
-    // `open` have certainly not.
+    // `open` have certainly not ended.
     const ended = Math.min(perWindow, Math.floor(first / n));
     const open = Math.min(perWindow, Math.floor((first + masses.length - 1) / n));
     let probability = 0;
@@ -109,8 +106,8 @@ export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: n
 }
 
 /**
- * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each step; a step has
- * their logarithmic mean.
+ * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each step. Within a step
+ * they are logarithmic means.
  * @param groups W_b, integer ≥ 1
  * @param setupIterations setup of each unit, iterations
  */
@@ -199,10 +196,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   return sum / perWindow;
 }
 
-/**
- * Binomial probabilities of M trials around their mode. Values below 1e-18 of the mode's are dropped; the rest is
- * scaled to sum to 1.
- */
+/** Binomial probabilities of M trials near their mode. Values below 1e-18 of the mode's are dropped; the sum is 1. */
 export function binomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {

@@ -22,18 +22,18 @@ export const GROUP = 2;
 export const PAIR = 3;
 /** Mean number of active groups of a slot. */
 export const ACTIVE = 4;
-/** Variance of that number. */
+/** Variance of the number of active groups of a slot. */
 export const VARIANCE = 5;
-/** Standard deviation of that number. */
+/** Standard deviation of the number of active groups of a slot. */
 export const DEVIATION = 6;
 /** ln P(a slot's block is not active), at least `LOG_CERTAIN`. */
 export const LOG_IDLE = 7;
 /** Mean number of active groups of a slot whose block is active. */
 export const OWN = 8;
-/** Variance of that number. */
+/** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 
-/** Stands for ln 0. */
+/** The value that represents ln 0. */
 export const LOG_CERTAIN = -50;
 
 export function allocateProfile(arena: Arena, cells: number): ActivityProfile {

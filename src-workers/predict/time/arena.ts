@@ -7,11 +7,11 @@ export interface Arena {
   readonly slabs: Float64Array[];
   /** The slab in use. */
   at: number;
-  /** Numbers of that slab that are taken. */
+  /** Number of values of the current slab that are in use. */
   used: number;
 }
 
-/** @param slabLength numbers of each slab */
+/** @param slabLength number of values in each slab */
 export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0 };
 }
@@ -24,7 +24,7 @@ export function clearArena(arena: Arena): void {
 
 /** An array of `length` numbers with arbitrary contents. */
 export function take(arena: Arena, length: number): Float64Array {
-  // Laws that are too large for a slab are rare, so they have memory of their own.
+  // Laws that are too large for a slab are rare, so they have separate memory.
   if (length > arena.slabLength) return new Float64Array(length);
   if (arena.used + length > arena.slabLength) {
     arena.at += 1;

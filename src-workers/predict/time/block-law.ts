@@ -29,8 +29,8 @@ import { createArena, take, type Arena } from './arena.ts';
 import type { BlockLaw } from './law.ts';
 
 /**
- * Numbers of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these three
- * up to its first time.
+ * The values of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these
+ * three up to its first time.
  */
 export const ROW_FIELDS = 7;
 
@@ -113,7 +113,7 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
   return tabulated({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
 }
 
-/** The block law of a depth law, in memory of its own. */
+/** The block law of a depth law, in separate memory. */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   return blockLawOf(depthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
@@ -179,7 +179,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
   };
 }
 
-/** The most edges of a sampled law. */
+/** Maximum number of edges of a sampled law. */
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
@@ -213,7 +213,7 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
         from = edges[row];
         perIteration = weight / (edges[row + 1] - from);
       }
-      // The share of its last row during which the group lives. The earlier rows are added up below.
+      // The part of the last row during which the group lives. The earlier rows are added up below.
       const part = (depth - from) * perIteration;
       // Pairs that end with this group: one with each group that lives longer.
       const pairs = (W - 1 - i) * perPair;
@@ -274,10 +274,7 @@ function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): num
   return count;
 }
 
-/**
- * Cuts cells. A cell ends where the monitor has moved by 1, so that the laws and the tail's logarithm change equally in
- * each.
- */
+/** Divides time into cells. A cell ends where the monitor has moved by 1, so laws and tail change equally in each. */
 function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;
@@ -365,7 +362,7 @@ function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: numbe
   return ages;
 }
 
-/** The coming activity of a slot that has been refilled for a very long time, if its present block is not replaced. */
+/** The future activity of a slot that has been refilled for a very long time, if its current block is not replaced. */
 export function stationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationary(law));
 }
@@ -374,7 +371,7 @@ function makeStationary(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
   const profile = allocateProfile(arena, edges.length - 1);
   const { cells, data } = profile;
-  // P(active at v) of a life of any age is ∫_v^∞ P(B > x) dx / E[B], taken in the middle of the cell.
+  // P(active at v) of a life of any age is ∫_v^∞ P(B > x) dx / E[B], computed at the middle of the cell.
   const middles = new Float64Array(cells);
   for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
   const lived = new Float64Array(3 * cells);

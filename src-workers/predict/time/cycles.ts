@@ -1,7 +1,7 @@
 /**
  * t(w) of a multiprocessor: cycles of one iteration of every active thread group while w groups are active. The index w
- * runs from 0 to the most thread groups it holds; t(0) is unused. The table depends on kernel and device alone. Source:
- * soft saturation, `models/pipeline/soft-saturation.ts`.
+ * runs from 0 to the maximum number of thread groups; t(0) is unused. The table depends only on kernel and device.
+ * Source: soft saturation, `models/pipeline/soft-saturation.ts`.
  */
 export type CycleTable = Float64Array;
 
@@ -15,8 +15,8 @@ export function cyclesAt(cyclesPerIteration: CycleTable, groups: number, cap: nu
 }
 
 /**
- * E[t(w)] for a number of active groups of this mean and standard deviation, at most `cap`; cycles per iteration. Two
- * points with these moments stand for the law: one deviation to either side, or unequal ones at the cap.
+ * E[t(w)] for a number of active groups with this mean and standard deviation, at most `cap`; cycles per iteration. Two
+ * points with these moments represent the law: one deviation to either side, or unequal ones at the cap.
  */
 export function meanCycles(cyclesPerIteration: CycleTable, mean: number, deviation: number, cap: number): number {
   if (mean + deviation <= cap) {

@@ -17,7 +17,7 @@ import {
 } from './activity.ts';
 import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
 
-/** Blocks of a launch whose lives are known, though their starts are not. */
+/** Blocks of a launch whose lives are known, but not their starts. */
 export interface KnownLives {
   /** Activity of a block from its start, on the cells of the profiles. */
   readonly fresh: ActivityProfile;
@@ -25,15 +25,15 @@ export interface KnownLives {
 }
 
 /**
- * Expected time in which the slowest of some multiprocessors finishes its blocks, if ended blocks are not replaced,
+ * Expected time in which the slowest of several multiprocessors finishes its blocks, if ended blocks are not replaced,
  * cycles.
  *
  * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
  * slowest one is late for two independent reasons, which add as squares. It has the longest block of all, or more work
- * in total (the variance of the integral, times the expected maximum of as many normal variables).
+ * in total (the variance of the integral, times the expected maximum of the same number of normal variables).
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
- * @param cap most groups that can be active on a multiprocessor
+ * @param cap maximum number of active groups on a multiprocessor
  * @param lives of the launch, if they are known; `null` if blocks are draws
  */
 export function drainCycles(
@@ -52,7 +52,7 @@ export function drainCycles(
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
   // A multiprocessor that always has the most active groups would be the latest possible. If the ranking of the
-  // multiprocessors never changes (a few very long units), one of them is exactly that late.
+  // multiprocessors never changes (a few very long units), one of them is exactly this late.
   const bound = slowest[TOP_TIME] - meanTime;
   if (apart >= bound) return meanTime + bound;
   const aligned = slowest[ALIGNED];
@@ -81,10 +81,7 @@ export function lastBlockCycles(
   return time;
 }
 
-/**
- * Expected time of one multiprocessor, cycles. There are two loops, because one for both cases is too long for the
- * compiler to inline.
- */
+/** Expected time of one multiprocessor, cycles. It has two loops, because the compiler does not inline a longer one. */
 function meanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
@@ -105,8 +102,8 @@ function meanDrain(
       meanTime += h * slots * b * cyclesAt(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // Mean and deviation of the active groups of all slots. If possibly no group is active, they are conditional on
-    // some being active.
+    // Mean and deviation of the active groups of all slots. If it is possible that no group is active, they are
+    // conditional on some group being active.
     let mean = slots * data[c + ACTIVE];
     let deviation = rootSlots * data[c + DEVIATION];
     let alive = 1;
@@ -122,15 +119,15 @@ function meanDrain(
   return meanTime;
 }
 
-/** The numbers that `slowestInto` writes for `drainCycles`, in the following order. */
+/** The values that `slowestInto` writes for `drainCycles`, in the following order. */
 const slowest = new Float64Array(4);
 /** Cycles in which any block of the device is active. */
 const LONGEST_TIME = 0;
-/** Cycles with the most active groups at every time. */
+/** Cycles with the maximum number of active groups at every time. */
 const TOP_TIME = 1;
 /** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
-/** Deviation of that time if all times were aligned, cycles. */
+/** Deviation of the time of one multiprocessor if all times were aligned, cycles. */
 const ALIGNED = 3;
 
 function slowestInto(
@@ -178,12 +175,12 @@ function slowestInto(
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
-      // The most groups active on any multiprocessor, by the first terms of Cornish and Fisher's expansion. The
-      // skewness is that of a count of clumps.
+      // The maximum number of groups that are active on any multiprocessor, by the first terms of Cornish and Fisher's
+      // expansion. The skewness is that of a count of clumps.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
-      // The slope reaches up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
+      // The slope is taken up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
       // least half a group or a deviation, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
       const above = cyclesAt(cyclesPerIteration, meanSlow + step, cap);
@@ -204,8 +201,9 @@ function slowestInto(
 }
 
 /**
- * ln P(no block is active), where `longer` blocks live long enough to be active and `active` of them are on average,
- * each as likely as any other. Draws may contain no block that lives so long; a launch with known lives surely does.
+ * ln P(no block is active), if `longer` blocks live long enough to be active, and `active` of them are active on
+ * average, each with the same probability. Draws may contain no block that lives this long; a launch with known lives
+ * surely does.
  */
 function logNoneOf(longer: number, active: number): number {
   const blocks = Math.max(1, longer);

@@ -9,11 +9,11 @@ import { slowestCycles } from './placed.ts';
  * free first.
  *
  * As in the event simulation, each multiprocessor counts iterations, in which a block lives as long as its deepest
- * group, and its clock runs at t(w). Up to the last dispatch w is a mean over bins, `LIFE_BINS` for the longest life. A
- * group that ends inside a bin counts there in part, so that no iteration is lost. After that each multiprocessor runs
- * alone, group by group, and the slowest decides.
+ * group, and its clock runs at t(w). Up to the last dispatch, w is a mean over bins, `LIFE_BINS` for the longest life.
+ * A group that ends inside a bin counts there in part, so that no iteration is lost. After the last dispatch, each
+ * multiprocessor runs alone, group by group, and the slowest decides.
  *
- * @param blocks all of them, or some that stand for all; then the time up to the last dispatch is scaled by the lives
+ * @param blocks all blocks, or some that represent all; then the time up to the last dispatch is scaled by the lives
  * @param gridBlocks G
  * @param residentBlocks R
  * @param multiprocessors M
@@ -35,7 +35,7 @@ export function inOrderCycles(
   if (count === slots || !(longest > 0)) return slowestCycles(blocks, held, null, M, cyclesPerIteration);
 
   // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`), its iteration (`now`), its
-  // mean active groups in the present bin (`active`), and by how many these decrease in each of the next bins (`fewer`,
+  // mean active groups in the current bin (`active`), and by how many these decrease in each of the next bins (`fewer`,
   // a ring).
   const perIteration = (LIFE_BINS - 3) / longest;
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);

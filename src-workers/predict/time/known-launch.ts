@@ -38,7 +38,7 @@ export interface KnownLaunch {
   steps: StepLaws | null;
   /** Law of a block's life, in the memory of an arena; made on demand by `knownBlockLaw`. */
   law: BlockLaw | null;
-  /** Number of values that it keeps. */
+  /** Number of values that the launch keeps. */
   readonly size: number;
 }
 
@@ -75,7 +75,7 @@ export function sortedLaunch(
 }
 
 /**
- * Whether the law of the units gives the lives of the blocks. It does if each slot has at most one unit and no group
+ * Whether the law of the units gives the lives of the blocks. This is so if each slot has at most one unit and no group
  * crosses the end of a window. A sample of the blocks would miss most of the longest blocks, which decide when the
  * launch ends.
  */
@@ -111,11 +111,9 @@ export function orderedLaunch(
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
-  // Blocks that start in random order become a law, unless each counts. So do many blocks that are alike along the
-  // launch.
-  // The last block is not counted, because a partly empty one must not decide: blocks of another size have as many
-  // groups.
-  // Lanes of a flattened loop take longer to add up, so fewer groups are played.
+  // Blocks that start in random order become a law, unless each block matters. So do many blocks that are alike over
+  // the launch. The last block is not counted, because a partly empty block must not decide: blocks of another size
+  // have the same number of groups. Lanes of a flattened loop take longer to add up, so fewer groups are played.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {

@@ -3,19 +3,16 @@ import type { Arena } from './arena.ts';
 
 /**
  * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
- * active groups meanwhile. It depends only on the workload, the work-group width, the balancing and W_b, and neither on
- * the device nor on the grid.
+ * active groups during this time. It depends only on the workload, the work-group width, the balancing and W_b, and
+ * neither on the device nor on the grid.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
-  /**
-   * Whether the blocks of a launch have exactly these lives, with the frequencies of the law. If not, they are draws
-   * from the law.
-   */
+  /** Whether the blocks of a launch have exactly these lives at the law's frequencies; otherwise they are draws. */
   readonly isKnown: boolean;
-  /** Holds its arrays, including those that are made later. */
+  /** The arena of the law's arrays, including those that are made later. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `integralsInto`. */
   readonly rows: Float64Array;
@@ -23,10 +20,7 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /**
-   * Ages of the block in a slot that has been busy for a very long time: records of weight, E[active groups] and their
-   * variance.
-   */
+  /** Ages of the block in a slot after a very long time: records of weight, E[active groups] and their variance. */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
@@ -34,7 +28,7 @@ export interface BlockLaw {
   readonly meanBlock: number;
   /** ∫ P(two different groups of a block are both active) dv, iterations. */
   readonly meanPair: number;
-  /** E[B²] / 2E[B]: mean residual life in a slot that has been busy for ever, iterations. */
+  /** E[B²] / 2E[B]: mean residual life in a slot that has always been busy, iterations. */
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
@@ -42,13 +36,13 @@ export interface BlockLaw {
   readonly longest: number;
   /** The longest life that is not negligibly rare, iterations. */
   readonly top: number;
-  /** P(a group lives that long). */
+  /** P(a group lives as long as `top`). */
   readonly topShare: number;
-  /** P(a block lives that long). */
+  /** P(a block lives as long as `top`). */
   readonly topBlockShare: number;
   /** Whether every step of the law is at a whole number of iterations. */
   readonly lattice: boolean;
-  /** Activity of a slot that has been busy for ever; made on demand by `stationaryProfile`. */
+  /** Activity of a slot that has always been busy; made on demand by `stationaryProfile`. */
   stationary: ActivityProfile | null;
   /** Renewal process of a slot; made on demand by `renewalOf`. */
   renewal: Renewal | null;
@@ -62,7 +56,7 @@ export interface Renewal {
   readonly law: BlockLaw;
   /** Spacing of the grid, iterations. */
   readonly step: number;
-  /** The process is taken as stationary after this many points. */
+  /** The process is assumed to be stationary after this many points. */
   readonly points: number;
   /** Expected starts in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
@@ -85,7 +79,7 @@ export interface Renewal {
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
-  /** The dispatches that were computed last, by their point. */
+  /** The most recently computed dispatches, by their point. */
   readonly dispatches: Map<number, Dispatch>;
 }
 
@@ -93,12 +87,9 @@ export interface Renewal {
 export interface Dispatch {
   /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /**
-   * Mean P(block, group, two groups active) of the earlier blocks of a slot, in each cell after the point: three
-   * numbers each.
-   */
+  /** Mean P(block, group, two groups active) of a slot's earlier blocks, in each cell after the point: three values. */
   readonly left: Float64Array;
-  /** The same including the blocks that start at the point itself, `startedThere` of a block for each slot. */
+  /** The same including the blocks that start at the point itself: `startedThere` blocks for each slot. */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

@@ -21,8 +21,8 @@ export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cycl
 
 /**
  * Time in which multiprocessors finish the blocks that they hold, cycles. The k-th held block is on multiprocessor k
- * mod M, and each multiprocessor takes ∫ t(w(v)) dv. It is computed in full only for the multiprocessors that an
- * estimate finds slowest.
+ * mod M, and each multiprocessor takes ∫ t(w(v)) dv. This integral is computed in full only for the multiprocessors
+ * that are the slowest by an estimate.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param multiprocessors M

@@ -15,25 +15,19 @@ import {
 
 /** A launch to be timed. */
 export interface TimedLaunch {
-  /** The blocks, or those of them with more units per slot. */
+  /** The blocks, or the blocks with more units per slot. */
   readonly residency: Residency;
   /** G: blocks that get work, integer ≥ 1. */
   readonly gridBlocks: number;
   /** M, integer ≥ 1. */
   readonly multiprocessors: number;
-  /**
-   * Every block with its depths, in equally likely orders, if the depths are known and all blocks fit the device at
-   * once.
-   */
+  /** All blocks with their depths, in equally likely orders, if known and if all blocks fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: KnownBlocks | null;
   /** The blocks with one unit per slot fewer, if the grid does not divide the units; otherwise `null`. */
   readonly shorter: Residency | null;
-  /**
-   * Number of blocks with more units, which come first. A value below 1 is the share of one block's slots that have
-   * more.
-   */
+  /** Number of blocks with more units, which come first; below 1: the share of one block's slots that have more. */
   readonly fullerBlocks: number;
   /** Mean number of units that a lane fetches, if lanes fetch from one counter; otherwise 0. */
   readonly fetchedUnits: number;
@@ -42,7 +36,7 @@ export interface TimedLaunch {
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether this is the way for the launch, provided that no earlier one in the table is. */
+  /** Whether this is the way for the launch, provided that no earlier way in the table fits. */
   when(launch: TimedLaunch): boolean;
   /** Expected time, cycles. */
   cycles(launch: TimedLaunch): number;
@@ -67,7 +61,7 @@ export const REGIMES: readonly Regime[] = [
   { id: 'many-waves', when: () => true, cycles: manyWavesCycles },
 ];
 
-/** The regime that computes a launch. */
+/** The regime that computes the time of a launch. */
 export function regimeOf(launch: TimedLaunch): Regime {
   return REGIMES.find((regime) => regime.when(launch))!;
 }
@@ -132,7 +126,7 @@ function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnit
 }
 
 /**
- * The first blocks have one unit per slot more. The time is interpolated between the launches of one kind of block
+ * The first blocks have one additional unit per slot. The time is interpolated between launches of each kind of block
  * alone, by the shares of the two kinds.
  */
 function unevenGridCycles(launch: TimedLaunch): number {
@@ -140,7 +134,7 @@ function unevenGridCycles(launch: TimedLaunch): number {
   const at = (kind: Residency, blocks: number): number => launchCycles(plainLaunch(kind, blocks, multiprocessors));
   const none = at(shorter!, gridBlocks);
   if (fullerBlocks < 1) {
-    // Only some slots of one block have a unit more.
+    // Only some slots of one block have an additional unit.
     const one = unevenGridCycles({ ...launch, fullerBlocks: 1 });
     return none + fullerBlocks * Math.max(0, one - none);
   }

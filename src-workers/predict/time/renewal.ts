@@ -14,7 +14,7 @@ import { take, type Arena } from './arena.ts';
 import { blockSurvivalInto, integralsFrom, integralsInto } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
-/** Numbers of a phase: its iterations, and mean and variance of the active groups of a slot. */
+/** The values of a phase: its iterations, and mean and variance of the active groups of a slot. */
 export const PHASE_FIELDS = 3;
 
 /** The renewal process of a block law, prepared once. */
@@ -23,7 +23,7 @@ export function renewalOf(law: BlockLaw): Renewal {
 }
 
 /**
- * Blocks per slot after which a multiprocessor is taken as stationary. The phase of the waves fades as
+ * Number of blocks per slot after which a multiprocessor is assumed to be stationary. The phase of the waves fades as
  * exp(−2π²·waves·(σ_B/E[B])²), and ages need several residual lives.
  */
 export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
@@ -43,7 +43,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const points = Math.ceil((wavesUntilStationary(law) * meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(arena, span + 1);
-  // The offset is just below half a cell, so that a life on the edge rounds up like every other.
+  // The offset is just below half a cell, so that a life on the edge is rounded up like every other life.
   blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
   const masses = take(arena, span + 1);
   let mean = 0;
@@ -97,8 +97,8 @@ function grown(arena: Arena, values: Float64Array, length: number): Float64Array
 }
 
 /**
- * Extends the process until `waves` blocks have started per slot or it is stationary.
- * @returns the last point known
+ * Extends the process until `waves` blocks have started per slot, or until it is stationary.
+ * @returns the last known point
  */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
@@ -126,7 +126,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   return k - 1;
 }
 
-/** Numbers of a sample: means over the slots of P(group active) and P(two groups active). */
+/** The values of a sample: means over the slots of P(group active) and P(two groups active). */
 const SAMPLE_FIELDS = 2;
 
 /** Writes the activity of the slots in the cell after grid point `k`. */
@@ -171,7 +171,7 @@ function phasesBefore(renewal: Renewal, k: number): Float64Array {
     sampleInto(phases, at + 1, renewal, whole * pointsPerSample + (rest >> 1));
     counted += rest * phases[at + 1];
   }
-  // Samples stand for the points around them, and are scaled to the known total of the active groups.
+  // Samples represent the points around them, and are scaled to the known total of the active groups.
   let total = 0;
   const last = ages.length - 3;
   const all = ages[last + 2] + ages[last];
@@ -213,7 +213,7 @@ function leftAfter(renewal: Renewal, k: number): Float64Array {
   return left;
 }
 
-/** Adds the activity of a share of the slots, whose blocks are `age` iterations old. */
+/** Adds the activity of a fraction of the slots, whose blocks are `age` iterations old. */
 function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
   const { edges, longest } = law;
   let count = edges.length;

@@ -1,23 +1,15 @@
 import type { BlockLaw } from './law.ts';
 import type { CycleTable } from './cycles.ts';
 
-/**
- * A block law on multiprocessors that hold R blocks, with the cycles of their iterations: everything about a launch
- * except its grid.
- */
+/** A launch except its grid: a block law on multiprocessors that hold R blocks, with the cycles of their iterations. */
 export interface Residency {
   readonly block: BlockLaw;
-  /** R */
+  /** R, blocks that a multiprocessor holds. */
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
-  /**
-   * E[t(w)] of a multiprocessor that has been busy for a very long time, cycles per iteration. NaN until it is needed.
-   */
+  /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
   stationaryCyclesPerIteration: number;
-  /**
-   * Cycles in which `stationaryMultiprocessors` drain that have been busy for a very long time. NaN until they are
-   * needed.
-   */
+  /** Cycles in which `stationaryMultiprocessors` drain after a very long time; NaN until they are needed. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }

@@ -50,10 +50,7 @@ function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLive
   return isKnown ? { fresh, gridBlocks } : null;
 }
 
-/**
- * Cycles of a launch whose blocks all start at once. The whole launch is a drain, and some multiprocessors hold one
- * block more.
- */
+/** Cycles of a launch whose blocks all start at once, which is a drain. Some multiprocessors hold one block more. */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
@@ -81,7 +78,8 @@ export function fewWavesCycles(wave: Wave): number {
 /** The renewal process up to the start of the last block. */
 function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = renewalOf(block);
-  // All but half a block have started then. Whole waves of equal blocks must not wait because of rounding.
+  // At this point, all blocks except half a block have started. Whole waves of equal blocks must not wait because of
+  // rounding.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -105,15 +103,16 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
     cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
   const drain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // Some block surely starts last, although any given slot has it with a small probability only.
+  // Some block surely starts last, although any given slot has this block only with a small probability.
   return cycles + Math.max(drain, lastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
 }
 
 /**
  * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
- * longest life, or so few do not that t(w) is the same. In that case the blocks of the last wave are dealt out evenly.
- * Otherwise, the multiprocessors that are free first take all the blocks that they can hold. The result is at most the
- * probability that no block ends early, because the slot of such a block would be refilled at once.
+ * longest life, or the number of other groups is so small that t(w) is the same. In this case the blocks of the last
+ * wave are dealt out evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can hold.
+ * The result is at most the probability that no block ends early, because the slot of such a block would be refilled at
+ * once.
  */
 function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
