@@ -129,69 +129,33 @@ export async function linkDesigns(
   exported: boolean,
   parameters: NamedParameters,
 ): Promise<Result<LinkedDesigns>> {
-  const finder = designFinder(view, named);
-  const { axes, units } = view.predictor.plan;
-  // Where the configurations are marked with several devices, each is of its own, whichever is asked for.
-  const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
-  const found: (number | string)[] = [];
-  const slice = new Slice();
-  for (const [at, given] of cases.entries()) {
-    if (slice.isOver) await slice.next();
-    const one = namedCase(given, axes, units, isDeviceKnown);
-    const wanted =
-      typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
-    found.push(typeof wanted === 'string' ? wanted : finder(wanted));
-  }
-
-  const deviceOf = (index: number): Device => describeDesign(view.predictor, index).device;
-  const linked: (LinkedCase | null)[] = [];
-  const tally = new Map<Device, number>();
-  for (const [at, index] of found.entries()) {
-    if (slice.isOver) await slice.next();
-    const one = typeof index === 'number' ? linkedCase(view, cases[at], index, exported) : null;
-    linked.push(one);
-    if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
-  }
+  const { found, linked } = await findCases(view, cases, deviceIds, named, exported, parameters);
   if (linked.every((one) => one === null))
     return fail(
       'conflict',
       `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
     );
+  const tally = new Map<Device, number>();
+  for (const one of linked) if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
   if (!most)
     return fail('conflict', `All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
   const [chosen] = most;
 
-  // The fastest result of a design comes before results without a time.
-  const best = new Map<number, number>();
-  const timeOf = (at: number): number => {
-    const { timesMs, correct } = linked[at]!.result;
-    return timesMs.length > 0 && correct !== false ? median(Float64Array.from(timesMs)) : Infinity;
-  };
-  const elsewhere: number[] = [];
-  for (const [at, one] of linked.entries()) {
-    if (slice.isOver) await slice.next();
-    if (!one || one.predicted) continue;
-    if (one.device !== chosen) {
-      elsewhere.push(at);
-      continue;
-    }
-    const other = best.get(one.index);
-    if (other === undefined || timeOf(at) < timeOf(other)) best.set(one.index, at);
-  }
+  const best = await fastestCases(linked, chosen);
   const kept: CaseResult[] = [];
-  const unknown: number[] = [];
+  const [elsewhere, unknown]: [number[], number[]] = [[], []];
   let [unchanged, slower] = [0, 0];
   for (const [at, one] of linked.entries()) {
-    if (slice.isOver) await slice.next();
     if (one?.predicted) {
       unchanged += 1;
       continue;
     }
     const isLinked = one?.device === chosen && best.get(one.index) === at;
     if (!one) unknown.push(at);
-    else if (one.device === chosen && !isLinked) slower += 1;
+    else if (one.device !== chosen) elsewhere.push(at);
+    else if (!isLinked) slower += 1;
     kept.push(isLinked ? one.result : cases[at]);
   }
 
@@ -203,7 +167,7 @@ export async function linkDesigns(
     );
   if (elsewhere.length > 0)
     warnings.push(
-      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]])} of ${deviceOf(found[elsewhere[0]] as number).id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
+      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]])} of ${linked[elsewhere[0]]!.device.id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
     );
   if (unchanged > 0)
     warnings.push(
@@ -214,6 +178,54 @@ export async function linkDesigns(
       `${counted(slower, 'configuration')} ${slower === 1 ? 'has' : 'have'} the design of a faster configuration, and ${isAre(slower)} not linked.`,
     );
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
+}
+
+/** Finds the design of each case, or why it is none, and what the case is of it. */
+async function findCases(
+  view: RunView,
+  cases: readonly CaseResult[],
+  deviceIds: readonly (string | null)[] | null,
+  named: string | null,
+  exported: boolean,
+  parameters: NamedParameters,
+): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
+  const finder = designFinder(view, named);
+  const { axes, units } = view.predictor.plan;
+  // Where the configurations are marked with several devices, each is of its own, whichever is asked for.
+  const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
+  const found: (number | string)[] = [];
+  const linked: (LinkedCase | null)[] = [];
+  const slice = new Slice();
+  for (const [at, given] of cases.entries()) {
+    if (slice.isOver) await slice.next();
+    const one = namedCase(given, axes, units, isDeviceKnown);
+    const wanted =
+      typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
+    const index = typeof wanted === 'string' ? wanted : finder(wanted);
+    found.push(index);
+    linked.push(typeof index === 'number' ? linkedCase(view, given, index, exported) : null);
+  }
+  return { found, linked };
+}
+
+/** Finds the fastest case of each design on a device. A case comes before those without a time. */
+async function fastestCases(
+  linked: readonly (LinkedCase | null)[],
+  device: Device,
+): Promise<ReadonlyMap<number, number>> {
+  const timeOf = (at: number): number => {
+    const { timesMs, correct } = linked[at]!.result;
+    return timesMs.length > 0 && correct !== false ? median(Float64Array.from(timesMs)) : Infinity;
+  };
+  const best = new Map<number, number>();
+  const slice = new Slice();
+  for (const [at, one] of linked.entries()) {
+    if (slice.isOver) await slice.next();
+    if (!one || one.predicted || one.device !== device) continue;
+    const other = best.get(one.index);
+    if (other === undefined || timeOf(at) < timeOf(other)) best.set(one.index, at);
+  }
+  return best;
 }
 
 /** How many sweeps and devices exported scripts have marked the configurations with; those without a mark count as one. */
