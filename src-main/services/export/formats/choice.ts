@@ -62,7 +62,7 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
       : ` One launch for all laws, that of the study: ${beyond(fixed.mean)} and ${beyond(fixed.worst)}${some(fixed)}.`;
   return chosen.laws === 0
     ? 'It was held against no other laws, since no chosen launch can run there.'
-    : `At ${laws} other laws${some(chosen)} the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
+    : `At ${laws} other laws of this kind${some(chosen)} the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
 }
 
 /**
