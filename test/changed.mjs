@@ -1,4 +1,4 @@
-// What npm run check looks at: the files that differ from the last commit, and the quick tests nearest to them.
+// Finds what npm run check examines: the files that differ from the last commit, and the quick tests nearest to them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, posix } from 'node:path';
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const git = (/** @type {string[]} */ ...words) =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
-/** A source that the checks read; what lies in test/data is none. */
+/** Whether a file is a source that the checks read. Files in test/data are not. */
 const isSource = (/** @type {string} */ file) => /\.(ts|mjs|cjs|svelte)$/.test(file) && !file.startsWith('test/data/');
-/** Browser tests need a build, and a slow test is for npm run test:all. */
+/** Browser tests need a build, and slow tests belong to npm run test:all. */
 const isQuickTest = (/** @type {string} */ file) =>
   /^test\/(unit|property|golden|db|integration)\/.*\.test\.ts$/.test(file) && !file.endsWith('.slow.test.ts');
 
 /**
- * The sources and tests that differ from the last commit and exist.
+ * Returns the existing sources and tests that differ from the last commit.
  * @returns {string[]} paths from the root
  */
 export function changedFiles() {
@@ -26,8 +26,8 @@ export function changedFiles() {
 }
 
 /**
- * The quick tests among the changed files, and for each other file those that import it; where none does, those that
- * import what imports it, and so on. The tests named after a changed file come first.
+ * Returns the quick tests among the changed files, and for each other file those that import it. If there is none, the
+ * search continues with the files that import it. The tests named after a changed file come first.
  * @param {readonly string[]} changed
  * @returns {string[]} paths from the root
  */

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-/** What a command of this process says, and its exit code. */
+/** Captures the output of a command in this process, and its exit code. */
 export async function captured(
   command: (terminal: Terminal) => Promise<number>,
   terminal: Partial<Terminal> = {},
@@ -27,7 +27,7 @@ export async function captured(
 /** The whole command line, in this process. */
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
-/** The document of a command that succeeded and said nothing else. */
+/** Returns the document of a command that succeeded without other output. */
 export function documentOf<T>({ status, out, err }: Outcome): T {
   expect({ status, err }).toEqual({ status: 0, err: '' });
   return JSON.parse(out) as T;

@@ -1,6 +1,6 @@
 /**
- * Processor time that a call takes, ms, for guards against quadratic work: it does not grow with what else the machine
- * does, as the time on the clock does.
+ * Returns the processor time of a call, ms, for tests against quadratic work. Unlike the time on the clock, it does not
+ * grow with other load.
  */
 export async function cpuTimeMs(body: () => unknown): Promise<number> {
   const before = process.cpuUsage();

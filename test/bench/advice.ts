@@ -8,15 +8,13 @@ import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
-/*
- * `npm run bench -- advice [EXAMPLE …]`: times of what the Study view asks after every field of each example study was
- * edited, over all its devices, from the edit on: the first answer (a coarse one), the exact one, the one with the least
- * expected regret and what is worth knowing, and with `--maps` the small maps, for which all designs are predicted. What
- * other programs leave of the machine decides the time on the clock; the time of all processors together, which they
- * change less, is beside it. Of two idle cores the clock shows between half of it and all.
- * `--fields A,B`: these alone. `--rounds N`: the least of as many is taken, 1 where left out. `--worst N`: so many of
- * each are listed.
- */
+/* `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
+   example study, over all its devices. Measured from the edit on: the first (coarse) answer, the exact one, the one
+   with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which need all
+   designs. Other programs affect the time on the clock more than the time of all processors together, which is beside
+   it. On two idle cores, the clock shows between half of that time and all of it.
+   `--fields A,B` restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N
+   slowest. */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 const NAMES = [
@@ -30,7 +28,7 @@ const NAMES = [
   'spmv-skewed',
   'spmv-uniform',
 ];
-/** What is wanted of each answer on two idle cores, ms from the edit on. */
+/** The targets of each answer on two idle cores, ms from the edit on. */
 const STEPS = { first: 100, exact: 300, robust: 1000, maps: Infinity } as const;
 type Step = keyof typeof STEPS;
 
@@ -44,7 +42,7 @@ const AXES = [
   'loop',
   'balancing',
 ] as const;
-/** An axis with one value less; one that has a single value stays. */
+/** Removes one value of an axis, unless it is the only one. */
 function edited(
   axis: readonly unknown[] | { from: number; to: number; step?: number | undefined },
   round: number,
@@ -57,7 +55,7 @@ function edited(
 const numberEdit =
   (field: KernelNumber): Edit =>
   (study, round) => {
-    // Accesses say the bytes of an iteration by themselves.
+    // Accesses already determine the bytes of an iteration.
     const { accesses, ...others } = study.kernel;
     const kernel = field === 'bytesPerIteration' ? others : { ...others, ...(accesses && { accesses }) };
     const { assumed, usual } = KERNEL_INPUTS[field];
@@ -75,7 +73,7 @@ const numberEdit =
     } as StudyFile;
   };
 
-/** Those that make other laws come last: no edit finds the laws of another edit. */
+/** Edits that make other laws come last, so that no edit finds the laws of another one. */
 const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries((Object.keys(KERNEL_INPUTS) as KernelNumber[]).map((field) => [field, numberEdit(field)])),
   sharing: (study) => ({
@@ -105,7 +103,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ...study,
     workload: { ...study.workload, units: Math.round(study.workload.units * (0.9 - 0.1 * round)) },
   }),
-  // Units of a law lie in no rows, so a block has no width.
+  // The units of a law are not in rows, so blocks have no width.
   lengths: (study, round) => {
     const { blockWidth: _, ...axes } = study.axes;
     return { ...study, workload: { ...study.workload, lengths: `geometric(${0.04 + 0.02 * round})` }, axes };
@@ -130,7 +128,7 @@ interface Taken {
 }
 type Answers = Readonly<Record<Step, Taken>>;
 
-/** The answers to a study, one after another, each from the edit on. */
+/** Measures the answers to a study, each from the edit on. */
 async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
   const [start, before] = [performance.now(), process.cpuUsage()];
   const taken = (): Taken => {

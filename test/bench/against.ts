@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- --against REV [--rounds N]`: the short benchmark in this tree and in a temporary checkout of REV,
- * in turn, so that what else the machine does meets both. Prints the ratio of the medians over the rounds of each case
- * with its interval. `last` is the last release, or without one the commit before. Slower cases are named, and are no
- * failure: a busy machine must not break a build.
+ * `npm run bench -- --against REV [--rounds N]`: runs the short benchmark alternately in this tree and in a temporary
+ * checkout of REV, so that other load affects both. Prints the ratio of the medians over the rounds of each case with
+ * its interval. `last` is the last release, or the previous commit. Slower cases are named but are not a failure,
+ * because a busy machine must not break a build.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -14,22 +14,22 @@ import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts'
 const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = 'test/bench/short.ts';
 const RESAMPLES = 2000;
-/** A case that takes so many times as long is named. */
+/** A case is named if its time grows by this factor. */
 const SLOWER = 1.2;
 
 export interface Ratio {
-  /** Median of the later over that of the earlier. */
+  /** The median of the later over that of the earlier. */
   readonly ratio: number;
-  /** The interval holds 95 % of the resampled rounds. */
+  /** The interval contains 95 % of the resampled rounds. */
   readonly low: number;
   readonly high: number;
   readonly isSlower: boolean;
 }
 
 /**
- * Ratio of two series of times, with a percentile interval over resampled rounds, both times of a round together
- * (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
- * @param earlier,later one time per round, as many
+ * Computes the ratio of two series of times, with a percentile interval over resampled rounds. Both times of a round
+ * stay together (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
+ * @param earlier,later one time per round
  */
 export function compareTimes(earlier: Float64Array, later: Float64Array, uniform: UniformSource): Ratio {
   const ratio = median(later) / median(earlier);
@@ -45,7 +45,7 @@ export function compareTimes(earlier: Float64Array, later: Float64Array, uniform
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** The commit that a name stands for, or why there is none. */
+/** Returns the commit of a name, or the reason why there is none. */
 function findRevision(name: string): { readonly commit: string } | { readonly missing: string } {
   const names = name === 'last' ? ['v*', 'HEAD~1'] : [name];
   for (const one of names) {
@@ -53,7 +53,7 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
       const revision = one === 'v*' ? git('describe', '--tags', '--match', 'v*', '--abbrev=0', 'HEAD~1') : one;
       return { commit: git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`) };
     } catch {
-      // no such tag, or no such commit
+      // there is no tag or commit of this name
     }
   }
   const shallow = git('rev-parse', '--is-shallow-repository') === 'true';
@@ -64,7 +64,7 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
   };
 }
 
-/** Times of one process, by case. */
+/** Returns the times of one process, by case. */
 function timesIn(folder: string): ReadonlyMap<string, number> {
   const said = execFileSync(process.execPath, [BENCH], { cwd: folder, encoding: 'utf8' });
   const lines = said.trim().split('\n');

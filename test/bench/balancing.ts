@@ -1,9 +1,9 @@
 /**
- * Accuracy of the predicted time against the event simulation, where units are put in order before they are dealt out,
- * or come in a given order (`--lengths files`).
+ * Measures the accuracy of the predicted time against the event simulation for units that are ordered before the
+ * launch, or have a given order (`--lengths files`).
  * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--simulated FILE]
- * [--balancing A B …] [--threads-per-unit 64 …]`; one core, some minutes. With a file, simulated times are kept there
- * and read again by the next run with the same designs and seed.
+ * [--balancing A B …] [--threads-per-unit 64 …]`; one core, some minutes. FILE stores simulated times for the next run
+ * with the same designs and seed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** 95 % interval to either side of the simulated mean: a standard error of half a percent. */
+/** The half width of the 95 % interval of the simulated mean: a standard error of half a percent. */
 const HALF_WIDTH = 0.0098;
 const MAX_REPLICATIONS = 400;
 
@@ -89,7 +89,7 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
 const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
-/** Fewer than an image has, as many, and repetitions. */
+/** Fewer units than an image has, as many, and repetitions of it. */
 const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {
@@ -119,7 +119,7 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
     },
   };
   const plan = await planOf(study);
-  // From deep latency-bound to deep issue-bound.
+  // The knee ranges from deep latency-bound to deep issue-bound.
   const pipeline = { latencyCycles: 1500, issueCycles: 5 * 60 ** random(), kneeSoftness: 1 + 5 * random() };
   return { ...plan, pipeline: { [study.devices[0]]: pipeline } };
 }
@@ -165,7 +165,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
     const simulated = unwrap(
       simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS }),
     );
-    // What cannot be known well enough judges nothing.
+    // An imprecise simulation cannot judge a prediction.
     simulatedMs = simulated.precise ? simulated.meanMs - design.balancingMs : NaN;
     known[label] = simulatedMs;
     if (options.simulated !== undefined && rows.length % 20 === 0)

@@ -19,7 +19,7 @@ import { launchCycles, plainLaunch } from '../../src-workers/predict/time/regime
 import { residencyOf } from '../../src-workers/predict/time/residency.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
 
-/** Depth of a work group of n units of unsorted work, one unit per lane: the plainest `GroupDepth`. */
+/** The depth of a work group of n unsorted units, one unit per lane: the simplest `GroupDepth`. */
 export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
   const values = law.support;
   const below = new Float64Array(values.length);
@@ -110,7 +110,9 @@ function randomLaw(random: Random): LengthLaw {
 
 const MULTIPROCESSORS = [8, 16, 20, 46, 80, 108, 132];
 
-/** A design drawn from the whole space the composite must cover; grids below one wave in a quarter of the cases. */
+/**
+ * Draws a design from the whole space that the composite model must cover. A quarter of the grids are below one wave.
+ */
 export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   for (;;) {
     const law = randomLaw(random);
@@ -127,7 +129,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
     const softness = between(random, 1, 8);
     const groups = residentBlocks * width;
     const latency = logBetween(random, 10, 800);
-    // The knee sits anywhere from deep latency-bound to deep issue-bound for this many groups.
+    // The knee is anywhere from deep latency-bound to deep issue-bound for this number of groups.
     const issue = (latency / groups) * logBetween(random, 0.1, 10);
     return {
       label: `${law.label} n=${n} Wb=${width} R=${residentBlocks} M=${multiprocessors} G=${gridBlocks} waves=${waves.toFixed(2)} τ=${latency.toFixed(0)} c=${issue.toFixed(2)} p=${softness.toFixed(1)} q=${schedulers}`,
@@ -141,7 +143,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   }
 }
 
-/** A launch of independent work groups on an imagined device. */
+/** A launch of independent work groups on an imaginary device. */
 export interface IndependentLaunch {
   readonly depth: GroupDepth;
   /** W_b, R, M ≥ 1 and G ≥ 1. */
@@ -153,7 +155,7 @@ export interface IndependentLaunch {
   readonly cyclesPerIteration: CycleTable;
 }
 
-/** Expected time of a launch of independent work groups, cycles. */
+/** Returns the expected time of a launch of independent work groups, cycles. */
 export function predictCycles(launch: IndependentLaunch): number {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
   const residency = residencyOf(block, launch.residentBlocks, launch.cyclesPerIteration);

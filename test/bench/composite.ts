@@ -1,8 +1,8 @@
 /* eslint-disable no-console */
 /**
- * Accuracy of the composite prediction against the event simulation over random designs, and the speed of both.
- * `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes. The
- * bar: median at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
+ * Measures the accuracy of the composite prediction against the event simulation over random designs, and the speed of
+ * both. `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes.
+ * The bar: median at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
  */
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** Group ends spent on one design at most, and the largest single launch. */
+/** The largest number of simulated group ends for one design, and the largest single launch. */
 const MAX_GROUP_ENDS = 2e7;
 const LARGEST_LAUNCH = 5e5;
 
@@ -56,7 +56,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   const times = unwrap(
     replicate(device, {
       seed,
-      // A rare long unit must have had its chance before the mean is believed.
+      // A rare long unit must have a chance to occur before the mean counts.
       atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
       atMost: most,
       relativeStandardError: 0.003,
@@ -103,7 +103,7 @@ function accuracy(): void {
     }
   }
   const seconds = (process.cpuUsage().user - start) / 1e6;
-  // What cannot be simulated well enough judges nothing.
+  // An imprecise simulation cannot judge a prediction.
   const known = rows.filter((row) => row.standardError <= 0.005);
   summarise('all', known);
   for (const regime of new Set(known.map((row) => row.regime)))
@@ -124,10 +124,10 @@ function accuracy(): void {
   }
 }
 
-/** Least CPU time of one round, µs: the clock of some machines ticks in hundredths of a second. */
+/** The least CPU time of one round, µs, because the clock of some machines ticks in hundredths of a second. */
 const MIN_ROUND = 100_000;
 
-/** CPU time of `work` per item, µs, the median of five rounds. */
+/** Returns the CPU time of `work` per item, µs, the median of five rounds. */
 function measure(name: string, items: number, work: () => number): void {
   const rounds: number[] = [];
   let sink = 0;

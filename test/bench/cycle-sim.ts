@@ -1,7 +1,7 @@
 /**
- * Predictions beside launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted by the
- * call of a sweep, with the profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for its own
- * entry, and nothing else. `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
+ * Compares predictions with launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted
+ * by the call of a sweep, with only the profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for
+ * its entry. `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ function rowsOf(name: string): readonly Row[] {
   return lines.map((line) => Object.fromEntries(head.map((column, at) => [column, line[at]])));
 }
 
-/** Looked up, or made. */
+/** Returns a cached value, or makes it. */
 function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
   let value = known.get(key);
   if (value === undefined) known.set(key, (value = make()));
@@ -48,7 +48,7 @@ const orders = new Map<string, OrderedLengths>();
 const profiles = new Map<string, KernelProfile>();
 
 const ptx = read('loops.ptx');
-/** What a new study says of a kernel, with what is inspected of an entry. */
+/** Returns the profile of a new study, with the results of inspecting an entry. */
 const profileOf = (entry: string): KernelProfile =>
   once(profiles, entry, () => {
     const study: KernelProfile = {
@@ -63,12 +63,9 @@ const profileOf = (entry: string): KernelProfile =>
     );
   });
 
-/** Predicted cycles of a launch. */
 const predict = (row: Row): number => cyclesOf(row, (plan) => plan);
 
-/**
- * @param changed what is predicted instead of the plan with all that is inspected
- */
+/** @param changed changes the plan before it is predicted */
 function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
   const device = once(
     devices,
@@ -171,8 +168,8 @@ report(
 );
 
 /**
- * What a newcomer knows: registers, instructions per iteration, lengths and the device. All else is unknown, and the
- * design with the least expected regret is chosen.
+ * Predicts with the knowledge of a new user: registers, instructions per iteration, lengths and the device. All else is
+ * unknown, and the design with the least expected regret is chosen.
  */
 function knowingLittle(title: string, own: readonly Launch[], sharing: 'deal' | undefined): void {
   const kernelOf = (plan: SweepPlan): KernelProfile => {

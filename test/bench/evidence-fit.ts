@@ -17,7 +17,7 @@ export interface MeasuredTimes {
   readonly microseconds: Float64Array;
 }
 
-/** Matrices with a time in a column. */
+/** Returns the matrices with a time in a column. */
 export function measuredTimes(matrices: readonly MatrixSummary[], column: Float64Array): MeasuredTimes {
   return {
     matrices: matrices.filter((_, i) => column[i] > 0),
@@ -25,20 +25,22 @@ export function measuredTimes(matrices: readonly MatrixSummary[], column: Float6
   };
 }
 
-/** What is left without the matrices of a fold. */
+/** Returns the times without the matrices of a fold. */
 export function outside({ matrices, microseconds }: MeasuredTimes, fold: number): MeasuredTimes {
   const kept = matrices.map(({ name }) => foldOf(name) !== fold);
   return { matrices: matrices.filter((_, i) => kept[i]), microseconds: microseconds.filter((_, i) => kept[i]) };
 }
 
-/** Matrices that a fit is made on, spread over those measured: each takes a prediction, and a few parameters need no more. */
+/**
+ * The number of matrices for a fit, spread over all. A few parameters need no more, and each matrix needs a prediction.
+ */
 const FITTED_MATRICES = 160;
-/** Step of the derivatives, in logarithms: above the steps on which the prediction keeps its laws. */
+/** The step of the derivatives, in logarithms, larger than the steps at which the prediction keeps its laws. */
 const STEP = 0.05;
-/** Residuals beyond this count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
+/** Larger residuals count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
 const HUBER = 0.2;
 const ITERATIONS = 8;
-/** The furthest that an iteration moves a parameter, ln units. */
+/** The largest change of a parameter in one iteration, ln units. */
 const LONGEST_MOVE = 1;
 
 /** Logarithms of predicted over measured times, and their derivatives by the logarithms of the parameters. */
@@ -48,8 +50,8 @@ interface Linearised {
 }
 
 /**
- * Fits the parameters of an implementation to the logarithms of measured times, robustly and within their ranges: Gauss–Newton steps, each taken
- * only as far as it helps.
+ * Fits the parameters of an implementation to the logarithms of measured times, robustly and within their ranges, by
+ * damped Gauss–Newton steps.
  */
 class Fit {
   readonly values: number[];
@@ -83,7 +85,7 @@ class Fit {
 
   linearised(residuals = this.residualsAt(this.values)): Linearised {
     const slopes = this.values.map((value, at) => {
-      // Away from the end of the range.
+      // The step points away from the end of the range.
       const step = this.within(value + STEP, at) === value + STEP ? STEP : -STEP;
       const moved = this.residualsAt(this.values.with(at, value + step));
       return moved.map((residual, i) => (residual - residuals[i]) / step);
@@ -122,7 +124,9 @@ function cost(residuals: Float64Array): number {
   }, 0);
 }
 
-/** Weighted normal equations, with a little of the diagonal added so that what the times do not tell stays where it is. */
+/**
+ * Returns weighted normal equations. A small addition to the diagonal keeps parameters that the times do not determine.
+ */
 function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][]; readonly right: number[] } {
   const sum = (of: (i: number) => number): number => {
     let total = 0;
@@ -145,7 +149,7 @@ function solve(matrix: number[][], right: number[]): readonly number[] {
   return solveSymmetric(matrix, right) ?? right.map(() => 0);
 }
 
-/** Standard errors of the values, over them. */
+/** Returns the relative standard errors of the values. */
 function errorsOf(linearised: Linearised): readonly number[] {
   const { matrix } = normal(linearised);
   const { residuals } = linearised;
@@ -156,7 +160,6 @@ function errorsOf(linearised: Linearised): readonly number[] {
   });
 }
 
-/** A fit from the start. */
 function fitFrom(implementation: SpmvImplementation, device: GpuDevice, sample: MeasuredTimes) {
   const quickest = sortedQuantile(sample.microseconds.slice().sort(), 0.02);
   const initial = implementation.parameters.map((name) =>
@@ -167,7 +170,7 @@ function fitFrom(implementation: SpmvImplementation, device: GpuDevice, sample: 
   return { fit, end: fit.linearised() };
 }
 
-/** Parameters fitted to these times alone. */
+/** Returns parameters that are fitted only to these times. */
 export function fitOnly(
   { implementation }: MeasuredImplementation,
   device: GpuDevice,
@@ -176,7 +179,7 @@ export function fitOnly(
   return fitFrom(SPMV_IMPLEMENTATIONS.get(implementation)!, device, sampleOf(times)).fit.named();
 }
 
-/** What is kept of an implementation on a device: fits on all matrices, and without each fold. */
+/** Returns the saved fits of an implementation on a device: on all matrices, and without each fold. */
 export function fitFolds(
   { implementation: id }: MeasuredImplementation,
   device: GpuDevice,
@@ -187,7 +190,7 @@ export function fitFolds(
   const { fit: all, end } = fitFrom(implementation, device, sample);
   const errors = errorsOf(end);
   const folds = Array.from({ length: FOLDS }, (_, fold) => {
-    // Nothing of the fold is left in a fit that begins where the fit on all ended and takes two steps without it.
+    // A fit that begins at the fit on all matrices and takes two steps without a fold contains nothing of the fold.
     const kept = outsideFold(sample, fold);
     const part = new Fit(device, implementation, pick(sample, kept), all.values.map(Math.exp));
     part.descend(2, {

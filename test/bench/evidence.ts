@@ -1,10 +1,10 @@
 /**
- * Predictions beside the public measurements of `db/evidence`, against the figures to reach.
- * `node test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE] [--halves]`: with `--fit` the parameters
- * are fitted anew and written to `db/evidence/parameters.json` (six minutes on one core); with it or `--predict` the
- * predictor is asked for `predicted.json.gz` (three minutes); with `--bands` the widths of the tie bands are computed anew
- * and written to `db/evidence/tie-bands.json`; with `--record` the figures are written to a file. With `--halves`
- * nothing is written: each half of the matrices is held against a fit to the other half (four minutes).
+ * Compares predictions with the public measurements of `db/evidence`, and their errors with the targets. `node
+ * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE] [--halves]`: `--fit` fits the parameters anew
+ * and writes them to `db/evidence/parameters.json` (six minutes on one core). `--fit` and `--predict` run the predictor
+ * for `predicted.json.gz` (three minutes). `--bands` computes the widths of the tie bands anew and writes them to
+ * `db/evidence/tie-bands.json`. `--record` writes the figures to a file. `--halves` writes nothing: each half of the
+ * matrices is compared with a fit to the other half (four minutes).
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const devices = ['nvidia', 'amd', 'software'].flatMap(
   (file) => JSON.parse(readFileSync(join(root, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
 );
 
-/** Digits that parameters are kept with: their standard errors are of a percent and more. */
+/** The digits of saved parameters, whose standard errors are at least a percent. */
 const DIGITS = 4;
 const rounded = (_key: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;
@@ -56,7 +56,7 @@ if (options.fit) {
         kept[dataset.id][implementation.column] = unwrap(fitFolds(implementation, device, times));
       }
   }
-  // One line for each column of times, so that a change can be read.
+  // Each column of times has one line, so that a change is readable.
   const sets = Object.entries(kept).map(([id, columns]) => {
     const lines = Object.entries(columns).map(
       ([column, fitted]) => `    ${JSON.stringify(column)}: ${JSON.stringify(fitted, rounded)}`,
@@ -121,7 +121,7 @@ const start = performance.now();
 const found = unwrap(await judgeEvidence(folder, devices, {}));
 const seconds = (performance.now() - start) / 1000;
 
-/** The data sets with each matrix predicted by a fit to the half that it is not in. */
+/** Returns the data sets, with each matrix predicted by a fit to the half without it. */
 async function judgedByHalves(): Promise<typeof found> {
   const kept = JSON.parse(readFileSync(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
   const byId = new Map(devices.map((device) => [device.id, device]));
@@ -158,7 +158,7 @@ async function judgedByHalves(): Promise<typeof found> {
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['parameters', 'takes', 'notes', 'source', 'licence', 'title']);
 
-/** What is to be reached: by data set what a choice costs, and the median error of a column. */
+/** The targets by data set: the cost of a choice, and the median error of a column. */
 const TARGETS: Readonly<Record<string, { regret: number; median: number }>> = {
   ginkgo: { regret: 1.05, median: 0.2 },
   loops: { regret: 1.08, median: 0.2 },
@@ -202,7 +202,7 @@ for (const { id, gpus, unseen } of options.halves ? await judgedByHalves() : fou
 }
 say(`\njudged in ${seconds.toFixed(2)} s`);
 if (options.record !== undefined) {
-  // Parameters are kept beside the data; the words are those of the data sets.
+  // Parameters are stored beside the data, in the terms of the data sets.
   const kept = (key: string, value: unknown): unknown => (LEFT_OUT.has(key) ? undefined : rounded(key, value));
   writeFileSync(options.record, `${JSON.stringify({ datasets: found }, kept, 1)}\n`);
 }

@@ -22,30 +22,28 @@ import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statis
 import { readCsr } from '../../src-workers/parse/csr.ts';
 import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
-/*
- * `npm run gpu-evidence -- --out DIR`: what a GPU that is at hand for twenty minutes should answer, in one command.
- * Each step has its share of the time; one that fails or runs out of it is named, and the others go on. The same
- * command continues: `DIR/state.json` knows the runs, and cases that were measured are not measured again. DIR then has
- *
- *   summary.md, summary.json   what held, with figures
- *   records/STEP.json          every case with all repeats, device, clocks
- *   spmv.csv                   times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
- *   lockstep.db                all of it as runs: lockstep runs list --db DIR/lockstep.db
- */
+/* `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
+   command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. The
+   same command continues later: `DIR/state.json` has the runs, and measured cases are not repeated. DIR then contains
+   
+   summary.md, summary.json the results with figures
+   records/STEP.json every case with all repeats, device, clocks
+   spmv.csv times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
+   lockstep.db all of it as runs: lockstep runs list --db DIR/lockstep.db */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 
 const { values: options } = parseArgs({
   options: {
     out: { type: 'string' },
-    /** As `lockstep bench --list` names it. */
+    /** The target, as in `lockstep bench --list`. */
     target: { type: 'string', default: 'cuda:0' },
-    /** A device of the catalogue; by default the one with the name of the target's. */
+    /** A device of the catalogue. The default has the name of the target's device. */
     device: { type: 'string' },
     minutes: { type: 'string', default: '20' },
-    /** Some of the steps, by comma. */
+    /** Some of the steps, separated by commas. */
     steps: { type: 'string' },
-    /** Few designs and units: a dry run on an emulation. */
+    /** Few designs and units, for a dry run on an emulation. */
     tiny: { type: 'boolean', default: false },
   },
 });
@@ -104,11 +102,11 @@ interface StepRecord {
   readonly state: 'complete' | 'partial' | 'failed';
   readonly seconds: number;
   readonly figures: Readonly<Record<string, unknown>>;
-  /** What did not work, each with its reason. */
+  /** The problems of the step, each with its reason. */
   readonly problems: readonly string[];
 }
 interface State {
-  /** By what was measured: ids of runs. */
+  /** The ids of runs, by what they measured. */
   readonly runs: Record<string, number>;
   readonly steps: Record<string, StepRecord>;
 }
@@ -129,13 +127,13 @@ async function call<Name extends ProcedureName>(
   return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
 }
 
-/** End of the present step's time. */
+/** The end of the current step's time. */
 let deadline = Infinity;
 let problems: string[] = [];
 const leftMs = (): number => Math.max(0, deadline - performance.now());
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Does one part of a step; what fails is named, and the next part goes on. */
+/** Runs one part of a step. A failure is recorded, and the next part continues. */
 async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   try {
     if (leftMs() === 0) throw new Error('not begun, the time of this step is spent');
@@ -146,7 +144,7 @@ async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Starts or resumes a run, waits until it is done or the time of the step is spent, and returns its id. */
+/** Starts or resumes a run, waits for its end or the end of the step's time, and returns its id. */
 async function ran(key: string, start: () => Promise<{ readonly runId: number }>): Promise<number> {
   const before = state.runs[key];
   const known = before === undefined ? null : await call('runs.get', { id: before });
@@ -160,7 +158,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
   if (ended.state !== 'complete') {
     const message = `the time is spent, ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
-    // A part of a measurement says something, a part of a ranking nothing.
+    // A part of a measurement is useful, a part of a ranking is not.
     if (ended.kind === 'sweep') throw new Error(message);
     problems.push(`${key}: ${message}`);
   }
@@ -170,7 +168,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
 type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
-/** Measures, and keeps the record. `fit`: a probe reduces repeats and units to a part of the time that is left. */
+/** Measures, and saves the record. With `fit`, a probe reduces repeats and units to a part of the remaining time. */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };
   const runId = await ran(key, async () => {
@@ -225,7 +223,7 @@ function deviceId(): string {
   );
 }
 
-/** What a tool prints, or why it does not. */
+/** Returns the output of a tool, or the reason why there is none. */
 function printed(tool: string, ...args: readonly string[]): string {
   try {
     return execFileSync(tool, args, { encoding: 'utf8', timeout: 10_000, stdio: ['ignore', 'pipe', 'pipe'] }).trim();
@@ -259,7 +257,7 @@ async function deviceFacts() {
   };
 }
 
-/** What the probes found, beside the catalogue's values. */
+/** Compares the results of the probes with the catalogue's values. */
 async function probes() {
   const detail = await measured('probes', { suite: 'probes' });
   const device = (await call('devices.list', {})).find(({ id }) => id === facts.deviceId) ?? null;
@@ -304,7 +302,7 @@ async function launchGrid() {
   return { ...counts(detail), ...(times.length > 0 && { bestMs: times[0], worstMs: times.at(-1) }) };
 }
 
-/** Designs of the example studies, before and after calibration on others. */
+/** Measures designs of the example studies, before and after calibration on others. */
 async function exampleStudies() {
   const names =
     SIZES.studies ?? readdirSync(EXAMPLES).flatMap((file) => /^(?!software|spmv-cpu)(.+)\.json$/.exec(file)?.[1] ?? []);
@@ -332,14 +330,14 @@ const MATRICES = matrixFiles().filter(
   (path) => SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one)),
 );
 
-/** Columns of the evidence of `loops`, by the kernel whose best time stands there. */
+/** The columns of the evidence of `loops`, by the kernel whose best time they hold. */
 const COLUMNS: Readonly<Record<string, (implementation: string | undefined, threadsPerUnit: number) => boolean>> = {
   thread_mapped: (implementation) => implementation === 'Thread per row',
   group_mapped: (implementation, threads) => implementation === '2 to 32 threads per row' && threads === 32,
   merge_path: (implementation) => implementation === 'Merge path',
 };
 
-/** Figures of the lengths of rows, as the columns of the evidence. */
+/** Returns figures of the lengths of rows, as columns of the evidence. */
 async function rowFigures(path: string): Promise<readonly number[]> {
   const { rows, columnCount, rowStarts } = unwrap(await readCsr(createReadStream(path), path));
   const lengths = Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]).sort();
@@ -350,7 +348,7 @@ async function rowFigures(path: string): Promise<readonly number[]> {
   return [rows, columnCount, rowStarts[rows], ...quartiles, average, moment(2), skewness];
 }
 
-/** Every SpMV kernel and mapping on every matrix, checked against the product in double precision. */
+/** Measures every SpMV kernel and mapping on every matrix, checked against the product in double precision. */
 async function spmvKernels() {
   const figures: Record<string, unknown> = {};
   const source = join(EXAMPLES, 'kernels/spmv');
@@ -364,7 +362,7 @@ async function spmvKernels() {
       const folder = join(out, 'kernels', name);
       const { file, lengths } = await writeSpmvKernel(path, folder);
       const study = readStudy(join(source, 'spmv.json'));
-      // Every block size and number of threads per row is a build of its own.
+      // Every block size and number of threads per row is a separate build.
       const axes = { ...study.axes, blockThreads: [128, 256], unitsPerThread: [1, 2] };
       const implementations = options.tiny ? study.implementations?.slice(0, 1) : study.implementations;
       const workload = { lengths: `mtx:${path}`, units: lengths.length };
@@ -422,7 +420,7 @@ async function spmvKernels() {
   };
 }
 
-/** One study measured in full, and tuned without knowing any of it. */
+/** Measures one study completely, and tunes it without this knowledge. */
 async function tunedAgainstExhaustive() {
   const example = readStudy(join(EXAMPLES, 'geometric.json'));
   const axes = {
@@ -479,7 +477,7 @@ async function tunedAgainstExhaustive() {
   };
 }
 
-/** Shares of the time. Facts come first in every session, and are never skipped. */
+/** The shares of the time. Facts come first in every session, and are never skipped. */
 const STEPS: readonly {
   readonly id: (typeof STEP_IDS)[number];
   readonly title: string;
@@ -531,7 +529,7 @@ await engine.close();
 // -- The summary
 // -----------------------------------------------------------------------------------------------------------
 
-/** Figures as lines of a list, those of parts below them; what has more levels than two is in the JSON alone. */
+/** Writes figures as a list with sublists. Deeper levels are only in the JSON. */
 function list(value: unknown, name: string, depth = 0): readonly string[] {
   const line = `${'  '.repeat(depth)}- ${name}`;
   if (value === null || typeof value !== 'object')
@@ -544,7 +542,7 @@ function list(value: unknown, name: string, depth = 0): readonly string[] {
     : [line, ...parts.flatMap(([key, part]) => list(part, key, depth + 1))];
 }
 
-/** Rows with the same fields; fields that hold more than one value are in the JSON alone. */
+/** Writes rows with the same fields as a table. Fields with several values are only in the JSON. */
 function table(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
   const columns = Object.keys(rows[0] ?? {}).filter((key) => rows.every((row) => row[key] === null || typeof row[key] !== 'object')); // prettier-ignore
   const cell = (value: unknown): string =>

@@ -4,15 +4,13 @@ import { lacks, TOOLS } from '../tools.mjs';
 import { LOSS_WORKLOADS, measureLoss } from '../measured/loss.ts';
 import { measureRanking } from '../measured/ranking.ts';
 
-/*
- * `npm run bench -- measured`: predictions beside measurements on the software adapter, with thresholds. It writes the
- * record in test/data/measured. Run it on an idle machine: what else runs is measured too.
- */
+/* `npm run bench -- measured`: compares predictions with measurements on the software adapter, with thresholds. It
+   writes the record in test/data/measured. Run it on an idle machine, because other load changes the times. */
 const RECORDS = join(import.meta.dirname, '../data/measured');
 const LOSS_ROUNDS = 4;
 const MAX_LOSS_ERROR = 0.12;
 const MIN_SPEARMAN = 0.9;
-/** The least share of pairs in the predicted order, less the other pairs, among designs that measure apart. */
+/** The least share of pairs in the predicted order, minus the other pairs, among designs with distinguishable times. */
 const MIN_RESOLVED_KENDALL = 0.7;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

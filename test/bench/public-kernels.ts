@@ -1,7 +1,7 @@
 /**
- * What `kernel inspect` finds in a folder of PTX of public kernels: the laws of inputs that nobody gave
- * (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: eleven quantiles of each figure, from 5 to
- * 95 %; `--all` lists the kernels.
+ * Collects what `kernel inspect` finds in a folder of PTX of public kernels: the laws of assumed inputs
+ * (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: prints eleven quantiles of each figure, from
+ * 5 to 95 %; `--all` lists the kernels.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,10 @@ const { values: options, positionals } = parseArgs({
 });
 const [folder] = positionals;
 
-/** Kernels whose loop has an end that depends on data, each name once and few of a file: variants are much alike. */
+/**
+ * The loop's end depends on data. Each name counts once, and only a few kernels of a file, because variants are
+ * similar.
+ */
 const MAX_OF_FILE = 3;
 const found: Inspection[] = [];
 let files = 0;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench renderer`, after a build: what a person waits for in the page, with a run of a million designs. Needs
- * a Chromium; without one it says so and measures nothing. Times include Playwright's own, a few milliseconds.
+ * `npm run bench renderer`, after a build: measures how long a user waits for the page, with a run of a million
+ * designs. Needs a Chromium; without one it measures nothing. Times include Playwright's own, a few milliseconds.
  */
 import { chromium, type Locator, type Page } from '@playwright/test';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { startHost } from '../e2e/fixtures/host.ts';
 import { temporaryFolder } from '../e2e/fixtures/program.ts';
 
 const FRAMES = 180;
-/** 10 block sizes × 1,600 grids × 64 register caps: the latter two give a heat map of 102,400 cells. */
+/** 10 block sizes × 1,600 grids × 64 register caps. The latter two give a heat map of 102,400 cells. */
 const MILLION = {
   lockstep: 1,
   name: 'Million',
@@ -34,7 +34,7 @@ async function time(what: string, act: () => Promise<unknown>): Promise<void> {
   print(what, `${Math.round(performance.now() - start)} ms`);
 }
 
-/** Runs `step` on an element once a frame, and prints how long frames took. */
+/** Runs `step` on an element once a frame, and prints the durations of frames. */
 async function frames(what: string, target: Locator, step: (element: Element, frame: number) => void): Promise<void> {
   const times = await target.evaluate(
     async (element, { source, count }) => {
@@ -66,7 +66,7 @@ async function dropStudy(page: Page, study: object): Promise<void> {
   await target.dispatchEvent('drop', { dataTransfer: transfer });
 }
 
-/** σ moves with every frame: how long frames take, and how often the recommendation answers meanwhile. */
+/** Measures frames while σ changes with every frame, and how often the recommendation updates. */
 async function sigmaDragged(page: Page): Promise<void> {
   const card = page.getByRole('region', { name: 'Recommendation' });
   await card.and(page.locator('[aria-busy=false]')).waitFor();
@@ -80,7 +80,7 @@ async function sigmaDragged(page: Page): Promise<void> {
   });
   const start = performance.now();
   const slider = page.getByRole('slider', { name: /^Serial fraction/ });
-  // Exact answers wait until the slider is let go.
+  // Exact answers wait until the slider is released.
   await slider.dispatchEvent('pointerdown');
   await frames('frames while σ moves', slider, (element, frame) => {
     (element as HTMLInputElement).value = String(20 + 3 * frame);
@@ -99,7 +99,7 @@ async function measure(executablePath: string): Promise<void> {
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   const browser = await chromium.launch({ executablePath, args });
   try {
-    // The pages' own policy forbids making functions of text, which `frames` does.
+    // The pages' own policy forbids evaluating text, which `frames` needs.
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, bypassCSP: true });
     await page.goto(host.address);
     const predict = page.getByRole('button', { name: /^Predict [\d,]+ designs/ });
@@ -140,7 +140,7 @@ async function measure(executablePath: string): Promise<void> {
       await page.keyboard.press('3');
       await first.waitFor();
     });
-    // Sorted the other way, the list goes to its top.
+    // A list in the reverse order starts at its top.
     const top = page.locator('[role=grid] [role=row][aria-rowindex="3"]');
     const block = page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button');
     await block.click();

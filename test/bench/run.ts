@@ -1,6 +1,6 @@
 /**
- * `npm run bench [NAME …]`: the benchmarks, one process each, so that none warms the machine for another.
- * `npm run bench -- --against REV`: a short one in this tree and in another revision, in turn (`against.ts`).
+ * `npm run bench [NAME …]` runs the benchmarks, one process each, so that none warms the machine for another. `npm run
+ * bench -- --against REV` compares a short one with another revision (`against.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * What is compared between two revisions (`npm run bench -- --against REV`), in a few seconds: one JSON line per case,
- * with its fastest time in ms: what else the machine does only adds. It runs in older revisions too, so that it imports
- * what changes little.
+ * The benchmark for comparing two revisions (`npm run bench -- --against REV`) in a few seconds. Each case prints one
+ * JSON line with its fastest time in ms, because other load only adds time. It also runs in older revisions, so it
+ * imports only stable modules.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SIMULATED = 3;
-/** Designs of a few families: with laws and orders, in little time. */
+/** Designs of a few families, with laws and orders, which take little time. */
 const small = (lengths: string): StudyFile => ({
   ...oneDesign({ workload: { lengths, units: 1 << 16 } }),
   axes: {

@@ -11,8 +11,8 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
-// Prediction against simulation on the best designs of the example studies:
-// node test/bench/simulations.ts [--top 20] [--studies acts,geometric] [--designs]
+// Compares prediction and simulation on the best designs of the example studies: node test/bench/simulations.ts [--top
+// 20] [--studies acts,geometric] [--designs]
 const { values: options } = parseArgs({
   options: {
     top: { type: 'string', default: '20' },

@@ -10,12 +10,10 @@ import { fitSpmv, measureSpmv, syntheticMatrices, type SpmvRow } from '../measur
 import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 
-/*
- * `npm run bench -- spmv`: the SpMV kernels of the examples on the software adapter, measured beside the predictions of
- * the example's study, on every matrix of the repository. It writes the record in test/data/measured. `node
- * test/bench/spmv.ts --fit` prints the kernels' figures of that study, fitted to random matrices, which are not judged.
- * Run it on an idle machine.
- */
+/* `npm run bench -- spmv`: measures the SpMV kernels of the examples on the software adapter, on every matrix of the
+   repository, and compares them with the predictions of the example's study. It writes the record in
+   test/data/measured. `node test/bench/spmv.ts --fit` prints the kernels' figures of that study, fitted to random
+   matrices, which are not judged. Run it on an idle machine. */
 const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };
 const MIN_SPEARMAN = 0.9;
@@ -65,7 +63,7 @@ async function judge(): Promise<void> {
   const { spearman: all, scale, medianError, p95Error } = figures;
   const head = { date: new Date().toISOString(), device, cells: rows.length, spearman: all, byMatrix, scale, medianError, p95Error }; // prettier-ignore
   const text = JSON.stringify({ ...head, rows: [] }, null, 2);
-  // A cell a line.
+  // Each cell has its own line.
   const lines = rows.map(
     ({ matrix, design: { implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks }, ...times }) =>
       `    ${JSON.stringify({ matrix, implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks, ...times })}`, // prettier-ignore

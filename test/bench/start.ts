@@ -1,8 +1,7 @@
 /**
- * `npm run bench -- start`, after a build: how soon a person sees the page and can use it, in the browser host and in
- * the desktop window, on a database that exists. Fastest and median of several starts; each part needs its program
- * (Chromium, an Electron) and is left out without. What an empty window takes is Electron's own part of the desktop's
- * time.
+ * `npm run bench -- start`, after a build: measures when a user sees the page and when it is usable, in the browser
+ * host and in the desktop window, with an existing database. Prints the fastest and the median of several starts. A
+ * part whose program (Chromium, an Electron) is missing is skipped. The time of an empty window is Electron's own part.
  */
 import { chromium, type Page } from '@playwright/test';
 import { spawn } from 'node:child_process';
@@ -16,7 +15,7 @@ import { findTool } from '../tools.mjs';
 
 const STARTS = 7;
 
-/** Until the study is there and can be predicted: the engine has answered. */
+/** The page is usable when it shows the study with the button to predict. */
 const usable = (page: Page) =>
   page.getByRole('button', { name: /^Predict [\d,]+ designs/, disabled: false }).waitFor({ timeout: 120_000 });
 
@@ -39,7 +38,7 @@ async function browserHost(executablePath: string): Promise<void> {
     await first.goto(host.address);
     await first.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 120_000 });
     await first.close();
-    /** In a new context, so that nothing is in the browser's cache. */
+    /** A new context has an empty browser cache. */
     const opened = async (seen: (page: Page) => Promise<number>): Promise<number> => {
       const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
       await page.goto(host.address);
@@ -67,12 +66,12 @@ async function browserHost(executablePath: string): Promise<void> {
 }
 
 /**
- * From just before the process is made: its own creation time is wrong by as much as the clock was set since the system
+ * Starts at the creation of the process. Its own creation time is wrong by the clock adjustments since the system
  * started.
  */
 function desktopStart({ file, args, env }: ReturnType<typeof desktopCommand>): Promise<number> {
   const began = Date.now();
-  // Nothing drives the application from outside, which would hold it back.
+  // Nothing controls the application from outside, because that would slow it down.
   const child = spawn(file, ['-r', join(import.meta.dirname, 'start-watch.cjs'), ...args], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -91,7 +90,7 @@ function desktopStart({ file, args, env }: ReturnType<typeof desktopCommand>): P
 async function desktop(): Promise<void> {
   const folder = temporaryFolder();
   const command = desktopCommand(null, folder.path);
-  await desktopStart(command); // makes the database, and what is kept of compiled code
+  await desktopStart(command); // creates the database and the cached code
   await report('desktop: from the start to a usable window', 1500, () => desktopStart(command));
   const empty = join(folder.path, 'empty');
   mkdirSync(empty);

@@ -1,4 +1,4 @@
-// What saving and opening a run of a million designs costs: node test/bench/store.ts
+// Measures saving and opening a run of a million designs: node test/bench/store.ts
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

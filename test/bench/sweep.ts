@@ -1,4 +1,4 @@
-/** Speed of sweeps: `node test/bench/sweep.ts`. What, target, median and ratio, one line each. */
+/** Measures the speed of sweeps: `node test/bench/sweep.ts`. Each line has the case, target, median and ratio. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
 
 /**
- * Prints a line of a benchmark's table: what, its target, its figure and the ratio of both, above 1 if the target is
- * met.
+ * Prints a line of a benchmark's table: the case, its target, its figure and their ratio, which is above 1 if the
+ * target is met.
  */
 function report(what: string, target: number, value: number, unit: string, more = false): void {
   const ratio = more ? value / target : target / value;
@@ -31,7 +31,7 @@ function report(what: string, target: number, value: number, unit: string, more 
   process.stdout.write(`${cells.join('  ')}\n`);
 }
 
-/** 1,032,192 designs over four devices: a person's space of block sizes, caps, granularities and orderings. */
+/** 1,032,192 designs over four devices: a usual space of block sizes, caps, granularities and orderings. */
 const MILLION: StudyFile = {
   lockstep: 1,
   name: 'A million designs',
@@ -147,6 +147,6 @@ async function engineBenches(): Promise<void> {
 process.stdout.write(
   `${'what'.padEnd(58)}  ${'target'.padStart(16)}  ${'median'.padStart(20)}  ${'ratio'.padStart(8)}\n`,
 );
-// The engine first: its memory is that of a process that has done nothing else.
+// The engine comes first, because its memory must be that of a fresh process.
 await engineBenches();
 await predictorBenches();

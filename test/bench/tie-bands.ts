@@ -13,18 +13,18 @@ import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 
 /**
- * How far two predictions must differ before measurements order them alike. What both share (the device, the work)
- * cancels: the error of a ratio is the difference of ln(predicted/measured).
+ * Computes how far two predictions must differ for measurements to confirm their order. Common errors (of the device,
+ * the work) cancel: the error of a ratio is the difference of ln(predicted/measured).
  */
 
 /**
- * Four of five pairs of measured times err by less. Errors fall to both sides, so a pair whose predicted times differ
- * by more is ordered rightly at least nine times out of ten.
+ * Four of five pairs of measured times have a smaller error. Errors have both signs, so a pair whose predicted times
+ * differ by more is in the right order at least nine times out of ten.
  */
 const BAND_QUANTILE = 0.8;
-/** Pairs whose predicted times differ by more are no matter of a tie, and often of another regime. */
+/** Pairs whose predicted times differ by more are never tied, and often in different regimes. */
 const COMPETING = Math.log(2);
-/** Fewer pairs say little about a quantile. */
+/** Fewer pairs do not determine a quantile. */
 const MIN_PAIRS = 30;
 
 const KINDS: Readonly<Record<string, ImplementationKind>> = {
@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, ImplementationKind>> = {
   sellp: 'padded',
 };
 
-/** How an implementation of SpMV takes a matrix; `null` if it does so in several ways at once. */
+/** Returns the kind of an SpMV implementation; `null` if it has several at once. */
 function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
   if (implementation === 'csr-library') return libraryTakesEvenShares(device, matrix) ? 'even-share' : 'group-per-unit';
   return KINDS[implementation] ?? null;
@@ -44,7 +44,7 @@ function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary
 
 type BandKey = Omit<KeptBand, 'fraction' | 'count'>;
 
-/** Collects errors of ratios by what is compared. */
+/** Collects errors of ratios by the compared devices and kinds. */
 function collectErrors() {
   const lists = new Map<string, { readonly key: BandKey; readonly errors: number[] }>();
   return {
@@ -81,19 +81,22 @@ interface SpmvGpu {
   readonly device: GpuDevice;
   readonly isFitted: boolean;
   readonly pairs: readonly { readonly implementation: string; readonly pair: Predicted<Float64Array> }[];
-  /** As a sweep predicts them, and as if the GPU were not measured. */
+  /** The predictions of a sweep, and those for the GPU as if it were not measured. */
   readonly swept: Launches;
   readonly assumed: Launches;
 }
 
-/** Launches one after another, with the kind of each. */
+/** Consecutive launches, with the kind of each. */
 interface Launches extends Predicted<Float64Array> {
   readonly kinds: readonly (ImplementationKind | null)[];
   /** As in `TimeInterval`. */
   readonly startMicroseconds: number;
 }
 
-/** Measured times of a GPU beside those predicted by the catalogue, or by what is assumed of an unmeasured GPU. */
+/**
+ * Compares measured times of a GPU with those predicted from the catalogue, or from the assumptions about an unmeasured
+ * GPU.
+ */
 export function sweptLaunches(
   judged: Judged,
   gpu: MeasuredGpu,
@@ -117,7 +120,7 @@ export function sweptLaunches(
   };
 }
 
-/** The interval of each kind with enough launches, and that of all. */
+/** Returns the interval of each kind with enough launches, and the interval of all. */
 export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: Launches): readonly TimeInterval[] {
   const ratios = new Map<ImplementationKind | null, number[]>([[null, []]]);
   for (const [i, kind] of kinds.entries())
@@ -133,7 +136,7 @@ export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: L
 }
 
 /**
- * Every GPU of a data set, those with too few times to fit as GPUs that nobody measured.
+ * Returns every GPU of a data set. A GPU with too few times to fit counts as unmeasured.
  * @param chipOf id of the chip of a device that nothing was fitted to
  */
 function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
@@ -155,8 +158,8 @@ function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readon
 }
 
 /**
- * Between implementations of a device, and between devices that run one implementation, matrix by matrix. Two devices
- * are compared where both have fits: otherwise their drivers' start of a launch, which no data sheet gives, decides
+ * Returns bands between implementations of a device, and between devices with the same implementation, by matrix. Two
+ * devices are compared if both have fits. Otherwise the start of a launch, which no data sheet states, would decide
  * small matrices.
  */
 function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
@@ -184,7 +187,7 @@ function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonl
   return errors.bands();
 }
 
-/** Between launches of one kernel, and between its ways to take work. */
+/** Returns bands between launches of one kernel, and between its ways to take work. */
 function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
   for (const { device, families } of gpus)
@@ -199,7 +202,7 @@ function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly 
   return errors.bands();
 }
 
-/** The lower and the upper quartile of the ends of the intervals of several GPUs, and the median of their starts. */
+/** Returns the quartiles of the ends of several GPUs' intervals, and the median of their starts. */
 function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
   const all = gpus.map((launches) => intervalsOf(launches)[0]);
   const at = (of: 'low' | 'high' | 'startMicroseconds', part: number): number =>
@@ -209,7 +212,7 @@ function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
   return { kind: null, count, ...ends, startMicroseconds: at('startMicroseconds', 0.5) };
 }
 
-/** How far the times that a sweep predicts of a device are from measured ones. */
+/** Returns the errors of the times that a sweep predicts for a device. */
 function agreementOf(
   device: string,
   dataset: string,
@@ -222,15 +225,15 @@ function agreementOf(
 }
 
 /**
- * The bands of all data sets, and how well each device is predicted. The GPU of `loops` is not named, so its times say
- * nothing of a device; losses are no times.
+ * Returns the bands of all data sets, and the errors for each device. The GPU of `loops` is not named, so its times
+ * belong to no device; losses are not times.
  */
 export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
   const byId = new Map(devices.map((device) => [device.id, device]));
   const bands: KeptBand[] = [];
   const figures: KeptAgreement[] = [];
   const unmeasured: Launches[] = [];
-  // Another board of a measured GPU is the same chip.
+  // Another board of a measured GPU has the same chip.
   const launched = LAUNCH_DATASETS.flatMap(({ decides, gpus }) => (decides ? gpus.map(({ device }) => device) : []));
   const chipOf = ({ id, architecture, multiprocessors }: GpuDevice): string => {
     const isSame = (other: GpuDevice): boolean =>
@@ -248,7 +251,7 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
     bands.push(...shapeBands(dataset, gpus));
-    // Their times are predicted in proportion, or with measured cycles: no times that a data sheet gives.
+    // Their times are predicted in proportion, or with measured cycles, and not from a data sheet.
     figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');

@@ -27,37 +27,35 @@ import { axisOf, createProcess, fitWidths, type Process } from '../../src-worker
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
-/*
- * `npm run bench -- tuning [SPACE …]`: how many designs the tuner measures until one of them is within 3 % of the best
- * of the space, and how often that is true when it says so. On spaces that were measured in full, with the prediction
- * and without, and on spaces that the predictor makes with other parameters. It never sees a time that it did not ask
- * for. Beside it: a plain Gaussian process with expected improvement, with the same budget and seeds, and random
- * search (the number at which its chance to have found one is even).
- */
+/* `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
+   best of the space, and how often its claim of this is true. The spaces were measured completely, with the prediction
+   and without, or are made by the predictor with other parameters. The tuner sees only the times that it requests. For
+   comparison: a plain Gaussian process with expected improvement, with the same budget and seeds, and random search
+   (the number of designs with an even chance of success). */
 const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
 const STEP = 4;
 const BUDGET = 120;
-/** Claims to be within 3 % that are to be kept, on each space and on all of them. */
+/** The share of true claims to be within 3 %, on each space and on all of them. */
 const MIN_KEPT = { each: 0.75, all: 0.9 };
 
 const ROOT = join(import.meta.dirname, '../..');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A space to be tuned, and its true times, ms. */
+/** A space to tune, and its true times, ms. */
 interface Replay {
   readonly space: TuningSpace;
   readonly trueMs: Float64Array;
-  /** Standard deviation of ln(time) of one measurement. */
+  /** The standard deviation of ln(time) of one measurement. */
   readonly noise: number;
 }
 
 type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate'>>;
 
 interface Found {
-  /** Measurements until a design within 3 % of the best was measured; infinite if the budget does not do. */
+  /** The number of measurements until a design within 3 % of the best; infinite if the budget is too small. */
   readonly measured: number;
-  /** Measurements when it says to be within 3 %, and the true regret then; null if it never says so. */
+  /** The number of measurements at the claim to be within 3 %, and the true regret then; null without a claim. */
   readonly claim: { readonly measured: number; readonly regret: number } | null;
 }
 
@@ -84,12 +82,12 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
 // -- A plain Gaussian process
 // --------------------------------------------------------------------------------------------
 
-/** Designs drawn at random before it begins. */
+/** The number of designs drawn at random before it begins. */
 const PLAIN_START = 12;
 
 /**
- * What most tuners do: a Matérn kernel with a length per coordinate, standardised logarithms, expected improvement, no
- * prediction.
+ * The method of most tuners: a Matérn kernel with a length per coordinate, standardised logarithms, expected
+ * improvement, no prediction.
  */
 function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
   const count = predictedMs.length;
@@ -144,10 +142,10 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
 
 /** Parameters that are names; the others are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
-/** Registers of a thread, and of each of its outputs: assumed. */
+/** The assumed registers of a thread, and of each of its outputs. */
 const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
 
-/** Units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
+/** The units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
 interface TiledKernel {
   readonly units: number;
   readonly iterations: number;
@@ -157,7 +155,10 @@ const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instru
 const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
 const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
 
-/** File, column of a device in it, kernel, and device of the catalogue; without these two, no prediction. */
+/**
+ * The file, the column of a device in it, the kernel, and the device of the catalogue. Without the last two, there is
+ * no prediction.
+ */
 const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
   ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
   ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],
@@ -172,7 +173,7 @@ const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, s
 
 type Row = Readonly<Record<string, string>>;
 
-/** All configurations that ran; variants that the model does not know have the prediction of the plain kernel. */
+/** Returns all configurations that ran. Variants unknown to the model have the prediction of the plain kernel. */
 function measuredSpace([name, column, kernel, id]: (typeof MEASURED)[number], isPredicted: boolean): Replay {
   const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
   const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });
@@ -194,8 +195,8 @@ function measuredSpace([name, column, kernel, id]: (typeof MEASURED)[number], is
 }
 
 /**
- * Predicted times of designs whose threads compute a tile each, ms; twice the longest where the predicted kernel
- * cannot run.
+ * Predicts designs whose threads compute a tile each, ms. A design that the predicted kernel cannot run gets twice the
+ * longest time.
  */
 function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
   const product = (row: Row, key: RegExp): number =>
@@ -228,18 +229,18 @@ function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, dev
 
 const MAX_DESIGNS = 1500;
 
-/** Predicted times of designs, ms; NaN of invalid ones. */
+/** Returns predicted times of designs, ms; NaN if invalid. */
 function timesOf(plan: SweepPlan, designs: readonly number[]): Float64Array {
   const ranges = designs.map((first) => ({ first, count: 1 }));
   return Float64Array.from(predictRanges(createPredictor(plan), ranges), ({ timeMs }) => timeMs[0]);
 }
 
-/** Log-uniform within a factor. */
+/** Draws log-uniformly within a factor. */
 const about = (uniform: UniformSource, factor: number): number => factor ** (2 * uniform() - 1);
 
 /**
- * Another truth than the study's: σ, κ, traffic, instructions, set-up and latency are the study's times factors of up
- * to 2 (latency and the knee as in the usual ranges of assumed inputs).
+ * Changes the study's parameters: σ, κ, traffic, instructions, set-up and latency get factors of up to 2 (latency and
+ * the knee as in the usual ranges of assumed inputs).
  */
 function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource): SweepPlan {
   const { kernel } = plan;
@@ -282,7 +283,7 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
   const valid = Array.from({ length: size }, (_, at) => at).filter((at) => own.timeMs[at] > 0);
   return (seed) => {
     const uniform = mersenneTwister(1000 + seed);
-    // As many as are soon replayed, drawn without regard to their times.
+    // Enough designs for a short replay, drawn independently of their times.
     const drawn = valid.filter(() => uniform() < MAX_DESIGNS / valid.length);
     const truth = timesOf(otherTruth(plan, device, uniform), drawn);
     const kept = drawn.filter((_, i) => truth[i] > 0);

@@ -90,7 +90,7 @@ it('reports changes by others, and only by others', () =>
     const file = `${folder}/lockstep.db`;
     const first = unwrap(await openStoreClient({ file, migrationsFolder }));
     const second = unwrap(await openStoreClient({ file, migrationsFolder }));
-    // Opening the second may have written; let the first one notice that before counting.
+    // Opening the second may have written, so the first one must notice that before counting.
     await delay(1000);
     let firstHeard = 0;
     const heard = new Promise<void>((resolve) => second.onExternalChange(resolve));
@@ -103,10 +103,10 @@ it('reports changes by others, and only by others', () =>
     await second.close();
   }));
 
-/** Any columns that keep the contract of a chunk. */
+/** Any columns that satisfy the contract of a chunk. */
 function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesign'>> {
   const whole = fc.oneof(fc.nat(), fc.constantFrom(NaN, Number.MAX_SAFE_INTEGER, 2 ** 40));
-  // SQLite keeps no sign of zero.
+  // SQLite does not keep the sign of zero.
   const losses = fc
     .float32Array({ minLength: count, maxLength: count })
     .map((values) => values.map((value) => value + 0));
@@ -192,7 +192,7 @@ it('notices flipped bits in packed columns, takes the rows instead, and refuses 
     // Each was written again.
     expect(packed()).toEqual(asWritten);
 
-    // As a version that knew no digests left it.
+    // A version without digests left the database in this state.
     db.prepare("DELETE FROM run_columns WHERE name = 'crc32'").run();
     expect(unwrap(await client.loadRunColumns(id))).toEqual(saved);
 

@@ -21,7 +21,7 @@ function messageOf(result: Result<unknown>): string {
   return result.error.message;
 }
 
-/** Makes a small sound database, spoils it, and expects it to be refused and left as it was. */
+/** Makes a small valid database, damages it, and expects it to be refused and left unchanged. */
 function expectRefused(spoil: (file: string) => void, message: RegExp): Promise<void> {
   return inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
@@ -39,7 +39,7 @@ function patch(file: string, at: number, bytes: Uint8Array): void {
   writeFileSync(file, content);
 }
 
-/** Spoils a database by a statement. */
+/** Damages a database by a statement. */
 const after = (sql: string) => (file: string) => {
   const db = new Database(file);
   db.exec(sql);
@@ -74,7 +74,7 @@ describe('opening', () => {
       db.pragma('journal_mode = DELETE');
       const rows = db.prepare('SELECT count(*) FROM runs').pluck();
       const before = rows.get();
-      // Pages of a change that is under way are in the file already, and what they were in the journal.
+      // The file already has pages of an unfinished change; the journal has their old content.
       db.pragma('cache_size = 1');
       db.exec('BEGIN; DELETE FROM predictions; DELETE FROM run_columns; DELETE FROM runs');
       copyFileSync(file, left);
@@ -89,7 +89,7 @@ describe('opening', () => {
     }));
   it('refuses a newer version that is only in the log', () =>
     inFolder((folder) => {
-      // A program that was killed after migrating: the file's own header still says the old version.
+      // The program was killed after migrating, so the file's own header still has the old version.
       const source = `${folder}/source.db`;
       copyFileSync(join(GOLDEN, 'v1.sqlite'), source);
       const db = new Database(source);
@@ -121,7 +121,7 @@ describe('opening', () => {
 });
 
 describe('migrating', () => {
-  /** The migrations of today and one more. */
+  /** Returns the current migrations and one more. */
   function withNext(folder: string, sql: string): string {
     const next = `${folder}/migrations`;
     cpSync(MIGRATIONS, next, { recursive: true });

@@ -29,7 +29,7 @@ describe('runs', () => {
       const study = unwrap(store.createStudy({ name: 's', spec: { a: [1, null, 'x'] } }));
       const draft = { ...sampleDraft(), studyId: study.id };
       const run = unwrap(store.createRun(draft));
-      // Field by field, as `toEqual` compares them: the run has more of its own.
+      // Fields are compared one by one with `toEqual`, because the run has additional ones.
       const kept = Object.keys(draft).map((name) => [
         name,
         run[name as Exclude<keyof typeof draft, 'implementations' | 'blockWidths' | 'bestWanted'>],
@@ -53,7 +53,7 @@ describe('runs', () => {
         { ...best, invalidReason: Uint8Array.of(0, 99, 0) },
       ])
         expect(failureOf(store.saveBestDesigns(id, wrong))).toBe('bad-input');
-      // Again, as after a kill between the two: they take the place of those before.
+      // The chunks are saved again, as after a kill between the two, and replace the earlier ones.
       for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
       const { predicted, picked, ...columns } = best;
       expect(unwrap(store.loadRunColumns(id))).toEqual({ ...columns, count: 3 });
@@ -150,7 +150,7 @@ describe('runs', () => {
       expect(unwrap(store.purgeDeleted())).toBe(1);
       expect(failureOf(store.getRun(run.id))).toBe('not-found');
       expect(unwrap(store.diskUse()).runs).toEqual([]);
-      // A new run never gets the id of one that was purged: links to it must not show something else.
+      // A new run never gets the id of a purged one, because links to that must not show something else.
       expect(unwrap(store.createRun(sampleDraft())).id).toBeGreaterThan(run.id);
       unwrap(store.vacuum());
       expect(unwrap(store.checkIntegrity())).toEqual([]);

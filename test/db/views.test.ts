@@ -33,7 +33,7 @@ it('shows designs and their ranking to plain SQL', () =>
   inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    // Two runs, so that a view which forgets the run would show it.
+    // With two runs, a view that ignores the run would fail.
     for (let k = 0; k < 2; k++) {
       const run = unwrap(open.store.createRun(sampleDraft()));
       unwrap(open.store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));

@@ -11,8 +11,9 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /**
- * The measured steps of charged particles, kernel with a serial part of 1/21, groups of 32 lanes: the cost of a lane,
- * loss × u·φ(u), is least for 8 particles with 4 threads each (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026).
+ * The measured steps of charged particles, a kernel with a serial fraction of 1/21, and groups of 32 lanes: the cost of
+ * a lane, loss × u·φ(u), is least for 8 particles with 4 threads each (Swatman 2022,
+ * doi:10.1109/MASCOTS56607.2022.00026).
  */
 const study = JSON.parse(readFileSync(join(import.meta.dirname, '../../db/examples/acts.json'), 'utf8')) as StudyFile;
 
@@ -20,7 +21,7 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
   it.each(study.devices)(
     'is 4 on %s when the device is saturated and particles are taken as they come',
     async (device) => {
-      // Plenty of particles, one per slot: no tail, no fetching, nothing but the cost of a lane.
+      // Many particles, one per slot, leave only the cost of a lane: no tail and no fetching.
       const saturated: StudyFile = {
         ...study,
         workload: { ...study.workload, units: 2 ** 24 },
@@ -32,8 +33,9 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
       const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
       const best = timeMs.indexOf(Math.min(...timeMs));
       expect(describeDesign(predictor, best).design.threadsPerUnit).toBe(4);
-      // Lane costs by the published mean losses: 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate losses
-      // differ a little and latency is hidden a little less than fully, so the ratios agree within a few percent.
+      // The lane costs by the published mean losses are 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate
+      // losses differ a little and latency is hidden a little less than fully, so the ratios agree within a few
+      // percent.
       const byThreads = [1, 2, 4, 8, 16].map((_, at) => Math.min(...timeMs.subarray(at * 3, at * 3 + 3)));
       [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) => {
         expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05);
@@ -43,8 +45,8 @@ describe('threads per particle recommended by a sweep of the Acts study', () => 
 });
 
 describe('the first choice of the Acts study', () => {
-  // Whatever the prediction is too hopeful of gathers at the top of so many designs: grids that do not divide the
-  // particles once did, by 6 to 14 %.
+  // The top of many designs collects those that are predicted too fast. Grids that do not divide the particles once
+  // were, by 6 to 14 %.
   it.each(study.devices)('takes on %s the time that the event simulation plays, within 3 %', async (device) => {
     const plan = await planOf({ ...study, devices: [device] });
     const predictor = createPredictor(plan);

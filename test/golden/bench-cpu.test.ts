@@ -18,7 +18,7 @@ const FILES = [
     },
   },
   {
-    // The machine was busy: these figures test the analysis, and describe no processor.
+    // The machine was busy. These figures test the analysis, and describe no processor.
     file: 'cpu-xeon-2-cores-busy.jsonl',
     launches: [9, 1],
     bandwidthsGbS: [5.052, 3.762],
@@ -30,7 +30,7 @@ const FILES = [
     },
   },
 ];
-/** In the order of the errors above. */
+/** The models are in the order of the errors above. */
 const MODELS = ['no-imbalance', 'no-contention', 'full-contention', 'two-phase-tabulated', 'two-phase', 'staircase'];
 
 async function measured(file: string) {

@@ -18,7 +18,7 @@ describe('the composite prediction against the event simulation', () => {
     while (predicted.length < 80) {
       const design = randomDesign(random, 5e4);
       const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration } = design;
-      // Without imbalance both are exact (test/property/composite.test.ts): not to be counted here.
+      // Without imbalance both are exact (test/property/composite.test.ts), so it does not count here.
       if (design.label.startsWith('constant')) continue;
       const groups = gridBlocks * groupsPerBlock;
       const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
@@ -58,17 +58,15 @@ describe('the composite prediction against the event simulation', () => {
       });
       const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
       const { meanCycles } = unwrap(replicate(unwrap(device), options));
-      // Their rate is taken as if groups ended one by one.
+      // Their rate assumes that groups end one by one.
       expect(Math.abs(predictCycles({ ...launch, depth, cyclesPerIteration }) / meanCycles - 1)).toBeLessThanOrEqual(
         0.12,
       );
     }
   });
 
-  /*
-   * Two lengths far apart, the long one rare: the slowest multiprocessor has more of the long ones than others, at a
-   * time when little else is active. These were up to 35 % too soon, and less for more blocks.
-   */
+  /* Two lengths are far apart, and the long one is rare. The slowest multiprocessor has more of the long ones than
+     others, when little else is active. These predictions were up to 35 % too short, and less for more blocks. */
   it.each([
     { low: 3, high: 288, share: 0.01386, n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] },
     {
@@ -115,7 +113,7 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   it.each([2, 3])('lets exactly %i waves of nearly even blocks be as many', (waves) => {
-    // Sums of dozens of units: what rounding leaves of the last wave must not be a wave more.
+    // These are sums of dozens of units. A rounding error in the last wave must not add a wave.
     for (const [groupsPerBlock, rounds] of [
       [14, 40],
       [14, 60],

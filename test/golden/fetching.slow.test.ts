@@ -9,7 +9,7 @@ import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 describe.each([
   ['geometric(0.05)', 0.05],
   ['uniform(10,40)', 0.02],
-  // A few giants decide the end, and the drain is where the prediction is weakest.
+  // A few giants decide the end, and the drain is the weakest part of the prediction.
   ['lognormal(2,1)', 0.12],
 ] as const)('designs that fetch %s from one counter', (lengths, tolerance) => {
   it(`take the time that the simulator plays, within ${100 * tolerance} %`, async () => {
@@ -41,7 +41,7 @@ describe.each([
     });
     // Chunks of 4 for as many lanes as there are units leave most blocks without any.
     expect(invalid).toEqual([3]);
-    // What was launched is reported, not what found work.
+    // The number of launched blocks is reported, not of those that found work.
     const thrice = (launches: readonly number[]) => [...launches, ...launches, ...launches];
     expect([...gridBlocks]).toEqual([...thrice([512, 128, 54]), ...thrice([4096, 1024, 54])]);
     expect([...unitsPerThread]).toEqual([...thrice([1, 4, 10]), ...thrice([1, 4, 76])]);

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 
-/** Rows of a golden file whose blocks or limiting factors are not ours, as text; see test/data/occupancy/README.md. */
+/**
+ * Returns the rows of a golden file with other blocks or limiting factors than ours, as text; see
+ * test/data/occupancy/README.md.
+ */
 function differences(fileName: string): { rows: number; different: string[] } {
   const lines = readFileSync(new URL(`../data/occupancy/${fileName}`, import.meta.url), 'utf8')
     .trim()

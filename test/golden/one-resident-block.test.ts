@@ -8,11 +8,9 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
-/*
- * A device with one block at a time on a multiprocessor, of up to 64 thread groups that end together where units are
- * sorted: nothing but the groups that are left of that block can be active. Lengths and iterations are those of the
- * ranking that is measured on SwiftShader.
- */
+/* A device with one block at a time on a multiprocessor. Its up to 64 thread groups end together if units are sorted,
+   so only the remaining groups of that block can be active. Lengths and iterations are those of the ranking that is
+   measured on SwiftShader. */
 const DEVICE = 'software-swiftshader';
 const STUDY: StudyFile = {
   lockstep: 1,
@@ -29,7 +27,7 @@ const STUDY: StudyFile = {
   },
   seed: 1,
 };
-/** Half the interval of the simulated mean, and what the prediction may be off beside it. */
+/** Half the interval of the simulated mean, and the additional tolerance of the prediction. */
 const HALF_WIDTH = 0.01;
 const TOLERANCE = 0.1;
 

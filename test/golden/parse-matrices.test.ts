@@ -13,8 +13,9 @@ async function matrix(name: string, folder: URL): Promise<MatrixRows> {
 }
 
 /**
- * Rows, columns and non-zeros: as measured by gunrock/loops (Apache-2.0), `spmv-times-ms.csv`. Longest and shortest
- * row: `grep -v '^%' | awk` over the same files, with every entry off a symmetric file's diagonal counted twice.
+ * Rows, columns and non-zeros are as measured by gunrock/loops (Apache-2.0), `spmv-times-ms.csv`. The longest and the
+ * shortest row come from `grep -v '^%' | awk` over the same files; every entry off a symmetric file's diagonal counts
+ * twice.
  */
 describe('matrices of the SuiteSparse collection', () => {
   it.each([
@@ -27,7 +28,7 @@ describe('matrices of the SuiteSparse collection', () => {
     expect([read.rows, read.columns, read.nonZeros]).toEqual([rows, columns, nonZeros]);
     const { mean, supportMin, supportMax } = moments(read.law);
     expect([supportMin, supportMax]).toEqual([shortest, longest]);
-    // A sum of a hundred rounded proportions.
+    // The sum has a hundred rounded proportions.
     expect(Math.abs(mean - nonZeros / rows)).toBeLessThan(1e-13 * longest);
   });
 

@@ -14,60 +14,53 @@ const read = (path: string): string => readFileSync(new URL(path, import.meta.ur
 const DESIGNS: readonly Row[] = parse(read('../data/played/designs.csv'), { columns: true });
 
 interface Rule {
-  /** The most that the prediction may be off. */
+  /** The largest error of the prediction. */
   readonly within: number;
   readonly simulation: { readonly seed: number; readonly halfWidth: number; readonly maxReplications: number };
-  /** Units are draws from the law of the example, also where its lengths have an order. */
+  /** Whether units are draws from the law of the example, even if its lengths have an order. */
   readonly isDrawn?: boolean;
   readonly latencyCycles?: number;
   readonly kneeSoftness?: number;
 }
 
-/** Means are known to a percent. 6 % is the most that some hundred such designs were off but for one in twenty. */
+/** Means are known to a percent. Of some hundred designs of this kind, all but one in twenty were within 6 %. */
 const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 60 } };
 
 const RULES: Readonly<Record<string, Rule>> = {
-  /*
-   * Nearly every group holds a pixel that runs to the limit, so multiprocessors end their waves at the same instant and
-   * share the blocks of the last one evenly: predicted as if the first of them took all it can hold, these were up to
-   * half too late.
-   */
+  /* Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
+     share the blocks of the last one evenly. When the first multiprocessor was assumed to take all it can hold, these
+     predictions were up to 50 % too long. */
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
-  /* A block of 96 threads is one group and a half where groups are 64 wide. */
+  /* A block of 96 threads is one and a half groups if groups are 64 wide. */
   'half-empty': { ...FEW_WAVES, isDrawn: true },
-  /* Grids that do not divide the units give their first blocks one unit per slot more. */
+  /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
-  /* One unit more than all slots have makes one slot longer, not a block of them: these were 11 to 24 % too late. */
+  /* One more unit than all slots makes one slot longer, not a block of them. These predictions were 11 to 24 % too
+     long. */
   'one-more': FEW_WAVES,
-  /*
-   * Launches whose blocks are no draws from one law: as many of a bucket as there are, one that is the longest, and
-   * those of a window in its order. As draws in any order, these were between a fifth too late and almost half too soon.
-   */
+  /* The blocks of these launches are not draws from one law: they have a fixed number of each bucket, one longest
+     block, or the order of a window. As draws in any order, the predictions were between 20 % too long and almost 50 %
+     too short. */
   ordered: {
     within: 0.08,
     simulation: { seed: 1, halfWidth: 0.01, maxReplications: 2000 },
     latencyCycles: 1500,
     kneeSoftness: 3,
   },
-  /*
-   * Groups that take their units from one counter, on a grid that gives some multiprocessors a block more: the others
-   * are faster and take more of the units. Predicted as if each group had as many, these were up to 67 % too late.
-   */
+  /* Groups take their units from one counter, on a grid that gives some multiprocessors one more block. The others are
+     faster and take more of the units. With an equal number for each group, the predictions were up to 67 % too long.
+     */
   fetched: FEW_WAVES,
-  /*
-   * Sorted units, predicted 10 to 190 % wrong when rounds were taken to be independent and slots to be alike. 12 % is
-   * the 95th percentile that test/bench/balancing.ts holds.
-   */
+  /* Sorted units were predicted 10 to 190 % wrong when rounds were assumed independent and slots alike. 12 % is the
+     95th percentile that test/bench/balancing.ts requires. */
   sorted: {
     within: 0.12,
     simulation: { seed: 7, halfWidth: 0.015, maxReplications: 40 },
     latencyCycles: 1500,
     kneeSoftness: 3.2,
   },
-  /*
-   * The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends when its
-   * longest blocks do: predicted from a sample that misses these, they were 5 to 12 % too short.
-   */
+  /* The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends with its
+     longest blocks. When a sample missed these, the predictions were 5 to 12 % too short. */
   best: { within: 0.035, simulation: { seed: 7, halfWidth: 0.02, maxReplications: 24 } },
 };
 
@@ -110,7 +103,7 @@ it.each(DESIGNS)('$rule: $example $lengths, $units units, $balancing, $blockThre
   const predictor = createPredictor({ ...plan, ...calibrated });
   const predictedMs = predictChunk(predictor, 0, 1).timeMs[0];
   const { meanMs, lowMs, highMs } = unwrap(simulateDesign(predictor, 0, simulation));
-  // Sorting takes as long in both, and would hide what the kernel is off. The error of the mean is on top.
+  // Sorting takes as long in both, and would hide the error of the kernel. The error of the mean is added.
   const isSorted = row['rule'] === 'sorted';
   const sortingMs = isSorted ? playableDesign(predictor, 0)!.balancingMs : 0;
   const unknown = isSorted ? (highMs - lowMs) / 2 / (meanMs - sortingMs) : 0;

@@ -10,13 +10,13 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /**
- * Where the prediction of the best designs errs, it is too hopeful. Skewed rows in sorted windows show it: one block in
- * sixteen lives eight times as long as the mean, and a launch ends before slots have seen many of them.
+ * Errors in the prediction of the best designs are usually too short times. Skewed rows in sorted windows show it: one
+ * block in sixteen takes eight times as long as the mean, and a launch ends before slots have had many of them.
  */
 it('the best designs for skewed rows take the time that the event simulation plays, within 8 %', async () => {
   const file = join(import.meta.dirname, '../../db/examples/spmv-skewed.json');
   const study = JSON.parse(readFileSync(file, 'utf8')) as StudyFile;
-  // The fastest device, and of block sizes the powers of two: the best of all designs are among them.
+  // The fastest device, with the powers of two among the block sizes, which include the best of all designs.
   const axes = { ...study.axes, blockThreads: [32, 64, 128, 256, 512, 1024] };
   const plan = await planOf({ ...study, devices: ['nvidia-h100-sxm5-80gb'], axes });
   const predictor = createPredictor(plan);
@@ -31,10 +31,8 @@ it('the best designs for skewed rows take the time that the event simulation pla
   }
 });
 
-/*
- * The slot that has the longest unit of one window has that of every other one, or every fourth: it ends the launch
- * alone. A sample of the blocks missed it, and was 75 and 50 % too short.
- */
+/* The slot with the longest unit of one window has that of every other one, or every fourth, and ends the launch alone.
+   A sample of the blocks missed it, and was 75 and 50 % too short. */
 it.each([
   ['window-sort(8192)', 2048],
   ['window-sort(5000)', 500],

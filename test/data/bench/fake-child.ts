@@ -1,5 +1,5 @@
-// A program that measures nothing and prints what a measuring program would: node fake-child.ts FOLDER. The environment
-// variable FAKE_BENCH says as JSON what it does wrong, and when.
+// A program that prints what a measuring program would, without measuring: node fake-child.ts FOLDER. The environment
+// variable FAKE_BENCH contains its errors and their times as JSON.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
@@ -8,35 +8,35 @@ import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export interface FakeBench {
-  /** Fingerprint of the device; `fake` if left out. */
+  /** The fingerprint of the device, by default `fake`. */
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
-  /** Lanes of a thread group; 32 if left out, null if it does not report one. */
+  /** The lanes of a thread group, by default 32; null if the device does not report them. */
   readonly width?: number | null;
   /** Limits as the device states them. */
   readonly properties?: Readonly<Record<string, number>>;
-  /** Before every case. */
+  /** The pause before every case. */
   readonly pauseMs?: number;
-  /** Id of the case at whose second launch something happens, and what. */
+  /** The id of the case at whose second launch the event happens, and the event. */
   readonly at?: string;
   readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'failed-lost' | 'hung' | 'leave' | 'grandchild';
-  /** Id of the case that is said to be next just before. */
+  /** The id of the case that is announced as next just before. */
   readonly turn?: string;
-  /** Ids of cases with a wrong result, and of cases that fail. */
+  /** The ids of cases with a wrong result, and of cases that fail. */
   readonly wrong?: readonly string[];
   readonly failing?: readonly string[];
   /** Ends without a record, before the device. */
   readonly silent?: boolean;
-  /** Says nothing, and does not end by itself. */
+  /** Prints nothing, and does not end by itself. */
   readonly mute?: boolean;
-  /** Says that there is no device, and ends well. */
+  /** Reports that there is no device, and ends normally. */
   readonly absent?: boolean;
-  /** Time over predicted time. */
+  /** The time over the predicted time. */
   readonly factor?: number;
-  /** Time of every case, whatever was predicted. */
+  /** The time of every case, instead of the predicted time. */
   readonly timeMs?: number;
-  /** Time of every case by the units of the plan. */
+  /** The time of every case by the units of the plan. */
   readonly msPerUnit?: number;
 }
 
@@ -91,7 +91,7 @@ async function happen(): Promise<void> {
       print({ type: 'failed', case: 'nobody', message: '' });
       return pause(60_000);
     case 'hang':
-      // Deaf to being asked to end.
+      // The program ignores requests to end.
       process.on('SIGTERM', () => {});
       return pause(600_000);
     case 'failed-lost':
@@ -139,7 +139,7 @@ for (const one of plan.cases) {
       case: one.id,
       repeat: Math.max(0, launch - plan.warmUps),
       warmUp: launch < plan.warmUps,
-      // The same times for the same case, a per cent around their middle.
+      // The times of a case are the same each time, within a percent around their middle.
       timeNs: (ofUnits ?? fake.timeMs ?? predictedMs * (fake.factor ?? 2)) * 1e6 * (1 + ((launch * 7) % 5) / 500),
       clockMhz: 1000,
     });

@@ -1,5 +1,6 @@
-// A person's own program for tests: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one time and a digest,
-// and does something else for the design that an option names. --times FILE: the times of the designs, ms, as JSON by number.
+// A user's program for tests: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one time
+// and a digest. Options name designs for which it behaves differently. --times FILE has the times of the designs as
+// JSON by number, ms.
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

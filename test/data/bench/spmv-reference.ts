@@ -4,14 +4,15 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { readCsr } from '../../../src-workers/parse/csr.ts';
 
-/*
- * The SpMV kernels of the examples for any matrix: x uniform in 0…1, so that every column counts; y = A·x in double precision from
- * single-precision x and values. `node test/data/bench/spmv-reference.ts` writes those of the example.
- */
+/* Writes the SpMV kernels of the examples for any matrix. x is uniform in 0…1, so that every column counts; y = A·x is
+   computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes
+   those of the example. */
 const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
 const SPMV = join(EXAMPLES, 'kernels/spmv');
 
-/** Every matrix of the repository. netscience.mtx counts its indices from 0, which the format does not allow. */
+/**
+ * Returns every matrix of the repository. netscience.mtx counts its indices from 0, which the format does not allow.
+ */
 export function matrixFiles(): readonly string[] {
   return [EXAMPLES, join(import.meta.dirname, '../matrices')].flatMap((folder) =>
     readdirSync(folder)
@@ -23,9 +24,9 @@ export function matrixFiles(): readonly string[] {
 interface SpmvReference {
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** Entries of each row. */
+  /** The number of entries of each row. */
   readonly lengths: Uint32Array<ArrayBuffer>;
-  /** The greatest sum of a row without signs: what rounding errors of sums that cancel are relative to. */
+  /** The largest sum of a row's absolute values, to which rounding errors are relative. */
   readonly largest: number;
 }
 

@@ -3,7 +3,7 @@ import { saturatingCores } from '../../../src-workers/models/contention/bandwidt
 import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/langguth-figures.ts';
 import { reproduceLangguth } from '../../../src-workers/models/contention/reproduce-langguth.ts';
 
-// The printed figures are in the source, with their citation: the reproduction is what ships.
+// The printed figures are in the source, with their citation, because the reproduction is part of the product.
 const tables = reproduceLangguth();
 
 describe('the tables of Langguth, Cai and Trotter', () => {

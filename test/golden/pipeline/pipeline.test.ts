@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { reproduceHasan, reproduceKim } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 
-// The papers' figures are in the source (with their DOI): the reproduction is what ships.
+// The papers' figures are in the source (with their DOI), because the reproduction is part of the product.
 it('reproduces every row', () => {
   for (const table of [...reproduceHasan(), ...reproduceKim()]) {
     expect(
