@@ -159,31 +159,6 @@ it('says what failed, and shows such a run like any other', async () => {
   expect(none.out).toMatch(/1 failed/);
 });
 
-it('refuses what makes no sense in one line', async () => {
-  for (const [args, status, words] of [
-    [['bench'], 2, /Specify the number of a run, or --suite/],
-    [['bench', 'one', '--target', 'cpu'], 2, /Specify the number of a run, not "one"/],
-    [['bench', '1'], 2, /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
-    [['bench', '--compare'], 2, /Specify the number of a run/],
-    [['bench', '1', '--target', 'webgpu-page'], 2, /cuda:0, hip:0, webgpu or cpu, not webgpu-page/],
-    [['bench', '1', '--target', 'tpu'], 2, /cuda:0, hip:0, webgpu or cpu, not tpu/],
-    [['bench', '1', '--target', 'cpu', '--top', '3', '--random', '4'], 2, /--top and --random/],
-    [['bench', '1', '--suite', 'probes', '--target', 'cpu'], 2, /without a run and without designs/],
-    [['bench', '--suite', 'nonsense', '--target', 'cpu'], 2, /matrix-power/],
-    [['bench', '--suite', 'contention', '--target', 'webgpu'], 1, /contention runs on cpu/],
-    [['bench', '1', '--target', 'webgpu', '--repeats', '5000'], 2, /repeats/],
-    [['bench', '1', '--compare'], 1, /Specify a measurement/],
-    [['bench', '77', '--compare'], 1, /no run 77/],
-    [['calibrate', '1'], 1, /Specify a measurement/],
-    [['calibrate', 'x'], 2, /Specify the number of a run/],
-  ] as const) {
-    const outcome = await run(...args);
-    expect([args, outcome.status, outcome.out]).toEqual([args, status, '']);
-    expect(outcome.err).toMatch(words);
-    expect(outcome.err.trimEnd()).not.toMatch(/\n/);
-  }
-});
-
 it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no process, and resumes', async () => {
   const own = join(folder, 'stopped.db');
   const env = {

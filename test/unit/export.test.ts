@@ -438,16 +438,6 @@ describe('the WGSL constants', () => {
   });
 });
 
-describe('refusals', () => {
-  it('says which design is wrong and why', async () => {
-    const beyond = await bench.engine.call('export.render', { runId: plain, format: 'csv', designIndex: 1e6 });
-    expect(beyond).toMatchObject({
-      ok: false,
-      error: { code: 'not-found', message: expect.stringContaining('1000000') as string },
-    });
-  });
-});
-
 describe('the file for Triton', () => {
   it('has blocks of whole warps', async () => {
     const run = await bench.run(
