@@ -672,7 +672,7 @@ describe('a new study', () => {
     expect(await json<object>('recommend', made, '--db', db)).toMatchObject({
       device: { id: 'nvidia-h100-sxm5-80gb' },
     });
-    expect(await failure(1, ...args)).toMatch(/made\.json exists already/);
+    expect(await failure(1, ...args)).toMatch(/made\.json already exists/);
   });
   it('compares the kernels for a matrix', async () => {
     const made = at('product.json');
