@@ -14,7 +14,7 @@ interface StoredStudy {
 
 const CHOICES = ['none', 'dynamic-fetch'];
 /**
- * A storage as Optuna 4 writes it (optuna/storages/_rdb/models.py): a categorical parameter by the place of its choice.
+ * Makes a storage like Optuna 4 (optuna/storages/_rdb/models.py): a categorical parameter is the index of its choice.
  */
 export function optunaStorage(studies: readonly StoredStudy[], more = ''): Uint8Array {
   const database = new Database(':memory:');

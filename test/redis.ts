@@ -6,26 +6,26 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool } from './tools.mjs';
 
-/** A Redis of one's own, on loopback, and agents as processes: for tests, benches and the count of kills. */
+/** A private Redis on loopback, and agents as processes, for tests, benches and the count of kills. */
 
 export const REDIS_PASSWORD = 'correct-horse';
 const COMMAND = fileURLToPath(new URL('../src-main/cli/lockstep.mjs', import.meta.url));
 
 export interface TestRedis {
   readonly url: string;
-  /** As the options of commands and engines name it. */
+  /** The file in the form that the options of commands and engines need. */
   readonly passwordFile: string;
   /** Ends it at once; it keeps nothing. */
   kill(): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
-  /** It accepts connections and answers nothing, or goes on. */
+  /** Makes it accept connections without answering, or continue. */
   hang(on: boolean): void;
 }
 
 /**
  * @param folder an empty one, which the caller removes
- * @param more options of redis-server; with those of a certificate it speaks TLS alone
+ * @param more options of redis-server; with those of a certificate it accepts only TLS
  */
 export async function startRedis(folder: string, more: Readonly<Record<string, string>> = {}): Promise<TestRedis> {
   const port = await freePort();
@@ -66,12 +66,12 @@ async function freePort(): Promise<number> {
 
 export interface CommandProcess {
   readonly child: ChildProcess;
-  /** What it said on standard error. */
+  /** Returns its standard error. */
   said(): string;
   kill(): Promise<void>;
 }
 
-/** An agent in a process of its own, once it takes work. */
+/** Starts an agent in a separate process, and resolves when it takes work. */
 export function startAgent(
   redis: TestRedis,
   prefix: string,
@@ -87,7 +87,7 @@ export const redisArgs = (redis: TestRedis, prefix: string): readonly string[] =
   ...['--redis', redis.url, '--redis-prefix', prefix, '--redis-password-file', redis.passwordFile],
 ];
 
-/** A command in a process of its own, once it has said something. */
+/** Starts a command in a separate process, and resolves when it has printed something. */
 export async function startCommand(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<CommandProcess> {
   const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';

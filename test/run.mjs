@@ -1,13 +1,13 @@
-// The checks and tests of the project. The last line says how many passed, failed and were skipped, in one total: a
-// static check and the build count as one each. Programs that tests start and the machine lacks are fetched first; the
-// tests of one that cannot be had are skipped, and with CI=true that is a failure. Plain JavaScript for any Node from
-// 20 on: what it runs runs on the locked Node.
+// Runs the checks and tests of the project. The last line has one total of what passed, failed and was skipped; a
+// static check and the build count as one each. Missing programs for tests are fetched first. Tests of a program that
+// is not available are skipped, and with CI=true this is a failure. It is plain JavaScript for any Node from 20 on; the
+// tests run on the locked Node.
 //
 //   npm run check       lint, format, types and the nearest tests of the changed files
 //   npm test            the static checks, and every test file that is not named *.slow.test.ts
 //   npm run test:all    all of it
 //
-// --desktop [COMMAND …]   also the desktop tests, started through COMMAND where there is one
+// --desktop [COMMAND …]   also the desktop tests, started through COMMAND if it is given
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -24,7 +24,7 @@ const env = {
   NO_COLOR: '1',
 };
 const total = { passed: 0, failed: 0, skipped: 0 };
-/** A slow network may take minutes for a browser; one that refuses does so at once. */
+/** A slow network may take minutes for a browser; a network that refuses does so at once. */
 const FETCH_LIMIT_MS = 5 * 60_000;
 const say = (/** @type {string} */ line) => void process.stdout.write(`${line}\n`);
 
@@ -53,7 +53,7 @@ function run(command, more = {}, timeout) {
 }
 
 /**
- * Says how a step went, in one line, and shows what it printed where it failed.
+ * Reports a step in one line, and shows its output if it failed.
  * @param {string} label
  * @param {{ passed: number, failed: number, skipped?: number }} counts
  * @param {number} start
@@ -71,7 +71,7 @@ function report(label, counts, start, output) {
   if (counts.failed) process.stdout.write(`${failures(output).trim().replaceAll(/^/gm, '    ')}\n`);
 }
 
-/** From where Vitest or Playwright lists what failed; all of it where neither does. */
+/** Returns the output from the list of failures of Vitest or Playwright on, or all of it. */
 function failures(/** @type {string} */ output) {
   const start = output.search(/^ *(?:⎯+ *Failed (?:Tests|Suites)|1\) \[)/m);
   return start === -1 ? output : output.slice(start);
@@ -81,7 +81,10 @@ function failures(/** @type {string} */ output) {
 const missing = () =>
   /** @type {(keyof typeof TOOLS)[]} */ (Object.keys(TOOLS)).filter((name) => findTool(name) === null);
 
-/** Fetches what is missing: Chromium by Playwright's installer, packages of npm, then all by apt-get where that asks for no password. */
+/**
+ * Fetches missing tools: Chromium by Playwright's installer, packages of npm, then all others by apt-get if it asks for
+ * no password.
+ */
 async function fetchTools() {
   if (missing().includes('chromium')) {
     say('fetching Chromium: npx playwright install chromium');
@@ -120,7 +123,7 @@ async function fetchTools() {
   forgetTools();
 }
 
-/** The line in which a program says why it failed, as a rule. */
+/** Returns the line in which a program usually states why it failed. */
 function lastLine(/** @type {string} */ output, /** @type {number} */ code) {
   const lines = output.split('\n').map((line) => line.trim());
   return lines.findLast((line) => /error|failed|unable/i.test(line)) ?? `it ended with ${code}`;
@@ -135,8 +138,8 @@ async function check(/** @type {string} */ label, /** @type {string} */ command)
 }
 
 /**
- * A runner that writes a JSON report. One that fails without a failed test (a file that does not load, no browser, a
- * crash) counts as one failure: silence is not success.
+ * Runs a runner that writes a JSON report. If it fails without a failed test (a file that does not load, no browser, a
+ * crash), this counts as one failure.
  * @param {string} label
  * @param {string} command
  * @param {string} file
@@ -181,17 +184,17 @@ const ofPlaywright = (
 
 mkdirSync(results, { recursive: true });
 
-/** Says the total, and how to get what is missing. */
+/** Prints the total, and how to get missing tools. */
 function end(/** @type {readonly string[]} */ notes = []) {
   for (const line of notes) say(line);
   say(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`);
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
-/** The most files of tests that `npm run check` runs: they take less than its types do. */
+/** The largest number of test files in `npm run check`. They take less time than its type check. */
 const NEAREST = 20;
 
-/** Lint, format, types and tests of what differs from the last commit. */
+/** Checks lint, format, types and tests of the files that differ from the last commit. */
 async function checkChanged() {
   const changed = changedFiles();
   const isSvelte = (/** @type {string} */ file) => /\.svelte(\.ts)?$/.test(file);
@@ -228,7 +231,7 @@ if (asks('--changed')) {
 const all = asks('--all');
 
 await fetchTools();
-// What a Chromium of Playwright brings lies in no usual place.
+// The libraries of Playwright's Chromium are not in the usual places.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
 if (chromium) env.LOCKSTEP_CHROMIUM = chromium;
 if (driver) env.LOCKSTEP_VULKAN_ICD = driver;
@@ -245,11 +248,11 @@ const checks = async () => {
   await check('imports', 'npm run --silent check:imports');
   await check('unused', 'npm run --silent check:unused');
 };
-/** Which files a runner takes: a filter of Playwright is an expression. */
+/** The files for each runner. A filter of Playwright is an expression. */
 const files = all
   ? { browser: '', other: '' }
   : { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" };
-/** Files of browser tests have hosts and databases of their own, and much of their time is waiting: two at a time. */
+/** Browser test files have their own hosts and databases, and mostly wait, so two run at a time. */
 const browser = () =>
   tests(
     'browser',
@@ -271,8 +274,8 @@ const desktop = () =>
   );
 const afterBuild = async (/** @type {string} */ label, /** @type {() => Promise<void>} */ run) =>
   (await built) ? run() : unbuilt(label);
-// What drives a browser or a window waits much, so it fills the gaps of what computes. The window follows the checks,
-// which take about as long as it does.
+// Tests of a browser or a window mostly wait, so they run beside computing tests. The window follows the checks, which
+// take about as long.
 await Promise.all([
   afterBuild('browser', browser),
   checks().then(() => wrapper !== null && afterBuild('desktop', desktop)),

@@ -1,5 +1,5 @@
-// The programs that tests start and a machine may lack: where each is, what it is for, and how to get it. Plain
-// JavaScript: npm test looks for them on any Node.
+// The programs that tests start and a machine may lack: where each is, its purpose, and how to get it. It is plain
+// JavaScript, because npm test looks for them on any Node.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,10 +13,10 @@ import { CHROMIUM_NAMES } from '../src-main/services/machine/chromium.mjs';
  *   'arrow' | 'polars'} ToolName
  */
 
-/** Folders of tools that npm has. */
+/** The folders of tools from npm. */
 export const NPM_TOOLS = fileURLToPath(new URL('../node_modules/.cache/tools', import.meta.url));
 
-/** The package with the machine code of Polars, which npm does not find out for itself. */
+/** The package with the machine code of Polars, which npm does not choose by itself. */
 const POLARS_BINARY = `nodejs-polars-${process.platform}-${process.arch}${{ linux: '-gnu', win32: '-msvc' }[String(process.platform)] ?? ''}`;
 
 /** @param {readonly string[]} names */
@@ -27,7 +27,7 @@ function inPath(names) {
 }
 
 /**
- * The first Python on PATH that has these modules. The first of all may be one without Debian's packages.
+ * Returns the first Python on PATH with these modules. The very first one may lack Debian's packages.
  * @param {...string} modules
  */
 function pythonWith(...modules) {
@@ -37,7 +37,7 @@ function pythonWith(...modules) {
 }
 
 /**
- * The folder of a tool that npm has, from a file in its `node_modules`.
+ * Returns the folder of a tool from npm, from a file in its `node_modules`.
  * @param {string} name
  * @param {string} file
  */
@@ -46,7 +46,7 @@ function npmTool(name, file) {
   return existsSync(path) ? dirname(path) : null;
 }
 
-/** The Chromium that `npx playwright install chromium` downloaded, where it starts: its libraries may be missing. */
+/** Returns the Chromium of `npx playwright install chromium` if it starts, because its libraries may be missing. */
 function chromiumOfPlaywright() {
   const { chromium } = createRequire(import.meta.url)('playwright-core');
   const file = chromium.executablePath();
@@ -218,7 +218,7 @@ export const TOOLS = {
 const found = new Map();
 
 /**
- * Where a tool is; `null` if this machine lacks it. Looked for once.
+ * Returns the path of a tool; `null` if this machine lacks it. The result is cached.
  * @param {ToolName} name
  * @returns {string | null}
  */
@@ -227,13 +227,13 @@ export function findTool(name) {
   return found.get(name) ?? null;
 }
 
-/** Forgets what was found: something was installed. */
+/** Clears the cache after an installation. */
 export function forgetTools() {
   found.clear();
 }
 
 /**
- * For `describe.skipIf`, `it.skipIf`: whether one of the tools is missing, or what it needs.
+ * For `describe.skipIf`, `it.skipIf`: whether one of the tools or its requirement is missing.
  * @param {...ToolName} names
  * @returns {boolean}
  */

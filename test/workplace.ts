@@ -8,14 +8,14 @@ import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
 import { call, ended } from './unit/engine-calls.ts';
 
-/** A folder for the tests of the file or of the `describe` that asks for it. It is removed after them. */
+/** Makes a folder for the tests of the calling file or `describe`. It is removed after them. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Ids of the processes with such a command line, on Linux. */
+/** Returns the ids of processes with this text in the command line, on Linux. */
 export function processesThatRun(command: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     try {
@@ -26,13 +26,13 @@ export function processesThatRun(command: string): readonly string[] {
   });
 }
 
-/** The engine of a command on a database, with one worker. Whoever asks for it closes it. */
+/** Opens the engine of a command on a database, with one worker. The caller closes it. */
 export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
   const resourceFolder = join(import.meta.dirname, '..');
   return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
 }
 
-/** Engines that a test opens, each on a database of its own unless it names one. They are closed after the test. */
+/** Opens engines in a test, each with its own database unless it names one. They are closed after the test. */
 export function useEngines(more: Partial<EngineOptions> = {}) {
   const folder = testFolder();
   let databases = 0;
@@ -63,7 +63,7 @@ export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSu
 /** An engine on an empty database, open while the tests of a file or of a `describe` run. */
 export interface Bench {
   readonly engine: OpenEngine;
-  /** Calls a procedure that is to succeed. */
+  /** Calls a procedure that must succeed. */
   call<T>(name: string, input: unknown): Promise<T>;
   /** Saves a study, predicts its space and returns the run's id. */
   run(study: StudyFile): Promise<number>;

@@ -8,13 +8,15 @@ import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
-/* `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
-   example study, over all its devices. Measured from the edit on: the first (coarse) answer, the exact one, the one
-   with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which need all
-   designs. Other programs affect the time on the clock more than the time of all processors together, which is beside
-   it. On two idle cores, the clock shows between half of that time and all of it.
-   `--fields A,B` restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N
-   slowest. */
+/*
+ * `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
+ * example study, over all its devices. Measured from the edit on: the first (coarse) answer, the exact one, the one
+ * with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which need all
+ * designs. Other programs affect the time on the clock more than the time of all processors together, which is beside
+ * it. On two idle cores, the clock shows between half of that time and all of it.
+ * `--fields A,B` restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N
+ * slowest.
+ */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 const NAMES = [

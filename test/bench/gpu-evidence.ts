@@ -22,14 +22,16 @@ import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statis
 import { readCsr } from '../../src-workers/parse/csr.ts';
 import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
-/* `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
-   command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. The
-   same command continues later: `DIR/state.json` has the runs, and measured cases are not repeated. DIR then contains
-   
-   summary.md, summary.json the results with figures
-   records/STEP.json every case with all repeats, device, clocks
-   spmv.csv times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
-   lockstep.db all of it as runs: lockstep runs list --db DIR/lockstep.db */
+/*
+ * `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
+ * command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. The
+ * same command continues later: `DIR/state.json` has the runs, and measured cases are not repeated. DIR then contains
+ *
+ *   summary.md, summary.json   the results with figures
+ *   records/STEP.json          every case with all repeats, device, clocks
+ *   spmv.csv                   times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
+ *   lockstep.db                all of it as runs: lockstep runs list --db DIR/lockstep.db
+ */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 

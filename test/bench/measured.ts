@@ -4,8 +4,10 @@ import { lacks, TOOLS } from '../tools.mjs';
 import { LOSS_WORKLOADS, measureLoss } from '../measured/loss.ts';
 import { measureRanking } from '../measured/ranking.ts';
 
-/* `npm run bench -- measured`: compares predictions with measurements on the software adapter, with thresholds. It
-   writes the record in test/data/measured. Run it on an idle machine, because other load changes the times. */
+/*
+ * `npm run bench -- measured`: compares predictions with measurements on the software adapter, with thresholds. It
+ * writes the record in test/data/measured. Run it on an idle machine, because other load changes the times.
+ */
 const RECORDS = join(import.meta.dirname, '../data/measured');
 const LOSS_ROUNDS = 4;
 const MAX_LOSS_ERROR = 0.12;

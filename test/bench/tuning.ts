@@ -27,11 +27,13 @@ import { axisOf, createProcess, fitWidths, type Process } from '../../src-worker
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
-/* `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
-   best of the space, and how often its claim of this is true. The spaces were measured completely, with the prediction
-   and without, or are made by the predictor with other parameters. The tuner sees only the times that it requests. For
-   comparison: a plain Gaussian process with expected improvement, with the same budget and seeds, and random search
-   (the number of designs with an even chance of success). */
+/*
+ * `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
+ * best of the space, and how often its claim of this is true. The spaces were measured completely, with the prediction
+ * and without, or are made by the predictor with other parameters. The tuner sees only the times that it requests. For
+ * comparison: a plain Gaussian process with expected improvement, with the same budget and seeds, and random search
+ * (the number of designs with an even chance of success).
+ */
 const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
 const STEP = 4;

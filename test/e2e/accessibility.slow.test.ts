@@ -5,14 +5,14 @@ import { WIDE, predicted, rankRows } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// Nothing that axe calls serious or critical, in any view, on content, in both themes; and what one hears of it.
+// No view has a finding that axe calls serious or critical, in both themes, and screen readers announce each view.
 
 /** Roles that a screen reader announces by their names. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
 /**
- * What is heard of a view: its name in the title and of the landmark, one first heading, and a name of whatever has a
- * role.
+ * Checks what a screen reader announces of a view: its name in the title and the landmark, one first heading, and a
+ * name of every element with a role.
  */
 async function expectHeard(page: Page, where: string): Promise<void> {
   const heading = page.getByRole('heading', { level: 1 });
@@ -34,13 +34,13 @@ async function expectHeard(page: Page, where: string): Promise<void> {
     .toEqual([]);
 }
 
-/** The recommendation with its answer: the card, or the line that it is folded to. */
+/** The recommendation with its answer: the card, or the folded line. */
 function recommended(page: Page): Locator {
   const card = page.getByRole('region', { name: 'Recommendation' }).getByRole('button', { name: /^Copy header/ });
   return card.or(page.getByRole('button', { name: /^Recommendation\. .* best$/ }));
 }
 
-/** Each view, and what shows that its content has arrived. */
+/** Each view, and an element that shows that its content has arrived. */
 const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) => Promise<void> }[] = [
   {
     hash: '#/study',
@@ -64,7 +64,7 @@ const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) =>
     hash: '#/ranking',
     arrived: async (page) => {
       await expect(page.getByRole('complementary', { name: 'Selected design' })).toBeVisible();
-      // In a narrow window there is room for no more between the recommendation and the selected design.
+      // A narrow window has room for no more between the recommendation and the selected design.
       await expect(rankRows(page).nth(10)).toBeVisible();
     },
   },
@@ -106,7 +106,7 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
-    // A narrow window folds a view in the same way, whatever is in it.
+    // A narrow window folds a view in the same way, whatever its content is.
     if (/shape=|format=/.test(view.hash)) continue;
     await page.setViewportSize({ width: 1000, height: 700 });
     await view.arrived(page);
@@ -139,7 +139,7 @@ test('what changes is heard, and the focus stays where one is', async ({ page, o
   await expectSaid(/^[\d,]+ of [\d,]+ valid designs of 5 devices, by Block size, ascending$/);
   await expect(grid).not.toHaveAttribute('aria-rowcount', String(total + 2));
   await expect(page.getByRole('combobox', { name: /^Device: / })).toBeFocused();
-  // The list of devices goes with its view, and the next view has the focus.
+  // The list of devices disappears with its view, and the next view has the focus.
   await keys.press('2');
   await expect(page.getByRole('main', { name: 'Landscape' })).toBeFocused();
 
@@ -150,11 +150,11 @@ test('what changes is heard, and the focus stays where one is', async ({ page, o
   await keys.press('Enter');
   await expectSaid(/Predicted [\d.]+\s[mµ]s, .*; selected$/);
 
-  // Where the focus stays, the view that a key leads to is said.
+  // If the focus does not move, the opened view is announced.
   await page.getByRole('button', { name: 'Settings' }).focus();
   await keys.press('6');
   await expectSaid('Runs');
-  // The last of the runs takes the list with it that had the focus.
+  // The last run removes the list that had the focus.
   await page.getByRole('grid', { name: 'Runs' }).focus();
   await keys.press('ArrowDown');
   await expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible();
@@ -189,7 +189,7 @@ test('where the system forces its colours, data keeps its own and what is chosen
   await page.keyboard.press('3');
   await rankRows(page).nth(3).click();
   await page.keyboard.press('ArrowDown');
-  // What the ring is on is what is selected.
+  // The focused row is the selected one.
   await expect(rankRows(page).nth(4)).toHaveAttribute('aria-selected', 'true');
   await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'double');
   await rankRows(page).nth(3).click();
@@ -207,7 +207,7 @@ test('what opens over the views, in both themes', async ({ page, host }) => {
   await keys.press('Control+k');
   await expect(page.getByRole('option').first()).toBeVisible();
   await both('palette', '[role=dialog]');
-  // What a dialog does to the page under it.
+  // The page under a dialog is checked too.
   await expectAccessible(page, 'the page under the palette', 'none');
   await keys.press('Escape');
 

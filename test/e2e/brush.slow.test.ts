@@ -11,7 +11,7 @@ test('the ends of an axis are moved by keyboard, and Escape clears it', async ({
   const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
   const ends = ranges.getByRole('slider');
   await tabTo(ends.first());
-  // One stop of Tab for all of them, arrows between.
+  // Tab stops once for all of them, and arrows move between them.
   await expect(ranges.locator('[tabindex="0"]')).toHaveCount(1);
   const block = ranges.getByRole('slider', { name: 'Block size, lower end' });
   for (let i = 0; i < 12 && !(await block.evaluate((end) => end === document.activeElement)); i += 1)

@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// Motion that is not wanted, and text twice as large.
+// Reduced motion, and text twice as large.
 
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
@@ -42,7 +42,7 @@ test('About shows the licences of the packages in the page', async ({ page, host
     await expect(text).toContainText(`## ${name} - `);
 });
 
-/** Controls and headings that no scrolling can bring into sight: cut off by something that clips. */
+/** Returns controls and headings that cannot be scrolled into view because something clips them. */
 function unreachable(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const lost: string[] = [];
@@ -66,7 +66,7 @@ function unreachable(page: Page): Promise<readonly string[]> {
           );
           break;
         }
-        // What scrolls can bring it to its own place.
+        // A scrolling element can show its content at its own place.
         if (/auto|scroll/.test(overflowX + overflowY)) box = frame;
         if (position === 'fixed') break;
       }
@@ -124,7 +124,7 @@ test('a focused button under a tooltip goes with its view', async ({ page, host,
 test('a view that is opened by its key can be used by keys at once', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
-  // The far panels of the study by one key each; Escape leaves a field, so that letters are commands again.
+  // One key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
   for (const [key, control] of [
     ['a', page.getByRole('textbox', { name: 'Values of Threads per unit' })],
     ['d', page.getByRole('checkbox', { name: 'V100 SXM2 16 GB' })],
@@ -154,7 +154,7 @@ test('a view that is opened by its key can be used by keys at once', async ({ pa
 });
 
 test('rows get their bars, however slowly the engine answers', async ({ page, host }) => {
-  // Later than the list asks for details: the rows around it are still on their way then.
+  // The delay is longer than the list waits for details, so the rows around it are still loading.
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
     server.onMessage((message) => void setTimeout(() => socket.send(message), 250));

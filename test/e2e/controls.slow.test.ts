@@ -1,6 +1,6 @@
 import { expect, open, test } from './fixtures/browser.ts';
 
-// Controls in their places: popovers inside the window, one thing that scrolls, headers that hold what they name.
+// The layout of controls: popovers are inside the window, one element scrolls, and headers have room for their text.
 
 const SMALL = { width: 900, height: 700 };
 
@@ -25,7 +25,7 @@ test('a popover stays inside the window, and Tab goes on behind the button that 
   await page.keyboard.press('Tab');
   await expect(popover).toBeHidden();
   await expect(page.getByRole('table', { name: 'Axes' }).getByLabel(/^Loop/)).toBeFocused();
-  // What is clicked keeps the focus that the popover gives up.
+  // The clicked element keeps the focus that the popover gives up.
   await button.click();
   await expect(first).toBeFocused();
   const other = page.getByRole('radio', { name: 'File' });

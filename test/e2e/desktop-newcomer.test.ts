@@ -7,7 +7,7 @@ import { readPdf } from './fixtures/pdf.ts';
 test('the newcomer’s path in the window: example, edit, prediction, ranking, landscape, comparison, report', async ({
   desktop: { app, window: page, complaints, folder },
 }) => {
-  // The first start: the example study, predicted by itself.
+  // The first start shows the example study and predicts it.
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
   const whole = await predicted(page, 1);
   expect(await offered(page)).toBe(whole);
@@ -34,7 +34,7 @@ test('the newcomer’s path in the window: example, edit, prediction, ranking, l
   await expect(page.getByText('2 devices, each at its best predicted design')).toBeVisible();
 
   await page.keyboard.press('8');
-  /** The native dialog is answered for the test. */
+  /** The test answers the native dialog. */
   const saved = async (fileName: string): Promise<Buffer> => {
     const file = join(folder, fileName);
     await app.evaluate(({ dialog }, filePath) => {

@@ -44,7 +44,7 @@ test(
       workload: { lengths: 'geometric(0.05)', units: 4096 },
       axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1] },
     };
-    /** The run when it has ended. */
+    /** Waits for the end of a run. */
     const ended = async (name: string, input: unknown) => {
       const started = await ask<{ runId: number }>(page, name, input);
       expect(started).toMatchObject({ ok: true });
@@ -110,7 +110,7 @@ test('an engine that dies is started again, and the page learns of it', async ({
   const killed = await app.evaluate(async ({ app: electron }) => {
     const { readFileSync, readdirSync } = process.getBuiltinModule('node:fs');
     const ofElectron = electron.getAppMetrics().find(({ name }) => name === 'Lockstep engine')?.pid;
-    // Under LOCKSTEP_ENGINE_NODE the engine is a child process of its own (Linux: found by its command line).
+    // With LOCKSTEP_ENGINE_NODE, the engine is a separate child process (on Linux, found by its command line).
     const ofNode = () =>
       readdirSync('/proc')
         .map(Number)
@@ -133,7 +133,7 @@ test('an engine that dies is started again, and the page learns of it', async ({
 
 test('a dead page can be reloaded, and shows itself again', async ({ desktop: { app, window: page } }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
-  // The dialog that offers to reload is native: answer it for the test.
+  // The dialog that offers to reload is native, so the test answers it.
   const shown = await app.evaluate(async ({ dialog, BrowserWindow }) => {
     let asked = '';
     dialog.showMessageBox = (...sent: unknown[]) => {
@@ -163,6 +163,6 @@ test('closing keeps the place of the window and ends the engine without a trace'
   await closed;
   const kept: unknown = JSON.parse(readFileSync(join(folder, 'window.json'), 'utf8'));
   expect(kept).toEqual({ bounds: { x: 40, y: 30, width: 1100, height: 700 }, maximised: false });
-  // SQLite removes its write-ahead log when the last connection closes: the engine was stopped, not killed.
+  // SQLite removes its write-ahead log when the last connection closes, so the engine was stopped and not killed.
   expect(readdirSync(folder).filter((name) => name.startsWith('lockstep.db'))).toEqual(['lockstep.db']);
 });

@@ -54,7 +54,7 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await devices.getByRole('button', { name: 'Add' }).click();
   await expect(picker.getByRole('button', { name: 'Change Half a V100' })).toBeVisible();
 
-  // A part of a device: so many of its multiprocessors.
+  // A part of a device with this number of multiprocessors.
   const search = picker.getByRole('textbox', { name: 'Search devices' });
   await search.fill('h100 sxm5 80 :66:slice');
   await search.press('Enter');

@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
 import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
 
-// What survives: a reload in the middle of a run, a cancelled run, a killed engine, an address passed on.
+// The application survives a reload during a run, a cancelled run, a killed engine, and a copied address.
 
 /** A study that takes several seconds on any machine: many depth laws of a long-tailed workload. */
 const LARGE = JSON.stringify({
@@ -65,7 +65,7 @@ test('a killed engine: what is on screen stays, and the page continues when it i
   const token = new URL(own.address).searchParams.get('token')!;
   const host = await startHost(own.databaseFile, { port: own.port, token });
   await expect(bar).toBeHidden({ timeout: 120_000 });
-  // The edit made meanwhile is saved by itself.
+  // The edit made in the meantime is saved automatically.
   await expect(statusBar(page)).not.toContainText('not saved');
   await page.reload();
   await expect(page.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue('64');
@@ -118,6 +118,6 @@ test('an address passed on opens the same view, order, filter and selection', as
   const other = await page.context().newPage();
   await other.goto(page.url());
   await expect(rankRows(other).first()).toBeVisible();
-  // Columns make room for what arrives later.
+  // Columns change their width when more data arrives.
   await expect(async () => expect(await seen(other)).toEqual(await seen(page))).toPass({ timeout: 60_000 });
 });

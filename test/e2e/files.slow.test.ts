@@ -7,7 +7,7 @@ import { theory } from './fixtures/newcomer.ts';
 import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// Files that are dropped on a study, good and bad, and files that come out of charts.
+// Valid and invalid files that are dropped on a study, and files that charts export.
 
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
 const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
@@ -61,7 +61,7 @@ test('of a table with an unknown header the columns are chosen, in any view', as
 
 test('a file chosen by keys and a table that is pasted open the same sheet', async ({ page, own, complaints }) => {
   await open(page, own);
-  // Before the page answers again: a key may reach a busy page before it knows that its choosers are taken.
+  // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
   await offered(page);
   await page.keyboard.press('Control+i');
@@ -98,7 +98,7 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
   await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
-  // Another kind of workload can be taken back, with its units.
+  // Another kind of workload can be undone, with its units.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(statusBar(page)).toContainText('Workload is now geometric(0.05)');
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();

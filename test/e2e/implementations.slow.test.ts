@@ -38,7 +38,7 @@ test('a second implementation: added, described, predicted beside the first, ran
   );
   await expect.poll(() => offered(page)).toBeLessThan(2 * before);
 
-  // What it has of its own is its own: the other follows the study.
+  // Its own value is its own, and the other implementation takes the study's value.
   await list.getByRole('radio', { checked: true }).press('ArrowUp');
   await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
   await expect(instructions).toHaveValue('560');

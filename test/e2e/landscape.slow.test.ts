@@ -49,7 +49,7 @@ test('a map zooms by wheel and key, a dragged rectangle filters in every view, a
   const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
   const picture = map.locator('image');
   const widthOf = async () => Number(await picture.getAttribute('width'));
-  // What stands beside the map takes of its width when it arrives.
+  // Elements beside the map reduce its width when they arrive.
   await expect(page.getByRole('table', { name: 'The design against the baseline' })).toBeVisible();
   const before = await widthOf();
   const box = (await map.boundingBox())!;
@@ -65,7 +65,7 @@ test('a map zooms by wheel and key, a dragged rectangle filters in every view, a
   await page.keyboard.press('-');
   await expect(whole).toBeHidden();
 
-  // From about the first to the third column, over most of the rows.
+  // The rectangle goes from about the first to the third column, over most of the rows.
   await page.mouse.move(box.x + 62, box.y + 60);
   await page.mouse.down();
   await page.mouse.move(box.x + 100, box.y + box.height - 120, { steps: 4 });
@@ -76,11 +76,11 @@ test('a map zooms by wheel and key, a dragged rectangle filters in every view, a
   await expect(chip).toBeVisible();
   const listed = page.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
   await expect(listed).toContainText(/ of [\d,]+ valid designs of 5 devices/);
-  // Ranks are those of all designs of the device.
+  // Ranks are among all designs of the device.
   const ranks = page.getByRole('grid', { name: 'Designs, ranked' }).locator('[aria-colindex="1"]').nth(4);
   await expect(ranks).not.toHaveText('3');
 
-  // What only the fast GPU reaches leaves the slow one without a design.
+  // A filter that only the fast GPU satisfies leaves the slow one without a design.
   await page.evaluate(() => {
     const [path, query] = location.hash.split('?');
     const params = new URLSearchParams(query);

@@ -6,7 +6,7 @@ import { expectAccessible } from './fixtures/accessible.ts';
 import { drop, predicted, smallStudy, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// The third fidelity, against the real engine and a real WebGPU device: the software adapter that every Chromium has.
+// The third fidelity, with the real engine and a real WebGPU device: the software adapter of every Chromium.
 
 const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
 const rows = (page: Page) => grid(page).getByRole('row');
@@ -38,7 +38,7 @@ test('a newcomer measures six designs in the page and sees where the model errs'
     .first()
     .click();
 
-  // Times come in beside the predictions, and then the comparison.
+  // Times arrive beside the predictions, and then the comparison.
   await expect(rows(page)).toHaveCount(6);
   await expect(page.getByText('Spearman')).toBeVisible({ timeout: 180_000 });
   await expect(page.getByRole('heading', { name: 'Measured designs' })).toBeVisible();
@@ -46,14 +46,14 @@ test('a newcomer measures six designs in the page and sees where the model errs'
     await expect(row).toHaveAccessibleName(/^Predicted rank \d, measured rank \d, measured [\d.,]+.[mµn]?s/);
   await expect(page.getByRole('figure', { name: 'Predicted against measured times of 6 designs' })).toBeVisible();
 
-  // A design, with every repeat.
+  // A design is shown with every repeat.
   await rows(page).first().click();
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
   await expect(inspector.getByRole('img', { name: /^7 repeats after 1 warm-up: median/ })).toBeVisible();
   await expectAccessible(page, 'comparison', 'both');
 
-  // A link reopens it; the history opens it.
+  // A link reopens the measurement, and so does the history.
   const link = page.url();
   expect(link).toContain('design=');
   await page.keyboard.press('6');
@@ -63,7 +63,7 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await page.goto(link);
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
-  // What it shows about the device.
+  // It shows facts about the device.
   await page.keyboard.press('c');
   await expect(page.getByRole('heading', { name: 'What this run shows about the device' })).toBeVisible();
   expect(complaints).toEqual([]);
@@ -109,7 +109,7 @@ test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, 
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(page.getByText('Cancelled: what was measured is kept')).toBeVisible();
 
-  // It goes on where it was, until the budget is spent or little is left to gain.
+  // Tuning continues until the budget is spent or little is left to gain.
   await page.getByRole('button', { name: 'Continue tuning' }).click();
   await expect(steps).toHaveCount(3, { timeout: 120_000 });
   await expect(
@@ -149,7 +149,7 @@ test('a run that waits for a page can be cancelled', async ({ page, own }) => {
     .first()
     .click();
   await expect(rows(page)).toHaveCount(8);
-  // The page that comes back is not the one that measured.
+  // The reloaded page is not the one that measured.
   await page.reload();
   const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
   await waiting.getByRole('button', { name: 'Cancel' }).click();
@@ -167,7 +167,7 @@ test('results of another program are imported, dropped, and refused with a reaso
   const chooser = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Import results…' }).last().click();
   await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
-  // The study has a sweep: the sheet asks which of its axes the parameters are.
+  // The study has a sweep, so the sheet asks which of its axes the parameters are.
   await page.getByRole('button', { name: 'Import times' }).click();
   const kernels = page.getByRole('grid', { name: 'Imported kernels' });
   await expect(kernels).toBeVisible();
@@ -187,7 +187,7 @@ test('a design is handed over from the ranking and measured, by keyboard alone',
   await predicted(page, 1);
   await smallStudy(page);
   await page.keyboard.press('3');
-  // The key hands over the selected design, which the inspector shows.
+  // The key passes on the selected design, which the inspector shows.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();
   await page.keyboard.press('m');
   await expect(page.getByText('1 design handed over')).toBeVisible();

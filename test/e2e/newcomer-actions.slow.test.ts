@@ -5,11 +5,11 @@ import { expect, open, test } from './fixtures/browser.ts';
 import { drop, predicted, statusBar, WIDE } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// How many actions lead a newcomer from a file to an answer. A file dropped, a click and a key are one each.
+// Counts the actions from a file to an answer for a new user. A dropped file, a click and a key are one each.
 
 test.use({ viewport: WIDE });
 
-/** Counts what a person does. */
+/** Counts the user's actions. */
 function counter() {
   let actions = 0;
   return {
@@ -46,7 +46,7 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   const person = counter();
   await person.act(drop(page.getByRole('main'), '1138_bus.mtx', matrix));
   await person.act(page.getByRole('button', { name: 'SpMV: compare the eight kernels' }).click());
-  // The recommendation names one without a run.
+  // The recommendation names a design without a run.
   const answer = page.getByRole('region', { name: 'Recommendation' }).locator('.main');
   const named = /^(.+), \d+ threads? per unit/;
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');

@@ -2,7 +2,7 @@ import { expect, open, test } from './fixtures/browser.ts';
 import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
 import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
 
-// The first use of Lockstep by keys alone; newcomer.test.ts has it by pointer.
+// The first use of Lockstep with only the keyboard; newcomer.test.ts does the same by pointer.
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 

@@ -4,7 +4,7 @@ import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from '
 import { WIDE, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
-// The first use of Lockstep, by pointer, through every view: the one browser test of npm test.
+// The first use of Lockstep by pointer, through every view. It is the only browser test of npm test.
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
@@ -16,7 +16,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   const host = await startHost(join(folder.path, 'first.db'));
   await page.goto(host.address);
 
-  // The first start shows the example study, and results without being asked.
+  // The first start shows the example study and its results.
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Acts propagation Example study' })).toBeVisible();
   await expect(lengths(page)).toHaveAccessibleName(/mean 38\.6, depth of 8 50\.5/);
@@ -25,7 +25,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   const answer = page.getByRole('region', { name: 'Recommendation' });
   await expect(answer.getByRole('button', { name: 'Copy header' })).toBeEnabled();
 
-  // Another workload: the law, its picture and the loss follow the slider.
+  // With another workload, the law, its picture and the loss follow the slider.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(lengths(page)).toHaveAccessibleName(/geometric\(0\.05\): mean 20\.0/);
   await theory(page).click();
@@ -36,7 +36,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await page.mouse.move(track.x + track.width * 0.5, track.y + track.height / 2);
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.7, track.y + track.height / 2, { steps: 6 });
-  await expect(losses(page)).not.toHaveAccessibleName(loss!); // while the hand still holds it
+  await expect(losses(page)).not.toHaveAccessibleName(loss!); // while the slider is still held
   await page.mouse.up();
   await expect(lengths(page)).not.toHaveAccessibleName(/mean 20\.0/);
   expect((await lengths(page).screenshot()).equals(picture)).toBe(false);
@@ -48,7 +48,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click();
   expect(await predicted(page, 2)).toBe(fewer);
 
-  // The best in the ranking; a baseline of one's own; narrower; in another order.
+  // The ranking: the best design, a chosen baseline, a filter, and another order.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Ranking' }).click();
   const best = rankRows(page).first();
   await expect(best).toHaveAttribute('aria-selected', 'true');
@@ -74,14 +74,14 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await expect(chips).toBeHidden();
   await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', 'ascending');
 
-  // A list that is turned round starts at its top, with what is selected.
+  // A reversed list starts at its top, with the selection.
   for (const order of ['descending', 'ascending']) {
     await page.getByRole('columnheader', { name: 'Predicted' }).getByRole('button').click();
     await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', order);
     await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
   }
 
-  // The same design in the landscape, and another one beside it.
+  // The landscape shows the same design, and another one beside it.
   await page.getByRole('row', { name: /^2 / }).click();
   await expect(inspector.getByRole('heading').first()).toHaveText(/^Rank 2\b/);
   await inspector.getByRole('button', { name: 'Landscape' }).click();
@@ -100,7 +100,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await page.getByRole('columnheader', { name: 'A100' }).getByRole('button').click();
   await expect(page.getByRole('combobox', { name: /^Reference: A100/ })).toBeVisible();
 
-  // What was measured, what was run, and the models behind it.
+  // Measurements, runs, and the models behind them.
   const views = page.getByRole('navigation', { name: 'Views' });
   await views.getByRole('button', { name: 'Measure' }).click();
   await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { expect, test } from './fixtures/browser.ts';
 import { builtFile, ROOT, temporaryFolder, type TemporaryFolder } from './fixtures/program.ts';
 
-// What `npm pack` makes, installed from its archive alone: it runs from its built files, which Node would not do from
-// the sources.
+// The output of `npm pack`, installed from its archive only. It runs from its built files, because Node would not run
+// its sources.
 const run = promisify(execFile);
 const db = ['--db', 'installed.db'];
 let folder: TemporaryFolder;
@@ -70,7 +70,7 @@ test('import gives the library, with types that need nothing else', async () => 
   const options =
     '--module nodenext --target es2024 --lib ES2024,DOM,ESNext.Disposable --strict --noEmit --ignoreConfig';
   await run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), '--types', '', 'use.mts'], { cwd });
-  const { stdout } = await run(process.execPath, ['use.mts'], { cwd }); // which ends by itself: nothing is left open
+  const { stdout } = await run(process.execPath, ['use.mts'], { cwd }); // it ends by itself, so nothing is left open
   const command = async (...words: string[]) =>
     JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
   const losses: { rows: { meanLoss: number }[] } = await command(
@@ -92,7 +92,8 @@ test('import gives the library, with types that need nothing else', async () => 
   const rows = best.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]);
   expect(JSON.parse(stdout)).toEqual({
     pair: expect.closeTo(1.25, 9),
-    losses: losses.rows.map(({ meanLoss }) => expect.closeTo(meanLoss, 12)), // the rule of integration goes by all n asked for
+    // the rule of integration depends on all requested n
+    losses: losses.rows.map(({ meanLoss }) => expect.closeTo(meanLoss, 12)),
     blocks: 6,
     rows,
     again: rows,

@@ -11,10 +11,10 @@ import type { RunningHost } from './fixtures/host.ts';
 
 test.use({ viewport: WIDE });
 
-// The recommendation: always in sight, follows every edit, and says what the full ranking says.
+// The recommendation is always visible, follows every edit, and agrees with the full ranking.
 
 const card = (page: Page): Locator => page.getByRole('region', { name: 'Recommendation' });
-/** The card once its answer is exact and of the study as it is. */
+/** Waits until the card has the exact answer for the current study. */
 async function settled(page: Page): Promise<Locator> {
   const answered = card(page).and(page.locator('[aria-busy=false]'));
   await expect(answered.getByRole('button', { name: /^Copy header/ })).toBeEnabled();
@@ -24,7 +24,7 @@ const field = (page: Page, name: string): Locator => page.getByRole('spinbutton'
 async function fill(page: Page, name: string, value: string): Promise<void> {
   await field(page, name).fill(value);
   await field(page, name).press('Enter');
-  // The exact answer is asked for once the study rests; until then the card is busy.
+  // The exact answer is requested when the study no longer changes; until then the card is busy.
   await expect(card(page)).toHaveAttribute('aria-busy', 'true');
 }
 
@@ -38,7 +38,7 @@ interface RankedRow {
 interface Ranked {
   readonly rows: readonly RankedRow[];
 }
-/** The whole tie band of a run on its fastest device, by the command line. */
+/** Returns the tie band of a run on its fastest device, from the command line. */
 async function tieBand(host: RunningHost, run: number): Promise<readonly RankedRow[]> {
   const rank = async (args: readonly string[]): Promise<Ranked> => {
     const rankArgs = ['rank', String(run), '--db', host.databaseFile, '--json', ...args];
@@ -132,11 +132,11 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await page.mouse.move(track.x + track.width * 0.1, y);
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.9, y, { steps: 12 });
-  await expect(time).not.toHaveText(before); // while the hand still holds it
+  await expect(time).not.toHaveText(before); // while the slider is still held
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
-  // The example gives its zeros. What a person enters is given, and what they do not know is assumed.
+  // The example states its zeros. A value that the user enters is given, and an unknown one is assumed.
   const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
   await expect(mark).toHaveAccessibleName(/: given$/);
   await fill(page, 'Dependent loads per iteration', '1');

@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures/browser.ts';
 
-// What a browser adds to test/unit/transport-serve.test.ts: where the page keeps its token.
+// What a browser adds to test/unit/transport-serve.test.ts: the storage of the token.
 
 test('the printed address opens the page, which keeps its access over a reload and in a second tab', async ({
   page,
@@ -9,7 +9,7 @@ test('the printed address opens the page, which keeps its access over a reload a
   complaints,
 }) => {
   await page.goto(host.address);
-  // Without the token in sight.
+  // The address no longer shows the token.
   await expect(page).toHaveURL(new RegExp(`^http://127\\.0\\.0\\.1:${host.port}/(#.*)?$`));
   // The name of the study comes from the engine.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

@@ -1,10 +1,10 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
-// The second fidelity, from the ranking: simulate what the model likes best, and look at one launch in time.
+// The second fidelity, from the ranking: simulate the best designs by prediction, and look at one launch over time.
 
 test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
-  // High enough for two rows more than are simulated.
+  // The window has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
   await predicted(page, 1);
@@ -14,7 +14,7 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   const order = page.getByRole('combobox', { name: /^Sorted by/ });
   await expect(order).toContainText('predicted');
   await page.keyboard.press('s');
-  // Every one of the twenty has a simulated time, and the one below has none.
+  // All twenty have a simulated time, and the next one has none.
   const rows = rankRows(page);
   await expect(rows.nth(20)).toContainText('not run');
   for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 120_000 });
@@ -23,11 +23,11 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   await order.click();
   await page.getByRole('option', { name: /simulated/i }).click();
   await expect(page).toHaveURL(/sort=simulatedMs/);
-  // The baseline is simulated with them, maybe after the list was put in order.
+  // The baseline is simulated with them, perhaps after the list was sorted.
   await expect(rows.nth(19)).not.toContainText('not run');
   await expect(rows.nth(21)).toContainText('not run');
 
-  // What comes later fills rows where they stand, until one sorts again.
+  // Later results fill rows without moving them, until the user sorts again.
   const names = () => rows.getByRole('gridcell').and(page.locator('[aria-colindex="1"]')).allTextContents();
   const before = (await names()).slice(0, 20);
   await page.keyboard.press('s');

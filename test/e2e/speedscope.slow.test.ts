@@ -7,7 +7,7 @@ import { findTool, lacks } from '../tools.mjs';
 test.skip(lacks('speedscope'), 'speedscope is missing');
 
 const PAGE = 'http://localhost/';
-/** What a software renderer says of WebGL, which speedscope draws with. */
+/** The message of a software renderer about WebGL, which speedscope uses for drawing. */
 const DRAWING = /WebGL/;
 
 test('speedscope imports a launch trace without a complaint', async ({ page, seed, complaints }) => {
@@ -32,7 +32,7 @@ test('speedscope imports a launch trace without a complaint', async ({ page, see
   await page.goto(PAGE);
   await page.locator('input[type=file]').setInputFiles(file);
   await expect(page).toHaveTitle('launch.json - speedscope');
-  // A profile for the launches, and one for each slot of the multiprocessors that are drawn.
+  // There is a profile for the launches, and one for each slot of the drawn multiprocessors.
   await expect(page.getByText(/^Device, simulated \(pid 1\), Launches \(tid 1\) \(1\/\d{2,}\)$/)).toBeVisible();
   expect([...said, ...complaints]).toEqual([]);
   folder.remove();

@@ -3,7 +3,7 @@ import { openReport } from '../verify/report.ts';
 import { verifyHost } from '../verify/host.ts';
 import { verifyMonkey } from '../verify/monkey.ts';
 
-// A little of `npm run verify`: the browser host under attack, and random actions.
+// A short form of `npm run verify`: attacks on the browser host, and random actions.
 
 test('wrong requests, broken frames and names that are markup get nowhere', async () => {
   const report = openReport(1, () => {});

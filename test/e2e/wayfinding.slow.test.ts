@@ -6,7 +6,7 @@ import { WIDE, drop, predicted, statusBar } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// Finding things: the palette, links to what is not there, menus of a narrow window, the database, the history of runs.
+// Finding things: the palette, links to missing things, menus of a narrow window, the database, the history of runs.
 
 async function find(page: Page, query: string) {
   await page.keyboard.press('Control+k');
@@ -26,7 +26,7 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   expect(csv.join('\n')).toContain('Import lengths from a file');
   expect(csv.filter((text) => !/csv|Import (lengths|measured)/i.test(text))).toEqual([]);
   await page.keyboard.press('Escape');
-  // The second is there as soon as there is a recommendation.
+  // The second entry exists when there is a recommendation.
   await expect(await find(page, 'python')).toContainText([
     'Export as Python launch parameters',
     'Copy the recommended design as Python',
@@ -60,7 +60,7 @@ test('an export is of the device that the views are about', async ({ page, host,
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
   await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
-  // And the other way round.
+  // The reverse works too.
   await choose(/^H100 SXM5 80 GB/);
   await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');
@@ -113,7 +113,7 @@ test('two runs are compared by a button, in words of the interface', async ({ pa
   await page.keyboard.press('6');
   await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
   const detail = page.getByRole('complementary', { name: 'Run 2' });
-  // The best times of different kernels are no progress.
+  // The best times of different kernels are not joined as progress.
   await expect(detail.getByText('Changed since run 1')).toBeVisible();
   await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
   await detail.getByRole('button', { name: 'Compare with run 1' }).click();

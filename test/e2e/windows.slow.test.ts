@@ -18,10 +18,10 @@ async function command(page: Page, words: string): Promise<void> {
   await page.getByRole('combobox', { name: 'Search or run a command' }).fill(words);
   await expect(page.getByRole('option').first()).toContainText(new RegExp(`^\\s*${words}`, 'i'));
   await page.keyboard.press('Enter');
-  // Until the dialog is gone it has the focus, and takes the next key.
+  // The dialog has the focus, and takes the next key, until it has closed.
   await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeHidden();
 }
-/** Names in the list of studies. */
+/** Returns the names in the list of studies. */
 async function studies(page: Page): Promise<readonly string[]> {
   await rail(page).getByRole('button').first().click();
   const menu = page.getByRole('menu');
@@ -40,7 +40,7 @@ async function openSmall(page: Page, host: RunningHost): Promise<void> {
   await expect(page).toHaveTitle(/^Any machine –/);
 }
 
-/** Checks what both windows show: one edits, then the other on top of it, and neither takes anything back. */
+/** Checks both windows: first one edits, then the other, and neither loses an edit. */
 async function expectEditsAgree(first: Page, second: Page): Promise<void> {
   await expect(second).toHaveTitle(/^Any machine –/);
   await rename(first, 'Shared');
@@ -52,7 +52,7 @@ async function expectEditsAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-/** A study that comes, goes and comes back in the first window, seen in the second. */
+/** Adds, deletes and restores a study in the first window, and checks the second. */
 async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await command(first, 'duplicate study');
   await expect(first).toHaveTitle(/^Shared copy –/);
@@ -66,7 +66,7 @@ async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-/** A run of the study that the second window shows, started, renamed, deleted and brought back in the first. */
+/** Starts, renames, deletes and restores a run in the first window, and checks the second. */
 async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await first.keyboard.press('Control+Enter');
   await predicted(first, 2);
@@ -84,7 +84,7 @@ async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await expect(seen).toHaveAccessibleName(/^Run 2, one device,/);
   await command(first, 'delete run 2');
   await expect(seen).toBeHidden();
-  // The notice of the new name does not come after it, and can be undone, too.
+  // The notice of the new name does not come later, and can be undone too.
   await expect(statusBar(first)).toContainText('deleted');
   await statusBar(first).getByRole('button', { name: /^Undo/ }).click();
   await expect(seen).toBeVisible();
@@ -100,7 +100,7 @@ test('two tabs of one host', async ({ page, own, complaints }) => {
   expect(complaints).toEqual([]);
 });
 
-// All that one process tells the other is that the file has changed: studies and runs are one way.
+// One process tells the other only that the file has changed, so studies and runs are enough.
 test('two processes on one database file', async ({ page, browser, own }) => {
   const other = await startHost(own.databaseFile);
   await openSmall(page, own);

@@ -65,8 +65,10 @@ describe('the composite prediction against the event simulation', () => {
     }
   });
 
-  /* Two lengths are far apart, and the long one is rare. The slowest multiprocessor has more of the long ones than
-     others, when little else is active. These predictions were up to 35 % too short, and less for more blocks. */
+  /*
+   * Two lengths are far apart, and the long one is rare. The slowest multiprocessor has more of the long ones than
+   * others, when little else is active. These predictions were up to 35 % too short, and less for more blocks.
+   */
   it.each([
     { low: 3, high: 288, share: 0.01386, n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] },
     {

@@ -6,9 +6,11 @@ import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, unsortedDepth } from '../bench/composite-designs.ts';
 
-/* The launch has a little more than whole waves. The last block takes about as long as any other, and some
-   multiprocessor certainly has it. With a probability for each slot, it was missed in a third of the launches of five
-   multiprocessors. */
+/*
+ * The launch has a little more than whole waves. The last block takes about as long as any other, and some
+ * multiprocessor certainly has it. With a probability for each slot, it was missed in a third of the launches of five
+ * multiprocessors.
+ */
 const LAWS = {
   'two lengths': unwrap(
     categoricalLaw([

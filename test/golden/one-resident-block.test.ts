@@ -8,9 +8,11 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
-/* A device with one block at a time on a multiprocessor. Its up to 64 thread groups end together if units are sorted,
-   so only the remaining groups of that block can be active. Lengths and iterations are those of the ranking that is
-   measured on SwiftShader. */
+/*
+ * A device with one block at a time on a multiprocessor. Its up to 64 thread groups end together if units are sorted,
+ * so only the remaining groups of that block can be active. Lengths and iterations are those of the ranking that is
+ * measured on SwiftShader.
+ */
 const DEVICE = 'software-swiftshader';
 const STUDY: StudyFile = {
   lockstep: 1,

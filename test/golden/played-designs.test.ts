@@ -27,40 +27,51 @@ interface Rule {
 const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 60 } };
 
 const RULES: Readonly<Record<string, Rule>> = {
-  /* Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
-     share the blocks of the last one evenly. When the first multiprocessor was assumed to take all it can hold, these
-     predictions were up to 50 % too long. */
+  /*
+   * Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
+   * share the blocks of the last one evenly. When the first multiprocessor was assumed to take all it can hold, these
+   * predictions were up to 50 % too long.
+   */
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
   /* A block of 96 threads is one and a half groups if groups are 64 wide. */
   'half-empty': { ...FEW_WAVES, isDrawn: true },
   /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
-  /* One more unit than all slots makes one slot longer, not a block of them. These predictions were 11 to 24 % too
-     long. */
+  /*
+   * One more unit than all slots makes one slot longer, not a block of them. These predictions were 11 to 24 % too
+   * long.
+   */
   'one-more': FEW_WAVES,
-  /* The blocks of these launches are not draws from one law: they have a fixed number of each bucket, one longest
-     block, or the order of a window. As draws in any order, the predictions were between 20 % too long and almost 50 %
-     too short. */
+  /*
+   * The blocks of these launches are not draws from one law: they have a fixed number of each bucket, one longest
+   * block, or the order of a window. As draws in any order, the predictions were between 20 % too long and almost 50 %
+   * too short.
+   */
   ordered: {
     within: 0.08,
     simulation: { seed: 1, halfWidth: 0.01, maxReplications: 2000 },
     latencyCycles: 1500,
     kneeSoftness: 3,
   },
-  /* Groups take their units from one counter, on a grid that gives some multiprocessors one more block. The others are
-     faster and take more of the units. With an equal number for each group, the predictions were up to 67 % too long.
-     */
+  /*
+   * Groups take their units from one counter, on a grid that gives some multiprocessors one more block. The others are
+   * faster and take more of the units. With an equal number for each group, the predictions were up to 67 % too long.
+   */
   fetched: FEW_WAVES,
-  /* Sorted units were predicted 10 to 190 % wrong when rounds were assumed independent and slots alike. 12 % is the
-     95th percentile that test/bench/balancing.ts requires. */
+  /*
+   * Sorted units were predicted 10 to 190 % wrong when rounds were assumed independent and slots alike. 12 % is the
+   * 95th percentile that test/bench/balancing.ts requires.
+   */
   sorted: {
     within: 0.12,
     simulation: { seed: 7, halfWidth: 0.015, maxReplications: 40 },
     latencyCycles: 1500,
     kneeSoftness: 3.2,
   },
-  /* The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends with its
-     longest blocks. When a sample missed these, the predictions were 5 to 12 % too short. */
+  /*
+   * The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends with its
+   * longest blocks. When a sample missed these, the predictions were 5 to 12 % too short.
+   */
   best: { within: 0.035, simulation: { seed: 7, halfWidth: 0.02, maxReplications: 24 } },
 };
 

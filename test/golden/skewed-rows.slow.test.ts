@@ -31,8 +31,10 @@ it('the best designs for skewed rows take the time that the event simulation pla
   }
 });
 
-/* The slot with the longest unit of one window has that of every other one, or every fourth, and ends the launch alone.
-   A sample of the blocks missed it, and was 75 and 50 % too short. */
+/*
+ * The slot with the longest unit of one window has that of every other one, or every fourth, and ends the launch alone.
+ * A sample of the blocks missed it, and was 75 and 50 % too short.
+ */
 it.each([
   ['window-sort(8192)', 2048],
   ['window-sort(5000)', 500],

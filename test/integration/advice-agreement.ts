@@ -22,7 +22,7 @@ import { AGREEMENT_FRACTION, tieFraction } from '../../src-workers/sweep/ties.ts
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 
-// What tests of the advice share: quick ones of small examples, slow ones of the others.
+// Shared by the quick tests of small examples and the slow tests of the others.
 
 const root = join(import.meta.dirname, '..', '..');
 export const examples = join(root, 'db', 'examples');
@@ -39,7 +39,10 @@ export function useEngine(): void {
 export const example = (name: string): StudyFile =>
   JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as StudyFile;
 
-/** The study with fewer units, designs and devices, of every kind that it has: loops, balancings, launches, caps. */
+/**
+ * Returns the study with fewer units, designs and devices, of every kind that it has: loops, balancings, launches,
+ * caps.
+ */
 export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
   const { axes, workload } = study;
   const kinds = new Map(axes.balancing?.map((balancing) => [balancing.replace(/\(.*/, ''), balancing]));
@@ -66,7 +69,7 @@ export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
 export const recommend = (study: StudyFile, more: object = {}): Promise<Recommendation> =>
   call(engine, 'advice.recommend', { study, folder: examples, ...more });
 
-/** What the fastest designs alone tell. */
+/** The part of an answer that the fastest designs determine. */
 const answerOf = ({
   ties: { rule, band },
   landscape: { rows, columns, picked },
@@ -77,7 +80,7 @@ const answerOf = ({
   ...{ rule, band, rows, columns, picked },
 });
 
-/** By the rule, written out: no cap before a cap, no balancing before fetching before ordering, … */
+/** The rule in full: no cap before a cap, no balancing before fetching before ordering, … */
 function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
   const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
   return [
@@ -120,9 +123,9 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
 ];
 
 /**
- * The recommendation of an example, made small, is that of the full ranking while ten fields change.
- * @param together fields that change between two looks
- * @param mostUnits units of a matrix are followed one by one, with 1 to 32 threads each: fewer are as many waves
+ * The recommendation of a reduced example equals that of the full ranking while ten fields change.
+ * @param together fields that change between two comparisons
+ * @param mostUnits units of a matrix are simulated one by one, with 1 to 32 threads each, so fewer give as many waves
  */
 export async function agreesWithRanking(name: string, together = 1, mostUnits?: number): Promise<void> {
   const uniform = mersenneTwister(11);

@@ -8,6 +8,6 @@ it.each([['collatz'], ['geometric'], ['mandelbrot'], ['spmv-skewed', 2 ** 14], [
   (name, mostUnits?: number) => agreesWithRanking(name, 2, mostUnits),
 );
 
-// The band of its device is the narrowest: inputs leave it.
+// Its device has the narrowest band, so that inputs leave it.
 it('the sensitivity of collatz agrees with a sweep at each value, and at the ends of its ranges', () =>
   agreesWithSweep('collatz', 'nvidia-k20'));

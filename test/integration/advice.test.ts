@@ -98,7 +98,7 @@ describe('the recommendation', () => {
       'units_per_thread=2.5 is not a whole number',
       '2 units per thread do not make 7 blocks: one of them must be 0',
     ]);
-    // The same designs where they are on the axes.
+    // These are the same designs with their values on the axes.
     const onAxes = unwrap((await ask(designs, { study: wide, parameters })) as Result<AskedTimes>);
     expect(onAxes).toEqual(times);
     expect(times.timesMs[0]).toBeGreaterThan(0);

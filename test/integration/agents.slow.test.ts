@@ -61,7 +61,7 @@ describe('the address of a Redis', () => {
 
   it.each([
     { after: 'nothing', answers: [], message: 'no answer within 4 s' },
-    // To hello 3 and its name, to info.
+    // The replies to hello 3 and its name, and to info.
     { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
   ])('is refused where it says $after and then nothing', async ({ answers, message }) => {
     const server = createServer((socket) => {
@@ -78,7 +78,7 @@ describe('the address of a Redis', () => {
 
 describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () => {
   let redis: TestRedis;
-  /** What this machine finds without agents. */
+  /** The results of this machine without agents. */
   let alone: Engine;
   let expected: RunSummary;
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     delete process.env.FAKE_BENCH;
   });
   let databases = 0;
-  // Each test has keys of its own, so that it meets no agent of another.
+  // Each test has its own prefix of keys, so that it never uses an agent of another test.
   let prefix = '';
   beforeEach(({ task }) => void (prefix = `test-${task.id}`));
   const settings = (): RedisSettings => ({ url: redis.url, passwordFile: redis.passwordFile, prefix });
@@ -118,7 +118,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     open.push(() => agent.close().then(() => pool.close()));
     return agent;
   }
-  // The study has many parts, so the agent is stopped in the middle of it.
+  // The study has many parts, so that the agent is stopped in the middle of it.
   const axes = {
     ...smallStudy().axes,
     blockThreads: { from: 64, to: 1024, step: 64 },
@@ -206,7 +206,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     }
   });
 
-  // Redis stays silent until all have ended: whoever waited for it would never end.
+  // Redis stays silent until all have ended, so a process that waits for it would never end.
   it('closes where Redis hangs, and says why: engine, agent and both commands', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');

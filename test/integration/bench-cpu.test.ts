@@ -24,7 +24,7 @@ const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
 const folder = testFolder();
 
-/** Megabytes instead of gigabytes: what is tested here is not speed. */
+/** Megabytes instead of gigabytes, because speed is not tested here. */
 const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
 const MACHINE = { passBytes: 2 ** 20, maxThreads: 3 };
 
@@ -104,7 +104,7 @@ test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
       const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
-      // Rows are even, so that only the diagonal, one entry per row, is on top of the law.
+      // Rows are even, so only the diagonal, one entry per row, exceeds the law.
       const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
       beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
       expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));
@@ -168,7 +168,7 @@ test('no thread passes the barrier before all have arrived', async () => {
   const threads = 3;
   const rounds = 500;
   const state = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
-  // One count per round; a thread that has passed the barrier of a round must see it complete.
+  // There is one count per round. A thread that has passed the barrier of a round must see the complete count.
   const counts = new Int32Array(new SharedArrayBuffer(4 * rounds));
   const code = `
     const { workerData, parentPort } = require('node:worker_threads');
@@ -215,7 +215,7 @@ test('the program measures a plan: every case correct, every launch reported, ev
     expect(onCore.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     samples.slice(1).forEach(({ timeNs }, repeat) => {
       expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Any machine needs some time, and none more than the limit of the case.
+      // Any machine needs some time, and at most the limit of the case.
       expect(timeNs).toBeGreaterThan(0);
       expect(timeNs).toBeLessThan(SMALL.caseTimeLimitMs * 1e6);
     });
@@ -300,13 +300,14 @@ const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
 test.each([
   // Units 1 … 4, 5 … 8, 9 … 12.
   ['row-split', [10 * 16 + 4 * 20, 26 * 16 + 4 * 20, 42 * 16 + 4 * 20]],
-  // 26 iterations each. 6 units end within the first 26 of the running totals 1, 3, 6, 10, 15, 21, 28, …; 9 within 52.
+  // Each has 26 iterations. 6 units end within the first 26 of the running totals 1, 3, 6, 10, 15, 21, 28, …; 9 within
+  // 52.
   ['nonzero-split', [26 * 16 + 6 * 20, 26 * 16 + 3 * 20, 26 * 16 + 3 * 20]],
-  // 30 of the 90 iterations and ends: with 24 and 6, 27 and 3, and what is left.
+  // Each has 30 of the 90 iterations and ends: 24 and 6, 27 and 3, and the rest.
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const total = 78 * 16 + 12 * 20;
-  // Less than a pass, which is filled with copies; and more than one, which takes several.
+  // Less than a pass, which is filled with copies, and more than one, which needs several.
   for (const [factor, passBytes] of [
     [1, 2 ** 20],
     [2 ** 12, 2 ** 20],
@@ -367,7 +368,7 @@ test('designs are measured on as many threads as they have cores; what is none o
     expect(threadEndNs).toHaveLength(SMALL.repeats * cores);
     times.forEach((timeNs, repeat) => {
       expect(Math.max(...threadEndNs.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Times are those of one copy: of the bytes the design moves, and so of the same bandwidth as all copies.
+      // Times are for one copy: for the bytes that the design moves, at the bandwidth of all copies.
       const bytes = loadBytes.reduce((a, b) => a + b);
       expect(Math.abs(bytes - total)).toBeLessThanOrEqual((96 * cores) / copies);
       expect(bandwidthGbS[repeat]).toBe(bytes / timeNs);
@@ -415,7 +416,7 @@ test('a kernel that does nothing is found out', async () => {
   }
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
   expect(checks[0]).toBe('element 0 is -1 instead of 7');
-  // No sum was written for the rows that are gone through side by side.
+  // The rows that are processed side by side have no written sum.
   expect(checks[1]).toBe('row 0 is NaN, not a number');
 });
 

@@ -41,7 +41,7 @@ import { testFolder } from '../workplace.ts';
 
 const describe = always.skipIf(lacks('g++'));
 
-// The whole way of a measurement, with the emulation in place of a GPU: what is compiled, read and printed is the same.
+// A complete measurement with the emulation instead of a GPU. It compiles, reads and prints the same.
 
 const folder = testFolder();
 
@@ -84,7 +84,7 @@ const BALANCINGS = [
 
 /**
  * Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of
- * many.
+ * many blocks.
  */
 const LOOPS: readonly BenchCase[] = [
   ...UNITS.flatMap((u) =>
@@ -228,8 +228,8 @@ describe('measuring with the emulation', () => {
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
       const [depths, works] = [values['groupDepth'], values['groupIterations']];
       expect(depths.length).toBe(10);
-      // A look at the clock per iteration, and one more at the end, by the whole group in lockstep and by every unit
-      // alone.
+      // The clock is read once per iteration, and once more at the end, by the whole group in lockstep and by every
+      // single unit.
       const tick = 1024;
       const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i] + n));
       expect(values['groupLockstepCycles'], id).toEqual(lockstep);
@@ -244,7 +244,7 @@ describe('measuring with the emulation', () => {
       for (const found of values['aggregateLoss']) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
       expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i])) / 10, 12);
     }
-    // The same units, whichever way they are run.
+    // The units are the same in both forms.
     expect(valuesOf('power-32-independent')['groupIterations']).toEqual(
       valuesOf('power-32-lockstep')['groupIterations'],
     );
@@ -281,7 +281,7 @@ describe('measuring with the emulation', () => {
   });
 
   it('reports what the emulated clock makes exact of shuffles, shared memory, fetches and lines', () => {
-    // A look at the clock is 1024 cycles, and nothing else takes time.
+    // Reading the clock takes 1024 cycles, and nothing else takes time.
     for (const name of ['logic', 'shuffle', 'match']) expect(valuesOf(name)['latencyCycles'], name).toBe(1024 / 256);
     const shared = valuesOf('shared-memory');
     expect(shared).toMatchObject({ latencyCycles: 1024 / 256, bytesPerCycle: (4 * 64) / (1024 / 256) });
@@ -366,13 +366,13 @@ describe('launches of several cases', () => {
         expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
         expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
       }
-      // At most three are under way at a time, and they take turns.
+      // At most three are active at a time, and they alternate.
       const order = ofType(records, 'sample').map((sample) => sample.case);
       const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
       expect(changes).toBeGreaterThan(cases.length);
       for (const at of order.keys())
         expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
-      // A reader knows whose launch is next.
+      // The reader knows whose launch is next.
       const spoken = records.filter((record) => 'case' in record);
       for (const [at, record] of spoken.entries())
         if (record.type === 'sample')
@@ -397,7 +397,7 @@ describe('launches of several cases', () => {
   });
 });
 
-/** Stands in for NVIDIA's management library: the clock falls from launch to launch. */
+/** Replaces NVIDIA's management library: the clock decreases from launch to launch. */
 const NVML = `#include <cstring>
 extern "C" {
 int nvmlInit_v2() { return 0; }
@@ -435,7 +435,7 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    // As few steps as there can be, and many; units that are dealt to their threads.
+    // The least and many steps; units that are dealt to their threads.
     {
       ...PROFILE,
       instructionsPerIteration: 12,
@@ -512,8 +512,7 @@ describe('what goes wrong', () => {
   });
 
   it('ends where the device is gone', async () => {
-    // Filling the table, raising the clocks, and two for each sample: the one that the host hands the other over
-    // behind.
+    // Filling the table, raising the clocks, and two for each sample: one precedes the next by the host's order.
     const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
       environment: { CUDA_SHIM_FAULT_LAUNCH: '6' },
     });
@@ -633,7 +632,7 @@ describe('compiling', () => {
     );
     expect(changed.compiled).toEqual(['unit-loop-24']);
     expect(changed.program).not.toBe(one.program);
-    // Nothing half made stays behind.
+    // No incomplete file remains.
     expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
   });
 
@@ -653,7 +652,7 @@ describe('compiling', () => {
 
   it('keeps what was used last, within its limit', async () => {
     const nvcc = join(folder, 'copying-nvcc');
-    // Prints its version, and otherwise writes 100,000 bytes to where its output goes.
+    // Prints its version, and otherwise writes 100,000 bytes to its output.
     await writeFile(
       nvcc,
       `#!/bin/sh
@@ -666,7 +665,7 @@ head -c 100000 /dev/zero >"$2"
     const cacheFolder = join(folder, 'small-cache');
     const compiled = async (cap: number): Promise<number> => {
       const object = { ...HOST_OBJECT, name: `main-${cap}`, flags: [`-DCAP=${cap}`] };
-      // A time of use is to the millisecond.
+      // A time of use has a resolution of a millisecond.
       await pause(5);
       return unwrap(await compileCuda(compilation([object], { nvcc, cacheFolder, maxCacheBytes: 450_000 }))).compiled
         .length;
@@ -676,7 +675,7 @@ head -c 100000 /dev/zero >"$2"
     await utimes(stale, new Date(0), new Date(0));
     await mkdir(join(cacheFolder, 'draft-of-another-process'));
     await mkdir(join(cacheFolder, 'something else'));
-    // An object and a program each: room for two plans beside the one that is compiled.
+    // An object and a program each: there is room for two plans beside the compiled one.
     for (const cap of [1, 2, 3]) expect(await compiled(cap)).toBe(1);
     expect(await compiled(1)).toBe(0);
     expect(await compiled(4)).toBe(1);
@@ -712,7 +711,7 @@ head -c 100000 /dev/zero >"$2"
   it('is stopped with everything it started, by a cancel and by its time limit', async () => {
     const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
-    // Prints its version, and otherwise starts something that writes for as long as it lives.
+    // Prints its version, and otherwise starts a process that writes until it ends.
     await writeFile(
       slow,
       `#!/bin/sh
@@ -805,7 +804,7 @@ describe('a bundle on a machine without Lockstep', () => {
   });
 
   it('continues where it was interrupted, and measures nothing twice', async () => {
-    // As if stopped in the middle of a line of case b.
+    // The file looks as if the program stopped in the middle of a line of case b.
     const text = await results();
     const cut = text.indexOf('"case":"b"', text.indexOf('"type":"sample","case":"b"') + 20) + 12;
     await writeFile(join(place, 'results.jsonl'), text.slice(0, cut));
@@ -836,7 +835,7 @@ describe('a bundle on a machine without Lockstep', () => {
     const sampled = async (): Promise<string[]> =>
       ofType(recordsOf((await Promise.all([0, 1, 2].map((id) => readFile(sliceFile(id), 'utf8')))).join('').replaceAll(/^\{"type":"plan".*\n/gm, '')), 'check').map(({ case: id }) => id); // prettier-ignore
     expect((await sampled()).sort()).toEqual(['a', 'b', 'grid']);
-    // One task was interrupted; the array is started again.
+    // One task was interrupted, and the array is started again.
     const text = await readFile(sliceFile(1), 'utf8');
     await writeFile(sliceFile(1), text.slice(0, text.lastIndexOf('"type":"check"')));
     const short = unwrap(await parseBenchResults(unwrap(await readImportFile(place)), 'folder'));
@@ -856,7 +855,7 @@ describe('a bundle on a machine without Lockstep', () => {
   it('says what is missing', async () => {
     const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
     expect([noCompiler.code, noCompiler.stderr]).toEqual([1, expect.stringMatching(/^nvcc was not found/)]);
-    // Before anything but the program that lists devices is compiled.
+    // This happens before anything but the program that lists devices is compiled.
     await rm(join(place, 'build'), { recursive: true });
     const noDevice = await script({ CUDA_SHIM_DEVICES: '0' });
     expect([noDevice.code, noDevice.stdout]).toEqual([1, 'compiling build/devices.o\n']);
@@ -921,7 +920,7 @@ esac
     expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70\n`,
     );
-    // A case that hangs fails, and the cases after it are measured.
+    // A hanging case fails, and the following cases are measured.
     await rm(join(place, 'results.jsonl'));
     const hung = await script({ CUDA_SHIM_HANG_BLOCKS: '3' });
     expect(hung.stderr).toBe('{"type":"failed","case":"b","message":"Stopped within a launch (limit 2 s)."}\n');
@@ -993,7 +992,7 @@ describe('the emulation itself', () => {
       'lanes wait for others that never come, or that call something else or with another mask',
     ],
   ];
-  /** Runs the kernel of 32 lanes at the place that it is given. */
+  /** Runs the kernel of 32 lanes at the given path. */
   let program: string;
   beforeAll(async () => {
     program = join(folder, 'meeting');
@@ -1023,7 +1022,7 @@ int main(int, char** words) {
 
 describe('the line of a cache', () => {
   it('follows from the usual slow load, not from waits for a translation, and only where slow loads stand out', async () => {
-    // As a GPU may answer: a hit takes 40 cycles or one more, every `links` loads a miss 250, the first load of a page
+    // The GPU answers: a hit takes 40 or 41 cycles, every `links` loads a miss takes 250, and the first load of a page
     // 2000.
     const source = join(folder, 'line.cu');
     await writeFile(

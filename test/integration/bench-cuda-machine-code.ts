@@ -1,14 +1,14 @@
 /**
- * Machine code of compute capabilities 7.0 and above, as far as tests of what the assembler left need it: 16 bytes an
- * instruction, the operation in its lowest 9 bits whatever its operands are (of registers, immediate, constant,
- * uniform). NVIDIA does not publish this; disassemblers show it.
+ * Reads machine code of compute capabilities 7.0 and above, as far as tests of the assembler's output need it. An
+ * instruction has 16 bytes, and its operation is in its lowest 9 bits, whatever its operands are (registers, immediate,
+ * constant, uniform). NVIDIA does not publish this; disassemblers show it.
  */
 export type Operation =
   | 'clock'
   | 'load'
   | 'store'
   | 'store-shared'
-  /** A branch back: the turn of a loop. */
+  /** A branch back, which ends a pass of a loop. */
   | 'turn'
   | 'float-add'
   | 'float-multiply'
@@ -49,19 +49,19 @@ const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
 const CLOCK = 0x50;
 
 /**
- * Programs for devices that lie uncompressed in an object file: of each, the operations of its kernels in the order of
- * their code.
+ * Reads the programs for devices that are uncompressed in an object file. Returns the operations of each kernel in the
+ * order of its code.
  */
 export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonly Operation[]>[] {
   return programsOf(object, operationsOf);
 }
 
 /**
- * Instructions of the longest innermost loop of a kernel. NOPs are not counted: compute capability 12.0 needs four
- * after each FP64.
+ * The instructions of the longest innermost loop of a kernel. NOPs are not counted, because compute capability 12.0
+ * needs four after each FP64.
  */
 export interface InnerLoop extends Counts {
-  /** The same of the longest loop around it, or of itself. */
+  /** The same counts for the longest loop around it, or for itself. */
   readonly outer: Counts;
 }
 export interface Counts {
@@ -75,7 +75,7 @@ export interface Counts {
   readonly local: number;
 }
 
-/** As `deviceCode`; of kernels with a loop. */
+/** Like `deviceCode`, for kernels with a loop. */
 export function innerLoops(object: Buffer): readonly ReadonlyMap<string, InnerLoop>[] {
   return programsOf(object, innerLoop);
 }
@@ -117,8 +117,8 @@ function operationsOf(code: Buffer): readonly Operation[] {
 }
 
 /**
- * Whether a branch leads back, and further than to itself, with which all code ends. Its distance has bit 81 for a
- * sign; newer devices have it in units of 4 bytes, and its lowest byte apart.
+ * Whether a branch leads back, and further than to itself, because all code ends with a branch to itself. Its distance
+ * has the sign in bit 81. Newer devices have it in units of 4 bytes, and its lowest byte separately.
  */
 function leadsBack(branch: Buffer): boolean {
   const [lowest, high] = [branch[2], branch.readUInt32LE(4)];
@@ -133,7 +133,7 @@ const INSTRUCTION_BYTES = 16;
 function innerLoop(code: Buffer): InnerLoop | null {
   const operation = (at: number): number => code.readUInt16LE(at) & 0x1ff;
   const loops: { readonly from: number; readonly to: number }[] = [];
-  // All code ends with a branch to itself, which shows how this device writes a distance.
+  // All code ends with a branch to itself, which shows how this device encodes a distance.
   let isNewer = false;
   for (let at = 0; at < code.length; at += INSTRUCTION_BYTES)
     if (operation(at) === BRANCH && distance(code, at, true) === -INSTRUCTION_BYTES) isNewer = true;
@@ -167,8 +167,8 @@ function innerLoop(code: Buffer): InnerLoop | null {
 }
 
 /**
- * From the end of a branch to its target, bytes: 48 bits from bit 34 on, and before them, on newer devices, 8 from bit
- * 16 on.
+ * Returns the distance from the end of a branch to its target, bytes: 48 bits from bit 34 on, and on newer devices 8
+ * lower bits from bit 16 on.
  */
 function distance(code: Buffer, at: number, isNewer: boolean): number {
   const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);

@@ -26,19 +26,19 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 const nvcc = findTool('nvcc');
-/** The oldest that nvcc 13 knows and one of the newest. Two compilers: devices from 10.0 on have a newer one. */
+/**
+ * The oldest that nvcc 13 knows and one of the newest. There are two compilers: devices from 10.0 on have a newer one.
+ */
 const ARCHITECTURES = ['sm_75', 'sm_120'];
-/** Those for which unit loops are compiled. */
+/** The architectures for which unit loops are compiled. */
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_90', 'sm_120'];
-/** Architectures whose program for the virtual machine is kept, too, with either of nvcc's compilers. */
+/** The architectures whose program for the virtual machine is kept too, with either of nvcc's compilers. */
 const KEPT = ['sm_80', 'sm_120'];
-/** `-O3` is for the host's code alone, which the emulation compiles with an optimiser's warnings. */
+/** `-O3` is only for the host's code, which the emulation compiles with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
 /** The lowest that the assembler accepts. */
 const CAP = 24;
-/**
- * A kernel as short as most, with loads; its loop with several threads per unit has to do several iterations in a pass.
- */
+/** A short kernel with loads. With several threads per unit, its loop has to do several iterations in a pass. */
 const KERNEL: KernelProfile = {
   ...KERNEL_DEFAULTS,
   name: 'short',
@@ -70,7 +70,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ];
     const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
     objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
-    // Both cores: the host program takes as long as the unit loops together.
+    // Both cores are used: the host program takes as long as the unit loops together.
     await Promise.all(
       [[objects[0]], objects.slice(1)].map(async (several) => {
         for (const object of several) {
@@ -114,8 +114,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
       expect(one[at].local).toBe(0);
-      // A load and a store for each register that is not there; some are needed once, and what spills needs some
-      // itself.
+      // A load and a store for each missing register. Some registers are needed once, and spilling itself needs some.
       const registers = kernels
         .get('unit-loop-u1')!
         .find(
@@ -140,8 +139,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   /**
-   * For every architecture, each kernel of this name: its operations, in order, from the first look at the clock to the
-   * last.
+   * Returns, for every architecture and each kernel of this name, the operations in order from the first to the last
+   * reading of the clock.
    */
   function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
     const programs = deviceCode(readFileSync(objectOf(objects[0])));
@@ -163,7 +162,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ['FloatMultiply', /chainsINS_13FloatMultiplyE/, ['float-multiply']],
     ['FloatMultiplyAdd, one chain and several', /chainsINS_16FloatMultiplyAddE/, ['float-multiply-add']],
     ['DoubleMultiplyAdd', /chainsINS_17DoubleMultiplyAddE/, ['double-multiply-add']],
-    // The assembler may add by multiplying by one, and counts turns of the loop.
+    // The assembler may add by multiplying by one, and counts passes of the loop.
     ['IntegerAdd', /chainsINS_10IntegerAddE/, ['integer-add', 'integer-multiply-add']],
     ['IntegerMultiplyAdd', /chainsINS_18IntegerMultiplyAddE/, ['integer-multiply-add']],
     ['Logic', /chainsINS_5LogicE/, ['logic']],
@@ -175,7 +174,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
       expect(count(operations, 'clock'), kernel).toBe(2);
       expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
       const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
-      // There are 256 of them, and a few more that turn the loop or copy.
+      // There are 256 of them, and a few more for the loop or for copies.
       expect(found, kernel).toBeGreaterThanOrEqual(256);
       expect(found, kernel).toBeLessThan(256 + 6);
     }
@@ -197,7 +196,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   it('keep fetches, walks through shared memory and loads of one line between looks at the clock, and no more', () => {
     for (const { kernel, operations } of timed(/fetchChain|lineLatencies|sharedLoads/)) {
       const which = /fetchChain/.test(kernel) ? 'atomic' : /lineLatencies/.test(kernel) ? 'load' : 'load-shared';
-      // Unrolled 16 times, but for the fetches.
+      // They are unrolled 16 times, except for the fetches.
       expect(count(operations, which) % (which === 'atomic' ? 2 : 16), kernel).toBe(which === 'atomic' ? 1 : 0);
       expect(count(operations, which), kernel).toBeGreaterThan(0);
       expect(count(operations, 'clock'), kernel).toBe(2);

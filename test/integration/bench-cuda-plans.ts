@@ -13,12 +13,12 @@ import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
 import type { WorkloadContext } from '../../src-workers/parse/grammar.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 
-/** What the tests of the CUDA backend share. */
+/** Shared by the tests of the CUDA backend. */
 
 export const SOURCES = fileURLToPath(new URL('../../src-workers/bench/cuda/sources', import.meta.url));
-/** Stands in for nvcc and compiles for the CPU emulation. */
+/** Replaces nvcc and compiles for the CPU emulation. */
 export const EMULATING_NVCC = fileURLToPath(new URL('../data/cuda-shim/nvcc', import.meta.url));
-/** The same in place of hipcc, with thread groups of 64 lanes. */
+/** Replaces hipcc, with thread groups of 64 lanes. */
 export const EMULATING_HIPCC = fileURLToPath(new URL('../data/cuda-shim/hipcc', import.meta.url));
 export const EMULATED_NAME = 'CPU emulation of CUDA, for tests';
 
@@ -27,7 +27,7 @@ export const NO_FILES: WorkloadContext = {
   openFile: (path) => Promise.resolve(fail('not-found', `no file ${path} here`)),
 };
 
-/** A loop of everything: steps of every class, dependent loads and a stream, on a small table. */
+/** A loop with steps of every class, dependent loads and a stream, on a small table. */
 export const PROFILE: UnitLoopProfile = {
   version: 3,
   sharing: 'split',
@@ -98,7 +98,7 @@ export function planOf(cases: readonly BenchCase[], change: Partial<BenchPlan> =
   };
 }
 
-/** Lines of a result file or of the program, each checked as whatever reads them does. */
+/** Parses lines of a result file or of the program, each with its real check. */
 export function recordsOf(text: string): BenchRecord[] {
   return text
     .split('\n')

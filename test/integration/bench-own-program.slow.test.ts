@@ -21,7 +21,7 @@ import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { processesThatRun, testEngine, testFolder } from '../workplace.ts';
 
-// Programs of a person's own, run for each launch of a design.
+// The user's own programs, run for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
@@ -106,7 +106,7 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
   expect(new Set(found.cases.map(({ digest }) => digest)).size).toBe(1);
   expect(readdirSync(cache)).toHaveLength(2);
 
-  // Kept, until a file of the folder changes.
+  // The build is reused until a file of the folder changes.
   const once = { repeats: 1, warmUps: 0 };
   expect((await measured({ exec, build, folder: sources }, once)).run.valid).toBe(12);
   expect(readdirSync(cache)).toHaveLength(2);
@@ -176,7 +176,7 @@ it('fails a design that hangs, and goes on with the other', async () => {
     /^Stopped after \d+(\.\d+)? s \(limit 2 s\), 0 of 2 launches done\.$/,
   );
   expect(logged(log).map(({ design }) => design)).toContain(String(other));
-  // The hanging program, and what it had started, are gone.
+  // The hanging program and its child processes have ended.
   expect(processesThatRun('sleep 602')).toEqual([]);
 });
 
@@ -203,7 +203,7 @@ it('draws the order of launches at random by the seed, one design beside another
   expect(first).toHaveLength(16);
   expect(await order('second.log')).toEqual(first);
   const designs = [...new Set(first)];
-  // Every design once before any is launched again.
+  // Every design is launched once before any is launched again.
   expect(designs).toEqual(first.slice(0, 8));
   expect(designs).not.toEqual(designs.toSorted((a, b) => Number(a) - Number(b)));
   const again = first.slice(8);
@@ -251,7 +251,7 @@ it('measures designs of several implementations, each told its name', async () =
   }
 });
 
-/** A run that was cancelled while its program hung. */
+/** Returns a run that was cancelled while its program hung. */
 async function cancelled(): Promise<number> {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
   const exec = own(`--hang ${page.rows[0].designIndex}`);
@@ -423,7 +423,7 @@ it('fits the repeats to the time by a probe', async () => {
     repeats: 500,
     timeLimitMs: 60_000,
   });
-  // A launch takes a second by its own word, and no fewer repeats give an interval.
+  // The program reports a second for each launch, and fewer repeats give no interval.
   expect(proposal).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
   expect(proposal.proposal.estimateMs).toBeGreaterThan(12 * 8 * 1000);
   expect(proposal.proposal.estimateMs).toBeLessThan(3 * 12 * 8 * 1000);

@@ -17,7 +17,9 @@ import { testFolder } from '../workplace.ts';
 const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
 const folder = testFolder();
 
-/** Starts the program as the engine does and prints its id; both write into one pipe, which lives as long as either. */
+/**
+ * Starts the program like the engine and prints its id. Both write into one pipe, which exists as long as one of them.
+ */
 const STARTER = `
   const [file, folder, parent] = process.argv.slice(1);
   const env = { ...process.env, ...(parent && { ${PARENT_VARIABLE}: String(process.pid) }) };
@@ -28,7 +30,7 @@ const STARTER = `
 it.each([true, false])(
   'ends when the process that started it was killed, if it knows that process: %s',
   async (knows) => {
-    // Far more launches than there is time for: by itself it runs for a minute.
+    // There are far more launches than time: the program alone would run for a minute.
     await writePlanFolder(folder, {
       format: 'lockstep-bench',
       version: 1,
@@ -60,7 +62,7 @@ it.each([true, false])(
 );
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
-/** Runs a compiler as the engine does: one that starts another program, whose id it writes down, and waits for it. */
+/** Runs a compiler like the engine: it starts another program, records its id, and waits for it. */
 const COMPILING = `
   const [tool, file] = process.argv.slice(1);
   const args = ['-c', 'sleep 600 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];

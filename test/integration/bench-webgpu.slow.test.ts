@@ -157,7 +157,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
         of(records, id).find(({ type }) => type === 'check'),
         id,
       ).toMatchObject({ correct: true, message: '' });
-    // Executions of one power are launched in turn, there and back.
+    // Executions of one power alternate, forwards and backwards.
     const launches = records.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
     expect(launches.slice(0, 12)).toEqual(['m1', 'm2', 'm3', 'm3', 'm2', 'm1', 'm1', 'm2', 'm3', 'd0', 'd0', 'd0']);
     expect(of(records, 'm2').find(({ type }) => type === 'values')).toMatchObject({

@@ -99,7 +99,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   const refused = await calibrate('2', { into: study });
   expect([refused.status, refused.err]).toEqual([1, expect.stringMatching(/loop that stands in for a kernel/)]);
   expect(readFileSync(study, 'utf8')).toBe(before);
-  // As versions wrote it that took a stand-in's parameters for the kernel's.
+  // Older versions wrote this, because they used a stand-in's parameters for the kernel.
   const { latencyCycles, issueCycles } = kept.profile.parameters;
   const written = JSON.parse(before) as { kernel: object };
   const pipeline = { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness: 6, origin: 'calibrated' } };
@@ -112,7 +112,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
     pipeline: object;
   };
   expect(undone.pipeline).toEqual({});
-  // As the sweep had it whose designs were measured: nobody gave it.
+  // The value is as in the sweep of the measured designs, where it was unstated.
   expect(undone.kernel.origins).toMatchObject({ unit: 'assumed' });
   writeFileSync(study, before);
   const plain = await calibrate('2', {});
@@ -215,7 +215,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(again).toMatchObject({ status: 1 });
   expect(again.err).toMatch(/already holds a bundle/);
 
-  // No AMD device answers here; nothing of nvcc is asked for.
+  // No AMD device answers here, and nvcc is not needed.
   const ofHip = join(folder, 'hip-bundle');
   const forHip = await run('bench', '1', '--device', DEVICE, '--top', '4', '--target', 'hip:0', '--bundle', ofHip);
   expect(forHip.out).toMatch(/On a machine with a HIP device: \.\/run\.sh/);

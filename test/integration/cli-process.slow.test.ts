@@ -9,7 +9,7 @@ import { documentOf, lockstep } from '../command-line.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 
-// The command as a process of its own, which is interrupted. What a kill leaves is in test/verify/kills.ts.
+// The command in a separate process, which is interrupted. test/verify/kills.ts tests kills.
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();
@@ -30,7 +30,7 @@ writeFileSync(
   ),
 );
 
-/** Chunks that are saved in a database, which may not be there yet. */
+/** Returns the number of saved chunks in a database that may not exist yet. */
 function savedChunks(file: string): number {
   if (!existsSync(file)) return 0;
   const reader = new Database(file, { readonly: true });

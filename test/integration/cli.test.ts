@@ -25,19 +25,19 @@ const db = at('test.db');
 const run = (args: readonly string[], interactive = false): Promise<Outcome> =>
   captured((terminal) => main(args, terminal), { interactive });
 
-/** One JSON document on standard output, nothing on standard error, exit 0. */
+/** Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
 async function json<T>(...args: readonly string[]): Promise<T> {
   return documentOf(await run([...args, '--json']));
 }
 
-/** The types of a document's fields; of a list, those of its first entry. */
+/** Returns the types of a document's fields; for a list, those of its first entry. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]));
 }
 
-/** A failure: nothing on standard output, one line on standard error, no stack. */
+/** Expects a failure: nothing on standard output, one line on standard error, no stack. */
 async function failure(status: 1 | 2, ...args: readonly string[]): Promise<string> {
   const outcome = await run(args);
   expect(outcome.out).toBe('');
@@ -247,7 +247,7 @@ describe('loss', () => {
       kernel: { ...kernel, serialFraction: 0, origins: NOTHING_ELSE },
     };
     writeFileSync(study, JSON.stringify(whole));
-    // Two launches: the profile counts both.
+    // There are two launches, and the profile counts both.
     const launch = '"walk(int)","8.0","(256, 1, 1)","(256, 1, 1)","40","24000000","1500000","80000000"';
     writeFileSync(
       at('counted.csv'),
@@ -263,7 +263,7 @@ describe('loss', () => {
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
     expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
     expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
-    // With two threads for each unit, as many thread groups make half of the steps each.
+    // With two threads for each unit, an equal number of thread groups makes half of the steps each.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
     const text = (await run(inspect)).out;
     expect(text).toMatch(/threads\/unit +instructions +of counted/);
@@ -274,7 +274,7 @@ describe('loss', () => {
     const file = join(folder, 'rising.csv');
     writeFileSync(file, Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
     const { out } = await run(['loss', '--workload', `file:${file}`, '--n', '32']);
-    // The longest of each half, 32 and 64, over the means of the halves and over that of all.
+    // The longest of each half, 32 and 64, over the means of the halves and over the mean of all.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
     expect(out).toMatch(
       new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
@@ -506,7 +506,7 @@ describe('advice', () => {
     const { recommended } = swept;
     expect(ofRun).toMatchObject({ designIndex: recommended.designIndex, rank: recommended.rank });
     expect(ofRun.design).toEqual(recommended.design);
-    // A study gets the design with the least expected regret. A run keeps the one that its ranking names, and shows the
+    // A study gets the design with the least expected regret. A run keeps the design of its ranking, and shows the
     // other beside it.
     expect({ ...ofStudy, ...ofRun, robust: ofStudy.robust }).toEqual(ofRun);
     expect(ofStudy.point.designIndex).toBe(recommended.designIndex);
@@ -534,7 +534,7 @@ describe('advice', () => {
       ...args,
     );
     expect(found.inputs.map(({ input }) => input.field)).toContain('workload.spread');
-    // The table of two inputs, those that decide most.
+    // The table has two inputs, the most decisive ones.
     const first = found.inputs.slice(0, 2);
     const text = (await run([...args, ...first.flatMap(({ input }) => ['--input', input.field])])).out;
     expect(text).toMatch(/^input +value +tried +holds/m);
@@ -627,7 +627,7 @@ describe('evidence', () => {
     for (const one of gpus[0].implementations) expect(shapeOf(one)).toMatchObject(figures);
     const names = ['thread_mapped', 'group_mapped', 'merge_path'];
     expect(gpus[0].implementations).toMatchObject(names.map((name) => ({ name })));
-    // The predictor is asked for every matrix of another file: a few of them here.
+    // The predictor runs for every matrix of another file, so this one has only a few.
     const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
       .toString()
       .split('\n');

@@ -10,11 +10,11 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 /*
- * Parquet and Arrow as the real writers have them: each codec with each encoding that they choose, columns of every type that may
- * hold lengths, and lists, whose sizes are lengths.
+ * Parquet and Arrow files of the real writers: each codec with each encoding that they choose, columns of every type
+ * that may hold lengths, and lists, whose sizes are lengths.
  */
 
-/** The codecs and encodings that a file says it has. */
+/** Returns the codecs and encodings that a file names. */
 const writtenIn = (bytes: Uint8Array): readonly string[] =>
   parquetMetadata(new Uint8Array(bytes).buffer).row_groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data }) => [meta_data!.codec, ...meta_data!.encodings]),
@@ -39,7 +39,7 @@ interface DuckDbConnection {
 }
 
 const ROWS = 9000;
-/** Columns: what DuckDB writes, and the lengths that it says these are. */
+/** The columns that DuckDB writes, and their lengths according to DuckDB. */
 const DUCKDB_COLUMNS: Readonly<Record<string, readonly [written: string, lengths: string]>> = {
   few: ['(20 + 10 * sin(range))::int', 'round(20 + 10 * sin(range))'],
   bytes: ['(range % 7)::utinyint', 'range % 7'],
@@ -144,7 +144,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
       double: vector(lengths, new arrow.Float64()),
       boolean: vector(lengths.map((one) => one % 2 === 1), new arrow.Bool()), // prettier-ignore
     };
-    // As Awkward Array writes an array of lists, and one of records: a list for each field.
+    // Awkward Array writes an array of lists, and an array of records as a list for each field.
     const nested = {
       ragged: vector(ragged, list(new arrow.Float64())),
       deep: vector(ragged.map((one) => one.map((many) => Array(many % 3).fill(1))), list(list(new arrow.Int32()))), // prettier-ignore
@@ -204,7 +204,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     const lengths = Array.from({ length: 3000 }, (_, at) => (at * 7919) % 211);
     const vector = (of: (length: number) => unknown, type: unknown) => arrow.vectorFromArray(lengths.map(of), type);
     const int32 = new arrow.Int32();
-    // Columns that are skipped have buffers of their own, and come first.
+    // Skipped columns have their own buffers, and come first.
     const skipped = {
       words: vector(String, new arrow.Utf8()),
       indexed: vector((one) => String(one % 3), new arrow.Dictionary(new arrow.Utf8(), int32)),

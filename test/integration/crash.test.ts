@@ -12,12 +12,12 @@ import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
 
-// What a kill leaves is in test/verify/kills.ts.
+// test/verify/kills.ts tests kills.
 
 it.runIf(process.platform === 'linux')(
   'takes a process that has ended for dead before its parent collects it',
   async () => {
-    // The shell has a child and becomes a program that never collects it; only then may the child end.
+    // The shell has a child and becomes a program that never collects it. Only then may the child end.
     const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });
@@ -56,7 +56,7 @@ it('takes a run for interrupted when its process is gone or has been silent for 
     expect(stateAfter('UPDATE owners SET pid = ?', process.ppid)).toBe('running');
     const gone = spawnSync(process.execPath, ['--version']).pid;
     expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
-    // The former owner, if it lives after all, gets a conflict and writes nothing.
+    // If the former owner is still alive, it gets a conflict and writes nothing.
     expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toMatchObject({
       ok: false,
       error: { code: 'conflict' },

@@ -8,7 +8,7 @@ import { lockstep, type Outcome } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
-/** CUDA programs of a person on a machine without a GPU. */
+/** The user's CUDA programs on a machine without a GPU. */
 
 const folder = testFolder();
 beforeAll(() => {
@@ -24,7 +24,7 @@ function emulate(source: string, ...more: readonly string[]): Promise<Outcome> {
   return lockstep('emulate', file, '-o', app, ...more);
 }
 
-/** Each kind of thing that launches, shared memory, groups and the runtime need, with the result that it must have. */
+/** Uses every feature of launches, shared memory, groups and the runtime, with the expected result. */
 const PROGRAM = `#include <cstdio>
 #include <cooperative_groups.h>
 #include <iostream>

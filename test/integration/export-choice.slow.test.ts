@@ -9,7 +9,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** The header that chooses a launch, compiled, beside sweeps of the laws that it is asked for. */
+/** Compiles the header that chooses a launch, and compares it with sweeps of the same laws. */
 
 /** Reads "mean spread units" a line and prints the launch. */
 const ASK = `#include "walk.choice.hpp"
@@ -23,7 +23,7 @@ int main() {
   }
 }`;
 
-/** Lengths as a list, as offsets and as figures must choose alike, and so must a program with none. */
+/** Lengths in a list, as offsets and as figures must choose alike, and so must a program with none. */
 const LENGTHS = `#include "walk.choice.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +58,7 @@ int main() {
   if (given != own.threads_per_unit) return 5;
 }`;
 
-/** A kernel with the threads per unit as a template parameter: every unit is summed once. */
+/** A kernel with the threads per unit as a template parameter, which sums every unit once. */
 const KERNEL = `#include "walk.choice.hpp"
 #include <vector>
 namespace walk = lockstep_walk;
@@ -78,7 +78,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   const bench = useBench();
   const folder = testFolder();
   const study = smallStudy({
-    // What a name may try must not reach the code: every program below is compiled with it.
+    // A hostile name must not reach the code. Every program below is compiled with it.
     name: HOSTILE,
     devices: ['nvidia-a100-sxm4-40gb'],
     kernel: { ...smallStudy().kernel, cooperationCost: 0.02, origins: NOTHING_ELSE },
@@ -103,7 +103,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     execFileSync(findTool('g++')!, [...flags, 'main.cpp', '-o', 'main'], { cwd: folder, stdio: 'pipe' });
     return join(folder, 'main');
   }
-  /** The values of an axis, as the header says them. */
+  /** Returns the values of an axis in the header. */
   const axis = (start: string): readonly number[] =>
     new RegExp(`^/// ${start}: (.*)\\. These`, 'm').exec(header)![1].split(', ').map(Number);
 
@@ -137,7 +137,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
       // Times are written with four decimals of their logarithms.
       expect(Math.abs(Math.log(ns / (own!.timeMs * 1e6)))).toBeLessThan(2e-4);
     }
-    // One launch for all of them would be the study's own.
+    // A single launch for all laws would be the study's own.
     expect(new Set(chosen.map(([threads]) => threads)).size).toBeGreaterThan(1);
   });
 

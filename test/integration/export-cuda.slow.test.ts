@@ -109,9 +109,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
       writeFileSync(join(folder, fileName), header.text);
     });
 
-    /**
-     * What ptxas says of a kernel that needs far more registers than the cap, after lines that stand before the header.
-     */
+    /** Returns ptxas's report on a kernel that needs far more registers than the cap, with lines before the header. */
     function compile(before: string, flags: readonly string[]): KernelUsage {
       const source = join(folder, 'capped.cu');
       writeFileSync(

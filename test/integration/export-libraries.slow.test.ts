@@ -10,8 +10,8 @@ import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * The headers for C++ libraries, compiled and run on recorders of the part of each interface that they use; CUB's
- * collectives come from CUB itself under nvcc, and Kokkos is Kokkos itself where Debian's package is there.
+ * Compiles and runs the headers for C++ libraries on recorders of the used part of each interface. CUB's collectives
+ * come from CUB itself under nvcc, and Kokkos is the real one if Debian's package is installed.
  */
 
 const PROGRAMS = join(import.meta.dirname, '../data/libraries');
@@ -41,7 +41,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     rows = page.rows;
   });
 
-  /** What a program with an exported header prints, compiled with the recorders. */
+  /** Returns the output of a program with an exported header, compiled with the recorders. */
   function ran(header: string, file: string, program: string, compiler: string, flags: readonly string[]): string {
     writeFileSync(join(folder, file), header);
     writeFileSync(join(folder, 'main.cu'), program);
@@ -50,7 +50,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     return execFileSync(join(folder, 'main'), { encoding: 'utf8' });
   }
   const GXX = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-attributes', '-x', 'c++'];
-  /** The best design of so many threads per unit; of a mixed one, whatever they are. */
+  /** Returns the best design with this number of threads per unit; a mixed one may have any. */
   const designOf = (threads: 4 | 'mixed', isGridFixed = false) =>
     rows.find(
       ({ designIndex, design }) =>
@@ -109,7 +109,7 @@ int main() { ${pairs.map(([of, blocks]) => `std::printf("%u %u\\n", lockstep_wal
     const { text } = await bench.render(run, 'cub');
     const said = ran(text, 'exported.cuh', program('cub.cu'), EMULATING_NVCC, ['-std=c++17']).trim().split('\n');
     expect(said.map((line) => Number(line.split(' ')[0]))).toEqual([1, 4, 32, 64, 256]);
-    // Every class has segments, or the check of it says nothing.
+    // Every class has segments, so that each is checked.
     for (const line of said) expect(Number(line.split(' ')[1])).toBeGreaterThan(10);
   });
 

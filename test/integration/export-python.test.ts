@@ -12,14 +12,13 @@ import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * The files for tuners, run by Python with its standard library alone. The tuners are recorders of their documented
- * interface: they take the parameters of these names and no others, and prune, look up and enqueue as the documentation
- * says.
+ * Python runs the files for tuners with only its standard library. The tuners are recorders of their documented
+ * interface: they accept exactly the documented parameters, and prune, look up and enqueue as documented.
  */
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];
-/** Launches of a fixed number of blocks, and of as many as the units need. */
+/** Launches with a fixed number of blocks, and with as many as the units need. */
 const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
 
 describe.skipIf(lacks('python3'))('the files for tuners', () => {
@@ -31,7 +30,7 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
     run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
   });
 
-  /** What a Python program prints as JSON, with the file of a run as the module `exported`. */
+  /** Returns the JSON output of a Python program, with the file of a run as the module `exported`. */
   function python<T>(document: ExportDocument, program: string): T {
     writeFileSync(join(folder, 'exported.py'), document.text);
     const options = {
@@ -66,7 +65,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
     expect(found.units).toContain(units);
     for (const count of found.kept) expect(count).toBeGreaterThan(0);
     for (const count of found.kept) expect(count).toBeLessThanOrEqual(10);
-    // The best of a sweep of so many units, among designs that Triton can launch.
+    // Returns the best designs of a sweep with this number of units, among those that Triton can launch.
     const bestOf = async (runId: number) =>
       (await page(runId, 1000)).rows.find(
         ({ design }) => Math.log2(design.blockThreads) % 1 === 0 && design.balancing === 'none',
@@ -88,7 +87,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
     // Between two numbers of units the time is interpolated.
     const { timeMs } = await bestOf(await sweepOf(between));
     expect(Math.abs(found.best[2].ms / timeMs - 1)).toBeLessThan(0.1);
-    // Beyond the table it is that of the nearest number.
+    // Beyond the table, the time is that of the nearest number.
     expect(found.best[3].ms).toBe(found.best[4].ms);
   });
 
@@ -234,7 +233,7 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
       expect(design).toEqual(wanted.get(designIndex!));
       expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
     }
-    // Each list has several measured values, because numbers that none has could match by chance.
+    // Each list has several measured values, because numbers without one could match by chance.
     for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 
@@ -279,7 +278,7 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
   });
 
   it('exports each launch once, however its blocks are written', async () => {
-    // A grid of 64 blocks is what one of the numbers of units per thread gives as well.
+    // One of the numbers of units per thread also gives a grid of 64 blocks.
     const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
     const study = smallStudy({ devices: DEVICES, axes });
     const twice = await bench.run({ ...study, workload: { ...study.workload, units: 128 * 256 } });
@@ -326,7 +325,7 @@ print(json.dumps(dict(
     const { rows } = await page(run, 12);
     expect(suggested).toEqual(designs.map(([design]) => design));
     expect(numbers).toEqual(expect.arrayContaining(['threads_per_unit', 'block_threads']));
-    // Device, sweep and design go with each trial, so that an import finds them.
+    // Each trial has device, sweep and design, so that an import finds them.
     expect(mark).toEqual({ lockstep: { run, study: 'Small', seed: expect.any(Number) as number } });
     for (const [at, { lockstep }] of attributes.entries())
       expect(lockstep).toEqual({ ...suggested[at], device: DEVICES[0], lockstep_sweep: expect.any(Number) as number });

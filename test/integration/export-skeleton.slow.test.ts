@@ -12,7 +12,7 @@ import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import type { WgslKernelRun } from './skeleton-webgpu-child.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** Ways to take units, each an implementation of one study; the namespace of a kernel has its name. */
+/** Ways to take units, each an implementation of one study. The namespace of a kernel has its name. */
 const WAYS = [
   { name: 'rounds', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'one_loop', balancing: 'none', threads: 4, loop: 'flattened' },
@@ -34,13 +34,13 @@ const WAYS = [
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
 const UNITS = 1500;
-/** Ways to take the units as an image and a part of a further one, whose edges cut tiles. */
+/** Ways to take the units as an image and a part of another one, whose edges cut tiles. */
 const TILED = [
   { name: 'tiles', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'tiles_loop', balancing: 'none', threads: 1, loop: 'flattened' },
 ] as const;
 const EVERY = [...WAYS, ...TILED];
-/** A unit has 64 threads, whose thread groups each take a part of the sum. */
+/** A unit has 64 threads, whose thread groups each have a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
 
@@ -202,12 +202,12 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
   });
 });
 
-/** Lanes of a subgroup of SwiftShader: fewer than the threads of some units. */
+/** The lanes of a subgroup of SwiftShader, fewer than the threads of some units. */
 const SUBGROUP = 4;
 
 describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
   it('take every iteration of every unit once, on a software adapter', () => {
-    // Any order will do: the kernel takes every unit of it.
+    // Any order is fine, because the kernel takes every unit of it.
     const order = [...LENGTHS.keys()].toSorted((a, b) => LENGTHS[a] - LENGTHS[b]);
     const starts = [0];
     for (const length of LENGTHS) starts.push(starts.at(-1)! + length);
@@ -261,7 +261,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
       const { name, balancing, threads } = EVERY[at];
       expect([name, sums]).toEqual([name, expected]);
       const parts = [name, Math.min(...calls), Math.max(...calls)];
-      // Each invocation of a unit hands over its part once.
+      // Each invocation of a unit passes on its part once.
       if (name === 'classes') expect(parts).toEqual([name, 1, BLOCK_THREADS]);
       else if (balancing === 'nonzero-split' || balancing === 'merge-path') expect(parts[2]).toBeGreaterThan(threads);
       else if (balancing === 'dynamic-fetch(group)')

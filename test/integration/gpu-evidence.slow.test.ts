@@ -43,7 +43,7 @@ it.skipIf(lacks('g++'))(
     expect(whole.stderr).toBe('');
     const { device, steps } = summary();
     expect(device.name).toContain('emulation');
-    // Four designs are too few to calibrate: said, and the other steps go on.
+    // Four designs are too few to calibrate. This is reported, and the other steps continue.
     expect(steps['studies']).toMatchObject({
       state: 'partial',
       figures: { geometric: { measured: 4, before: { designs: 4 } } },
@@ -57,7 +57,7 @@ it.skipIf(lacks('g++'))(
     expect(steps['tuned'].figures).toMatchObject({ measured: 8, failed: 0 });
     expect(readFileSync(join(out, 'summary.md'), 'utf8')).toContain('## Tuned against exhaustive\n\ncomplete, ');
 
-    // What is complete is not done again.
+    // Complete steps are not repeated.
     const again = evidence('--steps', 'spmv,tuned');
     expect(again.stdout).toMatch(/^Device\n {2}complete after \d+ s\n.*summary\.md\n$/);
   },

@@ -18,7 +18,7 @@ const ENTRIES = [
   '_ZN5walks4walkIiEEvPKT_PS1_i',
 ];
 
-/** What the assembler says of each kernel, read here: registers, shared memory, spill stores and loads. */
+/** Returns the assembler's report on each kernel: registers, shared memory, spill stores and loads. */
 function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   const parts = log.split(/Compiling entry function '/).slice(1);
   return new Map(
@@ -50,7 +50,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
 
   beforeAll(async () => {
-    // As a person compiles it, without the line information that an inspection asks for.
+    // A user compiles it like this, without the line information that an inspection requests.
     said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
   }, 240_000);
@@ -83,7 +83,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     const found = await inspect('kernels.cu', readFileSync(SOURCE), 'spilling', { arch: 'sm_90', caps: [24, 32] });
     const [registers, , stores, loads] = said.get('spilling')!;
     expect(found).toMatchObject({ registersPerThread: registers, spillStoreBytes: stores, spillLoadBytes: loads });
-    // Its launch bounds stand above a cap; ptxas says so and keeps them.
+    // Its launch bounds override a cap, and ptxas says so.
     expect(found.caps.map(({ cap }) => cap)).toEqual([24, 32]);
     const chase = await inspect('kernels.cu', readFileSync(SOURCE), 'chase', { arch: 'sm_90', caps: [16, 24] });
     expect(chase.caps.every(({ cap, registersPerThread }) => registersPerThread <= cap)).toBe(true);
@@ -129,7 +129,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(JSON.stringify(away)).toContain('lockstep kernel inspect');
     writeFileSync(join(folder, 'mine.cuh'), '#define MINE 1.0f\n');
     expect(await call(own, { folder })).toMatchObject({ ok: true, value: { loops: [] } });
-    // nvcc hands its arguments to a shell: neither a flag nor the name of a folder may start a program there.
+    // nvcc passes its arguments to a shell. Neither a flag nor the name of a folder may start a program there.
     const touched = join(folder, 'touched');
     for (const flag of [
       '-ccbin=/bin/true',
@@ -149,7 +149,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
   it('compiles a file where it is, under its own name', async () => {
     const own = join(folder, 'in place');
     mkdirSync(own);
-    // As of a public suite: the file includes a neighbour whose name a copy of the file could have.
+    // As in a public suite, the file includes a neighbour with a name that a copy could have.
     writeFileSync(join(own, 'kernel.cu'), '__global__ void inner(float *y) { y[0] = VALUE; }\n');
     writeFileSync(join(own, 'given.h'), '#define VALUE 2.5f\n');
     const outer = Buffer.from('#include "kernel.cu"\n');
@@ -172,7 +172,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     const { arch, unknown } = documentOf<Inspection & { readonly unknown: readonly string[] }>(
       await lockstep(...args, '--db', join(folder, 'cli.db')),
     );
-    // That of the only GPU of the study.
+    // This is the architecture of the only GPU of the study.
     expect(arch).toBe('sm_80');
     expect(unknown.join(' ')).toContain('lengths');
     const { kernel } = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };

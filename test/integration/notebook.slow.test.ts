@@ -21,7 +21,7 @@ interface Notebook {
 const outputsOf = ({ cells }: Notebook) =>
   cells.flatMap(({ outputs }) => outputs ?? []).map(({ text, data }) => text ?? data!['text/plain']);
 
-/** What the notebook's last words say of pandas and Matplotlib. */
+/** The last cells of the notebook, about pandas and Matplotlib. */
 const PLOTS = [
   'import pandas\n\nframe = lockstep.frame(run)\nassert isinstance(frame, pandas.DataFrame)\nframe[["threadsPerUnit", "predictedMs"]].head(2)',
   'axes = lockstep.plot(loss)\nassert [line.get_xdata().tolist() for line in axes.lines][0] == [2, 4, 8, 16, 32]\naxes',

@@ -10,7 +10,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** Trials: the first are the best designs of the sweep, the others are chosen by Optuna's sampler. */
+/** The first trials are the best designs of the sweep, and Optuna's sampler chooses the others. */
 const [FIRST, TRIALS] = [8, 14];
 
 /** Runs a study of Optuna with the exported file, and prints the designs of its trials. */
@@ -37,7 +37,7 @@ print(json.dumps(dict(trials=trials, wanted=[design for design, _ in exported.DE
 `;
 
 /**
- * Studies of two devices in one storage, and one that both share, whose trials take turns; prints the designs of all
+ * Studies of two devices in one storage, and one that both share with alternating trials. Prints the designs of all
  * trials. The times of the second device are longer by 1000.
  */
 const TWO_DEVICES = `
@@ -78,7 +78,7 @@ print(json.dumps({
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const bench = useBench();
   const folder = testFolder();
-  /** What a program prints that imports exported files. */
+  /** Returns the output of a program that imports exported files. */
   const python = (program: string, ...words: readonly string[]): string =>
     execFileSync(findTool('optuna')!, ['-c', program, ...words], {
       encoding: 'utf8',
@@ -143,7 +143,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
           studyName,
           ...more,
         });
-      /** Designs of a device with their times, as the trials have them and as they are linked. */
+      /** Returns designs of a device with their times, in the form of trials and of links. */
       const wantedOf = (trials: readonly Trial[], deviceId: string): readonly string[] =>
         trials
           .filter(([{ device }]) => device === deviceId)
@@ -166,12 +166,12 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
           const linked = await linkedOf(imported);
           expect(linked).toHaveLength(imported.linked!.designs);
           expect(wanted).toEqual(expect.arrayContaining([...linked]));
-          // The sampler may choose a design that cannot run, which stands alone.
+          // The sampler may choose a design that cannot run, which is not linked.
           const isRefused = /no design of run|faster one/.test(imported.warnings.join(' '));
           expect(isRefused).toBe(imported.cases > linked.length);
           expect(linked.length).toBeGreaterThan(FIRST);
         }
-      // In the study of both, a device has the trials that are marked with it, whichever is named.
+      // In the shared study, a device has the trials that are marked with it, whichever device is named.
       for (const deviceId of devices) {
         const imported = await importFile('shared', { runId: run, deviceName: deviceId });
         const wanted = wantedOf(studies.shared, deviceId);

@@ -15,7 +15,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-/** What a manifest may say of a kernel's arguments, on the emulation; its host under the real compilers. */
+/** What a manifest may state about a kernel's arguments, on the emulation. The real compilers compile its host. */
 
 const folder = testFolder();
 const UNITS = 6;
@@ -30,7 +30,7 @@ const DESIGN: Design = {
 };
 const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
 
-/** Copies each array of its type, through shared memory; the sums need all of a number's bits. */
+/** Copies each array of its type through shared memory. The sums need all bits of a number. */
 const KERNEL = `#include <cstdint>
 struct Pair { float weight; int32_t place; };
 struct Limits { double least; int64_t most; char name[8]; };
@@ -97,7 +97,7 @@ const MANIFEST = {
 beforeAll(() => {
   const file = (name: string, bytes: Uint8Array | string): void => writeFileSync(join(folder, name), bytes);
   file('types.cu', KERNEL.replace('SHARED', '__shared__'));
-  // The compiler of these tests rewrites nothing, so that it has no memory of a size that the launch gives.
+  // The compiler of these tests rewrites nothing, so it supports no memory whose size the launch gives.
   file('held.cu', KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'));
   file(
     'a',
@@ -163,7 +163,7 @@ async function program(
   return { ...(await made.build(valuesOf(design, 0, TASK, texts), design)), kernel: made };
 }
 
-/** What a program says of its result, and on standard error. */
+/** Returns a program's output about its result, and its standard error. */
 async function ran(
   change: (manifest: typeof MANIFEST) => void,
   platform?: 'hip' | 'emulation',

@@ -13,7 +13,7 @@ import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 
-// The SpMV kernels of the examples, on a small matrix: WGSL on whatever Dawn finds here, CUDA on the emulation.
+// The SpMV kernels of the examples, on a small matrix: WGSL on the device that Dawn finds here, CUDA on the emulation.
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');

@@ -9,8 +9,7 @@ import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 
-// lockstep.py under a Python that has its standard library alone, beside what the command line says of the same
-// database.
+// Compares lockstep.py, in a Python with only its standard library, with the command line on the same database.
 const DATA = join(import.meta.dirname, '..', 'data');
 const folder = testFolder();
 const at = (name: string): string => join(folder, name);
@@ -57,7 +56,7 @@ interface Said {
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
 
-/** What a script prints under a Python without packages. The notebook's database is in the folder too. */
+/** Returns the output of a script in a Python without packages. The notebook's database is in the folder too. */
 async function python(...words: readonly string[]): Promise<string> {
   const { LOCKSTEP: _, ...rest } = process.env;
   const env = { ...rest, HOME: folder, XDG_DATA_HOME: folder };
@@ -70,14 +69,14 @@ async function python(...words: readonly string[]): Promise<string> {
   return out;
 }
 
-/** A row of the command line, by the names that Python has. */
+/** Renames the fields of a command line row to the names in Python. */
 function namesOfPython({ device, implementationKind: kind, design, regime, ...row }: Fields): Fields {
   const { simulatedMs: _, measuredMs: __, contradicted: ___, ...rest } = row;
   const holding = (part: unknown): unknown => expect.objectContaining(part as object) as unknown;
   return { ...rest, deviceId: device, kind, design: holding(design), regime: holding(regime) };
 }
 
-/** Rows of the command line, as rows of Python with more fields. */
+/** Matches rows of the command line with rows of Python that have more fields. */
 const like = (rows: unknown): readonly unknown[] =>
   (rows as readonly Fields[]).map((row) => expect.objectContaining(namesOfPython(row)) as unknown);
 
@@ -191,14 +190,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   it('tunes by a function, which may fail and be interrupted', () => {
     const { tried, interrupted, callers, measured, unusable } = said;
     const isLarge = ({ blockThreads }: Design): boolean => blockThreads === 512;
-    // The interrupted design is measured again; no other is.
+    // Only the interrupted design is measured again.
     const [made, again] = [tried.toSpliced(5, 1), tried[5]];
     expect(new Set(made.map((one) => JSON.stringify(one))).size).toBe(18);
     expect(made).toContainEqual(again);
     const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
     expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
-    // With the last design of the budget nothing more is expected to be gained either: which of both is said rests on
-    // the tie bands.
+    // The last design of the budget also leaves nothing to gain, so the tie bands decide which reason is given.
     expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
     expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { testFolder } from '../workplace.ts';
 
-// A release of a small project: its tests pass or fail as its script `test:all` says.
+// A release of a small project. Its script `test:all` decides whether its tests pass.
 const SCRIPT = join(import.meta.dirname, '../../src-main/packaging/release.ts');
 const today = new Date().toISOString().slice(0, 10);
 const cwd = testFolder();

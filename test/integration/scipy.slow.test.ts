@@ -7,10 +7,7 @@ import { bytesSource } from '../../src-workers/parse/source.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
-/**
- * Writes files of each format, and prints for each of them the lengths, or what its refusal must say; and how its
- * columns are chosen.
- */
+/** Writes files of each format. Prints their lengths or the expected refusal, and how their columns are chosen. */
 const PROGRAM = `
 import gzip, importlib.util, json
 import numpy as np, pandas as pd, scipy.io, scipy.sparse as sparse

@@ -11,7 +11,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
 import { sweep as swept, useBench } from '../workplace.ts';
 
-// Designs of a CPU on this machine's, from the study to the comparison.
+// Designs of a CPU on this machine, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHILD = join(ROOT, 'test', 'data', 'bench', 'cpu-child.ts');
 const CPU = 'amd-epyc-7302p';
@@ -19,7 +19,7 @@ const GPU = 'nvidia-a100-sxm4-40gb';
 const { call, engine } = useBench({ programs: { cpuChildFile: CHILD } });
 let sweep: RunSummary;
 
-/** The example on one CPU, and with little of its space. */
+/** The example on one CPU, with a small part of its space. */
 const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
 const study: StudyFile = {
   ...example,
@@ -69,7 +69,7 @@ it('measures the bytes that were predicted, and shows predicted beside measured'
   expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
   expect(text.out).toMatch(/median, (ms|µs|ns) +predicted, \1/);
 
-  // What a resumed run would measure: the same entries, and the same bytes of each.
+  // A resumed run would measure the same entries, with the same bytes for each.
   const { bench: line } = unwrap(await engine.context.store.getRun(runId)).study as BenchRunStudy;
   const located = unwrap(await engine.context.store.getRun(sweep.id)).study as Required<BenchRunStudy>;
   const again = unwrap(await restoredPlan(engine.context, line, located, line.plan.seed)).workload!;

@@ -15,7 +15,7 @@ import { testFolder, useBench } from '../workplace.ts';
 
 const it = always.skipIf(lacks('g++'));
 
-// The engine's whole way of a CUDA measurement, on the emulation that stands in for nvcc and a device.
+// A complete CUDA measurement by the engine, on the emulation that replaces nvcc and a device.
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();
 const { call, engine } = useBench();
@@ -29,7 +29,7 @@ afterAll(() => vi.unstubAllEnvs());
 it('names the device, compiles, measures designs, stops without leaving a process, and resumes', async () => {
   const targets = await call<MeasuringTarget[]>('bench.targets', {});
   expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
-  // What each target answered is kept: the very same objects, so nothing was asked again.
+  // The answers of targets are cached: the objects are identical, so nothing was asked again.
   const still = await call<MeasuringTarget[]>('bench.targets', {});
   expect(still).toHaveLength(targets.length);
   for (const [at, target] of still.entries()) expect(target).toBe(targets[at]);

@@ -14,8 +14,7 @@ import { ended as endedOn } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
 import { useBench } from '../workplace.ts';
 
-// The engine with the programs that really measure: this machine's CPU, and the software adapter that a Chromium
-// brings.
+// The engine with real measuring programs: this machine's CPU, and the software adapter of a Chromium.
 const DEVICE = 'software-swiftshader';
 const { call, engine } = useBench();
 
@@ -51,7 +50,7 @@ it.skipIf(lacks('swiftshader'))(
     for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
     expect(detail.warnings.join('\n')).not.toMatch(/measured on/);
 
-    // The adapter is the catalogue's SwiftShader, so that the ranking shows what it needed.
+    // The adapter is the catalogue's SwiftShader, so the ranking shows its times.
     const page = await call<RankPage>('ranking.page', { runId: sweep.id, limit: 1000 });
     expect(page.measured).toBe(detail.cases.length);
     expect(page.rows.filter((row) => row.fidelity === 'measured')).toHaveLength(detail.cases.length);
@@ -63,8 +62,8 @@ it.skipIf(lacks('swiftshader'))(
 
     const fitted = await engine.call('calibration.save', { id: run.id, name: 'this machine' });
     if (!fitted.ok) {
-      // A machine that is busy with other things measures those, and a calibration that explains nothing is refused.
-      // What calibrating finds is held to known times in services-bench.slow.test.ts.
+      // A busy machine also measures other load, and a calibration that explains nothing is refused.
+      // services-bench.slow.test.ts compares the results of calibrating with known times.
       expect(fitted.error.message).toMatch(/measurements of this study's kernel/);
       return;
     }
@@ -75,8 +74,7 @@ it.skipIf(lacks('swiftshader'))(
 );
 
 it('measures contention on the CPU, from where an earlier attempt stopped', async () => {
-  // What bench.start would plan moves gigabytes; the same cases with little are measured by going on with a run of
-  // them.
+  // A plan of bench.start would move gigabytes, so a run with smaller cases is resumed instead.
   const { store } = engine.context;
   const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
@@ -111,7 +109,7 @@ it('measures contention on the CPU, from where an earlier attempt stopped', asyn
   for (const { models } of found.workloads) expect(models.map(({ model }) => model)).toContain('staircase');
   if (found.device) await call('devices.save', { device: found.device });
 
-  // Run 1 is the sweep of the test before, where that is not skipped.
+  // Run 1 is the sweep of the test before, unless that is skipped.
   const other = lacks('swiftshader') ? 99 : 1;
   expect((await engine.call('bench.contention', { id: other })).ok).toBe(false);
 });

@@ -33,7 +33,7 @@ const { folder, closeAll, engineOn, temporaryFile } = useEngines({ programs });
 beforeEach(() => fake({}));
 afterEach(() => void delete process.env.FAKE_BENCH);
 
-/** What the next programs that measure do. */
+/** Sets the behaviour of the next measuring programs. */
 function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
@@ -43,7 +43,7 @@ async function failure(engine: Engine, name: string, input: unknown): Promise<st
   return result.ok ? 'ok' : result.error.message;
 }
 
-/** The small study of a kernel that does its iterations and nothing else, without register caps, which only CUDA can keep to. */
+/** The small study with a kernel that only does its iterations, without register caps, which only CUDA supports. */
 function uncappedStudy(): StudyFile {
   const { kernel, axes } = smallStudy();
   const { registerCap: _caps, ...uncapped } = axes;
@@ -81,13 +81,13 @@ const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUp
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
 const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
-/** What was measured so far, in the order of the plan. */
+/** Returns the finished cases, in the order of the plan. */
 async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredCase[]> {
   return (await detail(engine, id)).cases.filter(isDone);
 }
 const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case: { id } }) => id);
 
-/** The case of the run's ranking at a place, from 0. */
+/** Returns the case at a position of the run's ranking, from 0. */
 async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
   return `design-${page.rows[place].designIndex}`;
@@ -109,7 +109,7 @@ describe('measuring designs of a sweep', () => {
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
     expect(found.cases.map((one) => one.designIndex)).toEqual(page.rows.map((row) => row.designIndex));
-    // The prediction is that of the stand-in loop, in which sharing a unit saves less.
+    // The prediction is for the stand-in loop, in which sharing a unit saves less.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
     for (const one of found.cases) {
@@ -179,7 +179,7 @@ describe('measuring designs of a sweep', () => {
     const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
     expect(Array.from(plan.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
-    // The run has kept the order: what becomes of the file does not matter.
+    // The run has saved the order, so changes of the file do not matter.
     write(rows.toReversed());
     expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
     const resumed = await call<BenchPlan>(engine, 'bench.plan', { id });
@@ -292,7 +292,7 @@ describe('a target that cannot run all of a sweep', () => {
     fake({ mute: true });
     const asking = performance.now();
     const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { designs }));
-    // Had it been asked, it would have had its 30 s.
+    // A request would have allowed it its 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
     await call(engine, 'runs.cancel', { id });
   });
@@ -422,7 +422,7 @@ describe('predictions beside measurements', () => {
     const run = await measure(engine, runId, { choose: 'spread', count: 12 });
     const found = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
     expect(found).toMatchObject({ runId: run.id, sourceRunId: runId, deviceId: DEVICE, measuredOn: 'Fake device', basis: 'prediction' }); // prettier-ignore
-    // Three times the prediction, 0.4 % above at the median of repeats; balancing is in neither.
+    // The times are three times the prediction and 0.4 % above it at the median of repeats. Neither includes balancing.
     expect(found.designs.length).toBeGreaterThanOrEqual(11);
     expect(found.scale).toBeGreaterThan(3);
     expect(found.scale).toBeLessThan(3.02);
@@ -466,7 +466,7 @@ describe('predictions beside measurements', () => {
     expect(await failure(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id })).toMatch(
       /fitted to the loop that stands in for a kernel/,
     );
-    // As versions did that took a stand-in's parameters for the kernel's.
+    // Older versions used a stand-in's parameters for the kernel.
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
     const { study } = await call<StudyRecord>(engine, 'studies.get', { id: studyId });
     const misled = {
@@ -562,7 +562,7 @@ describe('a measurement that is stopped', () => {
     fake({ at, event: 'failed-lost' });
     const lost = await measure(engine, runId);
     expect(lost).toMatchObject({ state: 'failed', valid: 2, invalid: 1 });
-    // A program that ends since a launch hung is started again for the other cases.
+    // A program that ended because a launch hung is started again for the other cases.
     fake({ at, event: 'hung' });
     expect(await measure(engine, runId)).toMatchObject({ state: 'complete', valid: 4, invalid: 1 });
   });
@@ -658,7 +658,7 @@ describe('a measurement that is stopped', () => {
     await pause(300);
     await engine.close();
     expect((await started).ok).toBe(false);
-    // Left to itself, it has 30 s.
+    // Without the limit, it has 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
   });
 });
@@ -772,7 +772,7 @@ describe('a probe before measuring', () => {
       probe: { ofRepeats: 15, estimateMs: tight.proposal!.estimateMs, fullMs: tight.proposal!.fullMs },
     });
     expect(found.warnings[0]).toMatch(/^Measured on [\d,]+ of 100,000 units, since all would take about \d+ (s|min)\./);
-    // Predicted for as many units as were measured: less work takes less time, and the comparison is with these.
+    // Predictions are for the measured number of units: less work takes less time, and the comparison uses these.
     const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     const view = unwrap(await engine.context.views.open(runId));
@@ -784,10 +784,10 @@ describe('a probe before measuring', () => {
       const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
       expect(one.predictedMs!).toBeLessThan((whole[at].parameters as { predictedMs: number }).predictedMs);
       const other = compared.designs.find(({ designIndex }) => designIndex === one.designIndex)!;
-      // The comparison is at the clock that was measured, and nothing here waits for memory.
+      // The comparison is at the measured clock, and nothing here waits for memory.
       const atClock = (other.predictedMs * compared.clockMhz!) / clockMhz;
       expect(atClock + (other.balancingMs ?? 0)).toBeCloseTo(one.predictedMs!, 9);
-      // The ranking is of all units.
+      // The ranking is for all units.
       expect(row.measured).toBeNull();
     }
   });
@@ -860,7 +860,7 @@ describe('a page that goes away', () => {
       state: 'failed',
       error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
     });
-    // Not before it had three times to answer.
+    // The page first gets three requests to answer.
     expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);
     await call(engine, 'runs.resume', { id });
   });

@@ -21,7 +21,7 @@ import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
  * The first start of a clone: what it builds, and what it downloads. The clone has the real start script and Electron's
- * real installer, which downloads from a server of this test; its bundler and its runtime are small scripts that say
+ * real installer, which downloads from a server of this test. Its bundler and its runtime are small scripts that report
  * that they ran.
  */
 const ROOT = join(import.meta.dirname, '../..');
@@ -56,7 +56,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A ZIP archive whose files are stored as they are, executable. */
+/** Makes a ZIP archive with stored, executable files. */
 function zip(files: Readonly<Record<string, string>>): Buffer {
   const local: Buffer[] = [];
   const central: Buffer[] = [];
@@ -74,7 +74,7 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
     tail.writeUInt32LE(offset, 10);
     const entry = [Buffer.from('PK\u0003\u0004', 'latin1'), common, Buffer.from(name), data];
     local.push(...entry);
-    // Made by a Unix, or the permissions would mean nothing.
+    // The archive is marked as made on Unix; otherwise permissions would have no meaning.
     central.push(Buffer.from('PK\u0001\u0002\u0014\u0003', 'latin1'), common, tail, Buffer.from(name));
     offset += entry.reduce((sum, part) => sum + part.length, 0);
   }
@@ -90,7 +90,7 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
 
 const RUNTIME = zip({ electron: '#!/bin/sh\necho "window $*"\n', version });
 
-/** Serves releases of Electron and counts how often the archive was asked for. */
+/** Serves releases of Electron and counts the requests for the archive. */
 async function mirror(answer: RequestListener): Promise<string> {
   server = createServer(answer);
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));

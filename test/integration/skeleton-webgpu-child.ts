@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-// Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. It prints, by kernel, the sums of all units and how
-// often each ended.
+// Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. For each kernel, prints the sums of all units and how
+// often each unit ended.
 
-/** One launch after another; `lists` are the bindings behind the launch, in their order. */
+/** Consecutive launches; `lists` are the bindings after the launch, in order. */
 export interface WgslKernelRun {
   readonly code: string;
   readonly lengths: readonly number[];
@@ -32,7 +32,7 @@ device.addEventListener('uncapturederror', ({ error }) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
-/** Uses of buffers, by the numbers of the specification: Node has no globals for them. */
+/** The usage flags of buffers, as numbers of the specification, because Node has no globals for them. */
 const [MAP_READ, COPY_SRC, COPY_DST, UNIFORM, STORAGE] = [0x1, 0x4, 0x8, 0x40, 0x80];
 function bufferOf(words: readonly number[], usage = STORAGE): GPUBuffer {
   const data = Uint32Array.from(words);

@@ -14,13 +14,13 @@ import { testFolder } from '../workplace.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 
 /**
- * A bundle's job array on a cluster of this machine alone, by the real Slurm. The CPU emulation of CUDA stands in for
- * the compiler and the devices, two of which the cluster has.
+ * A bundle's job array on a cluster with only this machine, run by the real Slurm. The CPU emulation of CUDA replaces
+ * the compiler and the two devices of the cluster.
  */
 
 const TASKS = 3;
 const CASES = 7;
-/** A daemon starts in less, and a task that nothing ends is a fault. */
+/** A daemon starts faster, and a task that does not end is a fault. */
 const START_MS = 60_000;
 const JOB_MS = 240_000;
 
@@ -35,7 +35,7 @@ const environment = {
 };
 const daemons: ChildProcess[] = [];
 
-/** A port of this machine that nothing listens to. */
+/** Returns an unused port of this machine. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -52,7 +52,7 @@ function daemon(program: string, ...args: readonly string[]): void {
 const slurm = (program: string, ...args: readonly string[]): Promise<Ended> =>
   runToEnd('timeout', [String(JOB_MS / 1000), program, ...args], bundle, environment);
 
-/** What the daemons say, for a test that fails. */
+/** Returns the daemons' logs, for a test that fails. */
 const logs = (): string =>
   ['slurmctld', 'slurmd'].map((name) => readFileSync(join(cluster, `${name}.log`), 'utf8').slice(-2000)).join('\n');
 
@@ -80,7 +80,7 @@ async function startCluster(): Promise<void> {
     ...['Slurmctld', 'Slurmd'].map((name) => `${name}PidFile=${cluster}/${name}.pid`),
     `SlurmctldLogFile=${cluster}/slurmctld.log`,
     `SlurmdLogFile=${cluster}/slurmd.log`,
-    // Control groups need a system that lets this user make them.
+    // Control groups need a system that lets this user create them.
     'ProctrackType=proctrack/pgid',
     'TaskPlugin=task/none',
     'JobAcctGatherType=jobacct_gather/none',

@@ -10,8 +10,8 @@ import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-// The kernel that a stand-in is predicted by is what it executes: counted in its own PTX, and in the machine code made
-// of that.
+// The kernel by which a stand-in is predicted is what it executes. It is counted in the stand-in's PTX, and in the
+// machine code of that.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
 const ARCHITECTURES = [80, 90, 120];
@@ -26,7 +26,7 @@ const MIXES: readonly Partial<KernelProfile>[] = [
   { specialShare: 0.02, integerShare: 0.9 },
 ];
 const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
-/** Each mix in both ways to share a unit, on every architecture, with other threads per unit and lengths each time. */
+/** Each mix with both ways to share a unit, on every architecture, each with other threads per unit and lengths. */
 const CASES = MIXES.flatMap((mix, at) =>
   (['deal', 'split'] as const).flatMap((sharing, way) =>
     ARCHITECTURES.map((architecture, place) => ({
@@ -88,7 +88,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const shape = unitLoopShape(profile, threads);
       const own = standInKernel(kernel, profile, threads);
       const all = own.instructionsPerIteration;
-      /** Within a tenth, or so many instructions: the assembler chooses some itself. */
+      /** Within a tenth, or within this number of instructions, because the assembler chooses some itself. */
       const near = (what: string, found: number, predicted: number, few: number): void =>
         expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
           Math.max(few, 0.1 * predicted),
@@ -107,7 +107,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       near('integers', integers, own.integerShare! * all, 3);
 
       const combining = kernel.sharing === 'deal' ? Math.log2(threads) * own.combine!.instructions : 0;
-      // What changes a unit differs from one architecture to another.
+      // The instructions that change a unit differ between architectures.
       near('unit', nested.outer.instructions, all + own.unit!.instructions + combining, 15);
       const inOneLoop = all * (1 + own.flattenedCost!) + own.refill!.instructions + combining;
       near('one loop', flattened.outer.instructions, inOneLoop, 1);
@@ -124,16 +124,13 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
         times(/ld\.global/),
         times(/^shfl/),
       ]).toEqual([fp32, fp64, special, loads, shape.exchanges]);
-      // Addresses and predicates of loads are more in PTX than in machine code.
+      // PTX has more addresses and predicates of loads than machine code.
       near('PTX', body.length - 5 * loads, all, 1 + 5 * loads);
     },
   );
 });
 
-/**
- * The instructions of the longest loop without another in it: copies and conversions that no machine executes are left
- * out.
- */
+/** Returns the instructions of the longest innermost loop, without copies and conversions that no machine executes. */
 function innerLoopOf(ptx: string): readonly string[] {
   const lines = ptx.split('\n').map((line) => line.trim());
   const labels = new Map(

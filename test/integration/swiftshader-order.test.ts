@@ -3,8 +3,8 @@ import { measureLoss } from '../measured/loss.ts';
 import { lacks } from '../tools.mjs';
 
 /*
- * A real lockstep machine orders what the models hold apart by 20 % or more, whatever else the machine does: the
- * fastest of many launches counts, and of more where they do not suffice. The figures are those of `npm run bench --
+ * A real lockstep machine confirms an order that the models predict with 20 % or more, even under other load: the
+ * fastest of many launches counts, and of more if they do not suffice. The figures are those of `npm run bench --
  * measured`.
  */
 const APART = 1.2;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-// A person's own WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS
-// ROOM. It prints what its kernel counts itself.
+// A user's WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS ROOM.
+// It prints the counts of its kernel.
 
 const [how, unitsText, roomText] = process.argv.slice(2) as [string, string, string];
 const [units, room] = [Number(unitsText), Number(roomText)];
 const twin = readFileSync(join(import.meta.dirname, '../../db/kernels/lockstep.wgsl'), 'utf8');
-/** The lines of its comment that stand for it if nothing is traced. */
+/** The lines of its comment that replace it if nothing is traced. */
 const EMPTY = /^\/\/ {3}(fn .*\{\})$/gm;
 const tracer = how === 'traced' ? twin : [...twin.matchAll(EMPTY)].map(([, line]) => line).join('\n');
 
@@ -37,7 +37,7 @@ device.addEventListener('uncapturederror', ({ error }) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
-/** Uses of buffers, by the numbers of the specification: Node has no globals for them. */
+/** The usage flags of buffers, as numbers of the specification, because Node has no globals for them. */
 const [MAP_READ, COPY_SRC, COPY_DST, STORAGE] = [0x1, 0x4, 0x8, 0x80];
 const bufferOf = (words: Uint32Array<ArrayBuffer>): GPUBuffer => {
   const buffer = device.createBuffer({ size: words.byteLength, usage: STORAGE | COPY_SRC | COPY_DST });

@@ -8,7 +8,7 @@ import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
-/** Lengths of a person's own kernel, by the header that comes with Lockstep. */
+/** The lengths of a user's own kernel, by the header of Lockstep. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DATA = join(ROOT, 'test/data/trace');
@@ -28,7 +28,7 @@ async function refused(...args: readonly string[]): Promise<string> {
 }
 const writtenLengths = (): number[] => readFileSync(lengthsFile, 'utf8').trim().split('\n').slice(1).map(Number);
 
-/** Steps from n to 1; of 1 none. */
+/** Returns the number of steps from n to 1; none for 1. */
 function collatz(n: number): number {
   let steps = 0;
   for (; n !== 1; steps++) n = n % 2 === 1 ? 3 * n + 1 : n / 2;
@@ -37,8 +37,8 @@ function collatz(n: number): number {
 const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
 
 /**
- * Lanes held over lanes active, of thread groups that take these units together, one group after another: each row has
- * the units of one group's lanes at once, and lanes without a unit do not count.
+ * Returns lanes held over lanes active for thread groups that take these units together, one group after another. Each
+ * row has the units of one group's lanes at once; lanes without a unit do not count.
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
@@ -163,7 +163,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(await refused('--', untraced, ...args)).toMatch(
       /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/,
     );
-    // More threads in a block than the device has.
+    // A block has more threads than the device allows.
     expect(await refused('--', ...run(150, 3, 4096, 0))).toMatch(
       /^The program ended with exit code 3\. It printed nothing\.$/,
     );

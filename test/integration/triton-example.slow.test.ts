@@ -7,15 +7,15 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
 /**
- * The worked example of a Triton kernel: its study, the export, and the kernel itself on a stand-in for Triton's
- * language, since Triton is in neither npm nor Debian. What the stand-in cannot say is whether Triton compiles it.
+ * The example of a Triton kernel: its study, the export, and the kernel itself on a substitute for Triton's language,
+ * because neither npm nor Debian has Triton. The substitute cannot show whether Triton compiles it.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const JAGGED = join(ROOT, 'db/examples/kernels/jagged');
 const STAND_IN = join(ROOT, 'test/data/python/triton-on-numpy');
 
-/** Sums rows by each configuration: all of the export, and those that its pruning keeps. */
+/** Sums rows with each configuration: all of the export, and those that its pruning keeps. */
 const PROGRAM = `
 import json
 import numpy
@@ -59,11 +59,11 @@ describe.skipIf(lacks('scipy'))('the worked example of a Triton kernel', () => {
     expect(found.configs).toHaveLength(20);
     expect(found.launches).toBe(60);
     for (const kept of found.kept) expect(kept).toBeGreaterThan(0);
-    // A program takes several rows at once, and not all configurations the same.
+    // A program takes several rows at once, and configurations differ in the number.
     expect(new Set(found.configs.map((config) => config.THREADS_PER_UNIT)).size).toBeGreaterThan(1);
     expect(found.configs.some((config) => config.BLOCK_UNITS > 1)).toBe(true);
 
-    // What the documentation shows is what the commands print.
+    // The documentation shows the output of the commands.
     const shown = readFileSync(join(ROOT, 'db/examples/kernels/README.md'), 'utf8');
     const [best] = found.configs;
     expect(shown).toContain(

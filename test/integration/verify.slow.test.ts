@@ -8,7 +8,7 @@ import { verifyStorage } from '../verify/storage.ts';
 import { forbiddenLines, verifySources } from '../verify/supply.ts';
 import { verifyUpgrades } from '../verify/upgrades.ts';
 
-// A little of `npm run verify`, the same each time. That attacks with other seeds, and a thousand times as much.
+// A short form of `npm run verify` with a fixed seed. The full one uses other seeds and a thousand times the amount.
 const SEED = 1;
 
 it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([

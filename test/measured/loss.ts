@@ -12,8 +12,8 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * The loss of lockstep, measured against the models: units of the same serial work, n = 1, 2 or 4 side by side in a
- * group of 4 lanes, so many groups either way. Time over that of n = 1 is then the aggregate loss.
+ * Compares the measured loss of lockstep with the models. Units of the same serial work are side by side in a group of
+ * 4 lanes, n = 1, 2 or 4 of them, with the same number of groups. The time over that for n = 1 is the aggregate loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
 export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
@@ -23,15 +23,15 @@ const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'full-sort' },
 ];
 const UNITS_PER_GROUP = [1, 2, 4];
-/** One block of the largest size, which one thread runs: the other cores may do what they like. */
+/** One block of the largest size, which one thread runs, so other load on the other cores does not matter. */
 const BLOCK_THREADS = 256;
 const LANES = 4;
 /**
- * Iterations of all groups that a launch is given at n = 1: some milliseconds, about what a busy machine runs in one
- * go.
+ * The iterations of all groups in a launch at n = 1: some milliseconds, about what a busy machine runs without an
+ * interruption.
  */
 const ITERATIONS = 10_000;
-/** So many that a few by which the turns of loops differ do not matter. */
+/** A number so large that small differences between loops do not matter. */
 const INSTRUCTIONS = 448;
 const REPEATS = 10;
 
@@ -39,7 +39,7 @@ export interface LossRow {
   readonly workload: string;
   readonly balancing: string;
   readonly unitsPerGroup: number;
-  /** Fastest launch, and that of a launch of as many empty units, ms. */
+  /** The fastest launch, and the fastest launch of equally many empty units, ms. */
   readonly timeMs: number;
   readonly emptyMs: number;
   readonly measuredLoss: number;
@@ -53,7 +53,7 @@ function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): nu
 }
 
 /**
- * Measures the loss of a workload in every order, side by side with the models'.
+ * Measures the loss of a workload in every order beside the models' loss.
  * @param rounds how often all are measured in turn; the fastest launch of all counts
  */
 export async function measureLoss(text: string, rounds: number): Promise<{ rows: LossRow[]; device: MeasuringDevice }> {
@@ -78,7 +78,7 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
     integerShare: 1,
     fp64Share: 0,
     specialShare: 0,
-    // So that an iteration takes as long with one thread per unit as with several.
+    // With these values, an iteration takes as long with one thread per unit as with several.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: 0,
@@ -106,7 +106,7 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
     BALANCINGS.map((balancing, j): LossRow => {
       const timeMs = fastestMs(2 * i, j);
       const emptyMs = fastestMs(2 * i + 1, 0);
-      // A group of empty units makes one pass all the same, so the difference to it is of one pass fewer per group.
+      // A group of empty units still makes one pass, so the difference is one pass less per group.
       const measuredLoss = (((timeMs - emptyMs) / alone) * (mean - 1) + 1) / mean;
       return {
         workload: text,

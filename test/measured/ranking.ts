@@ -14,34 +14,33 @@ import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { spreadLengths, timeInTurn } from './swiftshader.ts';
 
 /*
- * Designs of one study, predicted and measured: how well the predictor ranks them, as it stands and calibrated on
- * others.
+ * Predicts and measures designs of one study: how well the predictor ranks them, unchanged and calibrated on others.
  *
  * The space was chosen before it was measured: every way to share and order units that WebGPU runs, blocks from one
- * thread group to the largest, one to eight units per thread; designs drawn at random, as many of each number of
- * threads per unit. A narrower one (blocks of up to four thread groups, grids of very few) is ranked better, but says
- * less. What the models do not know of this device, and what they lose here: a block of one thread group takes no
- * longer per iteration than its share of a larger one.
+ * thread group to the largest, one to eight units per thread. Designs are drawn at random, equally many of each number
+ * of threads per unit. A narrower space (blocks of up to four thread groups, grids of very few) is ranked better, but
+ * shows less. The models do not know that on this device a block of one thread group takes no longer per iteration than
+ * its share of a larger one.
  *
  * Not covered: lengths of another law, loads from memory, caps on registers, and more than one block at a time on a
  * core.
  */
 const DEVICE = 'software-swiftshader';
 const THREADS_PER_UNIT = [1, 2, 4];
-/** Designs for each number of threads per unit: those that are judged, and as many others that the calibration sees. */
+/** The designs for each number of threads per unit that are judged, and the number that the calibration uses. */
 const MEASURED = 20;
 const CALIBRATED_ON = 20;
 const ROUNDS = 6;
 const REPEATS = 2;
 
 /**
- * Instructions that change a unit in the flattened form of `unit-loop-shader.ts`, counted there: two comparisons,
+ * The instructions that change a unit in the flattened form of `unit-loop-shader.ts`, counted there: two comparisons,
  * storing the result, the next position, two loads with their addresses, the first mix, and a selection for each of
- * four variables. SwiftShader masks branches and never jumps over them, so every pass pays.
+ * four variables. SwiftShader masks branches and never jumps over them, so every pass executes them.
  */
 const CHANGE_INSTRUCTIONS = 24;
 
-/** An iteration long enough that a pass's own overhead, which the models do not know, is small beside it. */
+/** The iteration is long, so that a pass's own overhead, which the models do not know, is small. */
 const STUDY: StudyFile = {
   lockstep: 1,
   name: 'SwiftShader',
@@ -68,7 +67,7 @@ const STUDY: StudyFile = {
 
 interface Row {
   readonly design: Design;
-  /** Fastest launch of all, and of the even and of the odd rounds, ms. */
+  /** The fastest launch of all, of the even and of the odd rounds, ms. */
   readonly measuredMs: number;
   readonly evenMs: number;
   readonly oddMs: number;
@@ -76,15 +75,18 @@ interface Row {
   readonly calibratedMs: number;
 }
 
-/** Time by which 95 of 100 designs differ at most when they are measured again with half the rounds, of their time. */
+/**
+ * Returns the relative difference that 95 of 100 designs do not exceed when they are measured again with half the
+ * rounds.
+ */
 function resolutionOf(rows: readonly Row[]): number {
   const differences = Float64Array.from(rows, ({ evenMs, oddMs }) => Math.abs(Math.log(evenMs / oddMs))).sort();
   return sortedQuantile(differences, 0.95);
 }
 
 /**
- * Kendall's τ over the pairs of designs whose measured times differ by more than the resolution, and their share of
- * all.
+ * Returns Kendall's τ over the pairs of designs whose measured times differ by more than the resolution, and their
+ * share of all.
  */
 function resolvedKendall(rows: readonly Row[], predictedOf: (row: Row) => number): { tau: number; pairs: number } {
   const resolution = resolutionOf(rows);
@@ -122,16 +124,16 @@ function figures(rows: readonly Row[], predictedOf: (row: Row) => number) {
   };
 }
 
-/** Measures designs of the study, and predicts them by the catalogue and calibrated on others. */
+/** Measures designs of the study, and predicts them from the catalogue and calibrated on others. */
 export async function measureRanking() {
-  // As many multiprocessors as SwiftShader has threads; everything else as the catalogue says.
+  // The number of multiprocessors is SwiftShader's number of threads; all else is from the catalogue.
   const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };
   const plan = await planOf(STUDY, [device]);
   const predictor = createPredictor(plan);
   const uniform = mersenneTwister(2);
   const valid = Array.from({ length: spaceSize(plan.axes) }, (_, index) => index).filter((index) => {
     const { invalid, design } = describeDesign(predictor, index);
-    // Slots that fetch have no loop form of their own.
+    // Fetching slots have no loop form of their own.
     return invalid === null && !(design.balancing === 'dynamic-fetch' && design.loop === 'flattened');
   });
   const shuffled = valid

@@ -22,13 +22,13 @@ import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * The SpMV kernels of the examples in WGSL, measured as they are, beside the predictions of the example's study:
- * designs drawn at random, as many of each implementation, on every matrix of the repository that can be read.
+ * Measures the SpMV kernels of the examples in WGSL, and compares them with the predictions of the example's study.
+ * Designs are drawn at random, equally many of each implementation, on every readable matrix of the repository.
  */
 const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
 const DEVICE = 'software-swiftshader';
 
-/** What is fitted: fields of kernels, by implementation of the study; the same value where names are joined. */
+/** The fitted fields of kernels, by implementation of the study. Joined names share a value. */
 const FITTED = [
   ['Thread per row', 'unit'],
   ['2 to 32 threads per row, Block per row', 'unit'],
@@ -41,7 +41,7 @@ const FITTED = [
 export interface SpmvRow {
   readonly matrix: string;
   readonly design: Design;
-  /** Fastest launch of all, and of the even and of the odd rounds, ms. */
+  /** The fastest launch of all, of the even and of the odd rounds, ms. */
   readonly measuredMs: number;
   readonly evenMs: number;
   readonly oddMs: number;
@@ -54,8 +54,8 @@ interface Measured extends Batch {
 }
 
 /**
- * @param designs of each implementation on each matrix @param rounds in which all designs are measured in turn, twice
- *   each
+ * @param designs of each implementation on each matrix
+ * @param rounds in which all designs are measured in turn, twice each
  */
 export interface Effort {
   readonly designs: number;
@@ -66,7 +66,7 @@ const REPEATS = 2;
 export interface SpmvMeasurement {
   readonly device: MeasuringDevice;
   readonly rows: readonly SpmvRow[];
-  /** The same designs predicted with other kernels, in the order of the rows, ms. */
+  /** Predicts the same designs with other kernels, in the order of the rows, ms. */
   predict(study: StudyFile): Promise<readonly number[]>;
 }
 
@@ -106,7 +106,7 @@ export async function measureSpmv(files: readonly string[], { designs, rounds }:
 }
 
 function planOn(study: StudyFile, file: string, units: number): Promise<SweepPlan> {
-  // As many multiprocessors as SwiftShader has threads; everything else as the catalogue says.
+  // The number of multiprocessors is SwiftShader's number of threads; all else is from the catalogue.
   const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };
   return planOf({ ...study, workload: { lengths: `mtx:${file}`, units } }, [device]);
 }
@@ -142,7 +142,7 @@ async function batchOf(file: string, count: number, folder: string): Promise<Mea
   };
 }
 
-/** Matrices at random, for the fit alone: rows of 0 to 16 entries, of a geometric law, and of 8. */
+/** Makes random matrices for the fit only: rows of 0 to 16 entries, of a geometric law, and of 8. */
 export function syntheticMatrices(folder: string): readonly string[] {
   const uniform = mersenneTwister(7);
   const matrices: readonly (readonly [string, number, () => number])[] = [
@@ -165,8 +165,8 @@ export function syntheticMatrices(folder: string): readonly string[] {
 }
 
 /**
- * The study with the fields of `FITTED` that leave the least mean error of ln(time), from its own on, by changing one
- * at a time; and the instructions of all kernels, which scale all times.
+ * Fits the fields of `FITTED` for the least mean error of ln(time), from the study's values on, by changing one at a
+ * time. It also fits the instructions of all kernels, which scale all times.
  */
 export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ study: StudyFile; meanError: number }> {
   const errorOf = async (study: StudyFile): Promise<{ error: number; scale: number }> => {

@@ -13,17 +13,17 @@ import { quantile } from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 
 /*
- * Measuring on SwiftShader, the software adapter of every Chromium: a true lockstep machine of 4 lanes. How it runs a
- * launch (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp of its sources, and seen in measured times):
- * blocks are dealt out to 16 tasks in turn, which as many threads as the machine has cores take up; the subgroups of a
- * block run one after another, each to its end, on one thread; a branch masks lanes but is never jumped over, and a
- * loop runs until no lane is left in it, once at least. So a block alone runs on one thread, and its time is the sum of
- * the depths of its groups; and an empty unit costs a pass of its loop.
+ * Measures on SwiftShader, the software adapter of every Chromium, which is a real lockstep machine of 4 lanes. It runs
+ * a launch as follows (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp of its sources, and measured
+ * times). Blocks are assigned in turn to 16 tasks, which as many threads as the machine has cores execute. The
+ * subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over, and a loop
+ * runs until no lane is left in it, at least once. So a block alone runs on one thread, and its time is the sum of the
+ * depths of its groups; an empty unit costs a pass of its loop.
  */
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 
-/** What the child needs around it to use SwiftShader and nothing else. Throws if it is not installed. */
+/** Returns the environment in which the child uses only SwiftShader. Throws if it is not installed. */
 export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   const env = { ...process.env };
   delete env.VK_ICD_FILENAMES;
@@ -37,16 +37,13 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   return { ...env, ...added };
 }
 
-/**
- * Lets a process that was just started go before all others, where the system lets us; times are the fastest either
- * way.
- */
+/** Gives a new process priority over all others, if the system allows it. The fastest times count in either case. */
 function goFirst(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
     writeFileSync(`/proc/${pid}/autogroup`, '-20');
   } catch {
-    // Only root may, and only some kernels group by session.
+    // Only root may do this, and only some kernels group by session.
   }
 }
 
@@ -60,7 +57,7 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
       const child = spawn(process.execPath, [CHILD, folder], {
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
-        // A session of its own, which Linux schedules as one.
+        // The child has its own session, which Linux schedules as one.
         detached: true,
       });
       goFirst(child.pid!);
@@ -80,7 +77,7 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   }
 }
 
-/** Lengths spread evenly over a law's quantiles, in random order: a sample without the noise of one. */
+/** Returns lengths spread evenly over a law's quantiles, in random order: a sample without random variation. */
 export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint32Array {
   const lengths = Uint32Array.from({ length: units }, (_, i) => quantile(law, (i + 0.5) / units));
   const uniform = mersenneTwister(seed);
@@ -96,20 +93,19 @@ export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint
 export interface Batch {
   readonly workload: UnitLoopWorkload;
   readonly designs: readonly Design[];
-  /** In place of the unit loop. */
+  /** Replaces the unit loop. */
   readonly kernel?: KernelTask;
 }
 
 export interface Timed {
   readonly device: MeasuringDevice;
-  /** By batch, then design: every sample, ns. */
+  /** Every sample by batch, then design, ns. */
   readonly samplesNs: readonly (readonly number[])[][];
 }
 
 /**
- * Times batches of designs again and again in turn, so that what else the machine does meets all alike; in another
- * order each time, since it hangs on the launches before whether SwiftShader's second thread takes part in one. Checks
- * all results.
+ * Times batches of designs repeatedly in turn, so that other load affects all alike. The order changes each time,
+ * because earlier launches decide whether SwiftShader's second thread takes part in one. Checks all results.
  */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));
