@@ -23,3 +23,10 @@ test.each([
 ])('%j holds a string that is none', (text, message) => {
   expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
 });
+
+test('a field that stands there twice is refused, not guessed at', () => {
+  expect(parseJson('{"a": {"b": 1}, "b": 2, "a": 3}', 'a.json')).toMatchObject({
+    ok: false,
+    error: { message: 'a.json, line 1, column 25: The field "a" occurs a second time.' },
+  });
+});

@@ -40,6 +40,8 @@ describe('NVIDIA', () => {
     ['1.3', usage(128, 16, 2049), 6, ['sharedMemory']],
     // 21 registers: 672 a warp, 704 in units of 64; 23 warps in each of two halves of 16,384; 46 warps, 5 blocks of 8.
     ['2.0', usage(256, 21, 0), 5, ['registers']],
+    // 63 registers: 2016 a warp, 2048 in units of 64; 8 warps in each half, 16 warps, 4 blocks of 4.
+    ['2.0', usage(128, 63, 0), 4, ['registers']],
     ['2.0', usage(1025), 0, ['warps']],
     ['3.0', usage(32, 64, 0), 0, ['registers']],
   ])('%s %o', (computeCapability, launch, blocks, limits) => {
@@ -235,7 +237,8 @@ describe('Apple', () => {
   it('holds 3,072 threads of few registers, and no threadgroup of more than 32 KiB', () => {
     const rules = unwrap(appleOccupancyRules(8));
     expect(appleResidency(rules, usage(1024, 16))).toMatchObject({ blocksPerMultiprocessor: 3, occupancyFraction: 1 });
-    expect(limitingFactors(appleResidency(rules, usage(32, 16, 32_769)).limitedBy)).toEqual(['sharedMemory']);
+    const shared = (bytes: number) => appleResidency(rules, usage(32, 16, bytes)).limits.sharedMemory;
+    expect([shared(32_769), shared(20_480), shared(0)]).toEqual([0, 3, Infinity]);
     expect(appleOccupancyRules(6).ok).toBe(false);
   });
 });
