@@ -1,6 +1,13 @@
 import type { Device } from '../domain/device.ts';
 import type { KernelProfile, MemoryAccess, Phase } from '../domain/kernel.ts';
-import { assumedPhase, isPhase, withKernelValue, type KernelField, type KernelNumber } from '../domain/provenance.ts';
+import {
+  assumedPhase,
+  isPhase,
+  kernelValue,
+  withKernelValue,
+  type KernelField,
+  type KernelNumber,
+} from '../domain/provenance.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
@@ -146,6 +153,20 @@ export function drawnKernel(
     }
   }
   return drawn;
+}
+
+/** The range of a number of a kernel as it is drawn, from 5 to 95 % of its law; `null` for fields without a number. */
+export function drawnRange(kernel: KernelProfile, one: UnknownField, laws: Laws): readonly [number, number] | null {
+  const { field } = one;
+  if (field === 'accesses' || field === 'sharing' || field === 'lengthsKnownBeforeLaunch') return null;
+  const end = (rank: number): number =>
+    Number(
+      kernelValue(
+        drawnKernel(kernel, [one], laws, () => rank),
+        field,
+      ).toPrecision(3),
+    );
+  return [end(0), end(1)];
 }
 
 const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerShare', 'fp64Share', 'specialShare']);

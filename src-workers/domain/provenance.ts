@@ -75,7 +75,7 @@ export interface KernelInput {
   readonly level: 'basic' | 'advanced';
   /** A plausible value for an unknown kernel. */
   readonly assumed: number;
-  /** The range of most kernels. */
+  /** The range of most kernels: 5 to 95 % of the law in `db/assumed.json`, if it has one. */
   readonly usual: readonly [number, number];
   /** Why these figures were chosen. */
   readonly source: string;
@@ -88,7 +88,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: '',
     level: 'basic',
     assumed: 40,
-    usual: [24, 128],
+    usual: [20, 128],
     source: 'chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups',
   },
   instructionsPerIteration: {
@@ -96,7 +96,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: '',
     level: 'basic',
     assumed: 30,
-    usual: [10, 100],
+    usual: [6.7, 220],
     source: 'chosen: from a sparse row entry (about 10) to a ray step (about 100)',
   },
   serialFraction: {
@@ -113,7 +113,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: '',
     level: 'basic',
     assumed: 1,
-    usual: [0, 4],
+    usual: [0, 3],
     source: 'chosen: one indirection, as in a gather; none if data stay in registers',
   },
   bytesPerIteration: {
@@ -121,7 +121,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: 'B',
     level: 'basic',
     assumed: 8,
-    usual: [0, 32],
+    usual: [0, 64],
     source: 'chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide)',
   },
   unit: {
@@ -129,7 +129,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: 'instructions',
     level: 'basic',
     assumed: 18,
-    usual: [6, 60],
+    usual: [1, 313],
     source: 'chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim',
   },
   prologue: {
@@ -137,7 +137,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: 'instructions',
     level: 'advanced',
     assumed: 20,
-    usual: [8, 60],
+    usual: [12, 966],
     source: 'chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim',
   },
   combine: {
@@ -145,7 +145,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: 'instructions',
     level: 'advanced',
     assumed: 3,
-    usual: [2, 12],
+    usual: [2.7, 101],
     source: 'chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim',
   },
   refill: {
@@ -202,7 +202,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: 'iterations',
     level: 'advanced',
     assumed: 0.1,
-    usual: [0, 0.5],
+    usual: [0, 0.43],
     source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
   },
   integerShare: {

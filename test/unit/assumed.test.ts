@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { Study, StudyFile } from '../../src-main/contract/study.ts';
-import { ASSUMED_LAWS, atMiddle, unknownOf } from '../../src-main/services/studies/assumed.ts';
+import { ASSUMED_LAWS, atMiddle, unknownOf, withRanges } from '../../src-main/services/studies/assumed.ts';
+import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import { locatedStudy } from '../../src-main/services/studies/studies.ts';
 import { drawnPlan, drawsOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import { inputFacts, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
@@ -15,6 +17,36 @@ const little = { name: 'k', registersPerThread: 40, instructionsPerIteration: 60
 const read = (kernel: StudyFile['kernel'], more: Partial<StudyFile> = {}): Study =>
   unwrap(parseStudy(JSON.stringify(smallStudy({ kernel, ...more }))));
 const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
+
+describe('the range of an input that nobody gave', () => {
+  it('is that of its law, about the value that the study states', () => {
+    const filled = atMiddle(read({ ...little, origins: { registersPerThread: 'assumed' } }), [a100]);
+    const facts = withRanges(
+      inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100),
+      filled,
+      a100,
+    );
+    const rangeOf = (field: string) => facts.find((fact) => fact.field === field)!.usual;
+    const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
+    expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
+    // 40 registers are stated, 36 are in the middle.
+    expect(rangeOf('kernel.registersPerThread')).toEqual(
+      [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread')))),
+    );
+    const chain = ASSUMED_LAWS['kernel.chainInstructions'].quantiles;
+    expect(rangeOf('kernel.chainInstructions')).toEqual(
+      [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
+    );
+    expect(rangeOf('device.clockMhz')).toBeNull();
+  });
+
+  it('is the same where no study is open', () => {
+    for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
+      const law = ASSUMED_LAWS[`kernel.${field}`];
+      if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
+    }
+  });
+});
 
 describe('a study at the middle of what nobody gave', () => {
   it('has the middles of the laws, marked as assumed, and what was given', () => {

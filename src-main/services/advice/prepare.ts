@@ -12,7 +12,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { atMiddle } from '../studies/assumed.ts';
+import { atMiddle, withRanges } from '../studies/assumed.ts';
 import { predictionInputs, studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
@@ -112,7 +112,8 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         ties: tieTableOf(own),
       };
     }),
-    facts: (device, implementation) => inputFacts(predictionInputs(study, axes), device, implementation),
+    facts: (device, implementation) =>
+      withRanges(inputFacts(predictionInputs(study, axes), device, implementation), study, device),
   };
 }
 

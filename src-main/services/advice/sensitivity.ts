@@ -9,7 +9,6 @@ import {
 } from '../../../src-workers/advise/sensitivity.ts';
 import {
   decidingFields,
-  KERNEL_INPUTS,
   kernelInput,
   kernelValue,
   type InputFact,
@@ -144,8 +143,9 @@ function variedInputs(
     const isAsked = asked?.some((one) => one === `kernel.${field}`) ?? !EXPERT.has(field);
     if (!isAsked) return [];
     const value = kernelValue(own, field);
-    const [from, to] = KERNEL_INPUTS[field].usual;
-    return [{ input: path, fact: facts.get(input)!, value, range: [Math.min(from, value), Math.max(to, value)] }];
+    const fact = facts.get(input)!;
+    const [from, to] = fact.usual!;
+    return [{ input: path, fact, value, range: [Math.min(from, value), Math.max(to, value)] }];
   });
   const { units } = study.study.workload;
   const lengths = facts.get('workload.lengths')!;

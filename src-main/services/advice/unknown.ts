@@ -2,7 +2,7 @@ import type { Unknown } from '../../../src-workers/advise/unknown.ts';
 import { decidingFields, KERNEL_INPUTS, kernelInput, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
-import { ASSUMED_LAWS, unknownOf } from '../studies/assumed.ts';
+import { ASSUMED_LAWS, assumedRange, unknownOf } from '../studies/assumed.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
@@ -38,20 +38,21 @@ const DEVICE_LABELS: Readonly<Record<string, readonly [string, string]>> = {
 export function unknownInput(
   study: AdvisedStudy,
   { device, plan }: AdvisedDevice,
-  { laws, kernel }: Unknown,
+  unknown: Unknown,
   path: string,
 ): UnknownInput {
+  const { laws, kernel } = unknown;
   const law = laws[path];
   const { source } = ASSUMED_LAWS[path];
   const stated = study.study.assumed?.[path] ? 'the study' : source;
   const figure = (rank: number): number => Number(sortedQuantile(law, rank).toPrecision(3));
   const field = kernelInput(path)?.field;
+  const drawn = assumedRange(study.study, device, unknown, path);
   const known = study.facts(device).find((fact) => fact.field === path);
   if (!field) {
     const name = path.slice('device.'.length);
     const [label, unit] = DEVICE_LABELS[name];
     const value = (device as unknown as Readonly<Record<string, number | undefined>>)[name];
-    const factor = value ?? 1;
     const fact = {
       field: path,
       label,
@@ -61,7 +62,7 @@ export function unknownInput(
       note: '',
       usual: null,
     } as const;
-    return { input: known ?? fact, range: [figure(0) * factor, figure(1) * factor], source: stated };
+    return { input: known ?? fact, range: drawn!, source: stated };
   }
   const { label, unit } =
     field === 'accesses'
@@ -83,7 +84,7 @@ export function unknownInput(
   };
   return {
     input: isKnown && known ? known : fact,
-    range: [figure(0) * scale, figure(1) * scale],
+    range: drawn ?? [figure(0) * scale, figure(1) * scale],
     source: stated,
   };
 }

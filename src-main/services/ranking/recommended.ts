@@ -13,6 +13,7 @@ import {
 } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
+import { withRanges } from '../studies/assumed.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import { tiesIn } from './rows.ts';
 
@@ -59,7 +60,7 @@ export function runInputs(
   device: Device,
   implementation?: string,
 ): readonly InputFact[] {
-  return inputFacts(predictionInputs(study, ranking.axes), device, implementation);
+  return withRanges(inputFacts(predictionInputs(study, ranking.axes), device, implementation), study, device);
 }
 
 export function inputsByDevice(view: RunView): Readonly<Record<string, readonly InputFact[]>> {

@@ -1,9 +1,16 @@
 import data from '../../../db/assumed.json' with { type: 'json' };
-import { drawnKernel, type Laws, type Unknown, type UnknownField } from '../../../src-workers/advise/unknown.ts';
+import {
+  drawnKernel,
+  drawnRange,
+  type Laws,
+  type Unknown,
+  type UnknownField,
+} from '../../../src-workers/advise/unknown.ts';
 import { isEstimate, type Device } from '../../../src-workers/domain/device.ts';
 import {
   implementationKernel,
   isAssumed,
+  kernelInput,
   KERNEL_DEFAULTS,
   KERNEL_FIELDS,
   kernelOrigin,
@@ -11,6 +18,7 @@ import {
   ownFields,
   type KernelChange,
   type KernelField,
+  type InputFact,
   type KernelWithOrigins,
 } from '../../../src-workers/domain/provenance.ts';
 import { fail, type Result } from '../../../src-workers/domain/result.ts';
@@ -100,6 +108,33 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
     ],
     device: measured ? [] : deviceUnknowns(device, laws),
   };
+}
+
+/** The range of an unknown input as it is drawn, from 5 to 95 % of its law; `null` if it is known or has no number. */
+export function assumedRange(
+  { kernel, implementations }: AdvisedInputs,
+  device: Device,
+  unknown: Unknown,
+  path: string,
+): readonly [number, number] | null {
+  if (unknown.device.includes(path)) {
+    const value = (device as unknown as Readonly<Record<string, number | undefined>>)[path.slice('device.'.length)];
+    const law = unknown.laws[path];
+    return [law[0], law.at(-1)!].map((end) => Number((end * (value ?? 1)).toPrecision(3))) as [number, number];
+  }
+  const input = kernelInput(path);
+  const of = input?.implementation ?? -1;
+  const one = unknown.kernel.find(({ field, of: at }) => field === input?.field && at === of);
+  const own = implementations?.[of];
+  return one
+    ? drawnRange(own ? implementationKernel(kernel, { name: '', kernel: own.kernel }) : kernel, one, unknown.laws)
+    : null;
+}
+
+/** Inputs of a prediction, the unknown ones with the ranges that they are drawn from. */
+export function withRanges(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
+  const unknown = unknownOf(inputs, device);
+  return facts.map((fact) => ({ ...fact, usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual }));
 }
 
 function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
