@@ -7,6 +7,7 @@ import type { MeasuringPrograms } from './measuring/programs.ts';
 import type { Pool } from './pool.ts';
 import type { RunViews } from './runs/run-view.ts';
 import type { RunningRuns } from './runs/running.ts';
+import type { LengthsCache } from './studies/lengths.ts';
 
 /** The objects that every service receives. */
 export interface Context {
@@ -14,6 +15,8 @@ export interface Context {
   readonly pool: Pool;
   readonly agents: Agents;
   readonly catalogue: Catalogue;
+  /** The lengths of the last studies on screen. */
+  readonly lengths: LengthsCache;
   readonly views: RunViews;
   /** The runs that execute in this engine. */
   readonly running: RunningRuns;

@@ -36,6 +36,7 @@ import { rankingHandlers } from './ranking/handlers.ts';
 import { runHandlers } from './runs/handlers.ts';
 import { createRunViews } from './runs/run-view.ts';
 import { openRunningRuns } from './runs/running.ts';
+import { createLengthsCache } from './studies/lengths.ts';
 import { simulationHandlers } from './simulations/handlers.ts';
 import { resumeSimulations } from './simulations/simulations.ts';
 import { seedExamples } from './studies/examples.ts';
@@ -116,6 +117,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
     pool,
     agents,
     catalogue,
+    lengths: createLengthsCache({ store, pool }),
     views,
     running: openRunningRuns(closing.signal, () => changed('runs'), views.drop),
     resourceFolder,

@@ -1,6 +1,13 @@
 /* Several implementations in one study: each with its own kernel and the values of the axes that it allows. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { BestDesigns, DeviceBest, DeviceComparisonResult, RankPage } from '../../src-main/contract/api.ts';
+import type {
+  BestDesigns,
+  DeviceBest,
+  DeviceComparisonResult,
+  RankPage,
+  RunSummary,
+  SpaceSize,
+} from '../../src-main/contract/api.ts';
 import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { implementationChoice } from '../../src-main/services/ranking/compare.ts';
@@ -194,6 +201,17 @@ describe('a run of several implementations', () => {
     expect(header.text).toContain(`namespace lockstep_rows_${name} {`);
     const python = await call<{ text: string }>('export.render', { runId, format: 'python', limit: 1 });
     expect(python.text).toContain(`"implementation": "${name}",`);
+  });
+
+  it('has as many designs as it was said to have, though their lengths leave some blocks idle', async () => {
+    const { unitsPerThread: _, ...axes } = AXES;
+    const few = study({
+      workload: { lengths: 'constant(20)', units: 1000 },
+      axes: { ...axes, gridBlocks: [4, 64] },
+    });
+    const size = await call<SpaceSize>('space.size', { study: few });
+    const { valid } = await call<RunSummary>('runs.get', { id: await run(few) });
+    expect(size.valid).toBe(valid);
   });
 
   it('lists the inputs of the recommended one, those of its own by its name', async () => {

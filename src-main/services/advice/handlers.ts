@@ -6,7 +6,6 @@ import { Turns } from '../turns.ts';
 import { tooLarge } from '../studies/plan.ts';
 import { wrongLaw } from '../studies/assumed.ts';
 import { getStudy } from '../studies/studies.ts';
-import { createLengthsCache } from './lengths.ts';
 import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
 import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';
 import { recommend } from './recommend.ts';
@@ -17,7 +16,6 @@ import { sensitivity } from './sensitivity.ts';
 import { uncertainty } from './uncertainty.ts';
 
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
-  const lengths = createLengthsCache(context);
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
   /** An unsaved study, with its files next to the saved one. */
@@ -33,7 +31,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (!saved.ok) return saved;
     const wrong = wrongLaw(input.study);
     if (wrong) return wrong;
-    return adviseStudy(context, lengths, input.study, input.folder ?? saved.value?.baseFolder ?? null);
+    return adviseStudy(context, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
   /** Returns an unsaved study, which is predicted, or a run with its predictions. */
   const advisedOf = async (

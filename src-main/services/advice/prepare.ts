@@ -16,7 +16,6 @@ import { atMiddle, withRanges } from '../studies/assumed.ts';
 import { predictionInputs, studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
-import type { LengthsCache } from './lengths.ts';
 
 /** One device of a study, ready for prediction. Its plan numbers designs like the study, minus `firstDesign`. */
 export interface AdvisedDevice {
@@ -43,8 +42,7 @@ export interface AdvisedStudy {
 
 /** Resolves a study that may be unsaved. */
 export async function adviseStudy(
-  { catalogue }: Context,
-  lengths: LengthsCache,
+  { catalogue, lengths }: Context,
   asked: Study,
   folder: string | null,
 ): Promise<Result<AdvisedStudy>> {
@@ -130,7 +128,7 @@ const digestOf = (...arrays: readonly Float64Array[]): string =>
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
 /** Identifies a law by its content, not by its name. */
-const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
+export const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
 const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
 /** Copies a law to shared memory once. */
 const inShared = memo(sharedLaw);

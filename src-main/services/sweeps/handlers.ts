@@ -1,11 +1,14 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { INVALID_REASONS, isEvenShare } from '../../../src-workers/domain/design.ts';
 import { AXIS_ORDER, axisCounts, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import { MAX_DESIGNS } from '../../contract/study.ts';
+import { MAX_DESIGNS, type Study } from '../../contract/study.ts';
+import { lawDigest } from '../advice/prepare.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import type { RunHandle } from '../runs/running.ts';
+import { atMiddle } from '../studies/assumed.ts';
 import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { sha256 } from '../studies/workloads.ts';
@@ -14,12 +17,15 @@ import { prepareStudy, startSweep, studyDevices } from './sweeps.ts';
 export function sweepHandlers(context: Context): Handlers<'runs.start' | ProceduresOf<'space'>> {
   return {
     'runs.start': (input) => context.running.start(begin(context, input)),
-    'space.size': async ({ study }) => {
-      const devices = await studyDevices(context.catalogue, study);
+    'space.size': async ({ studyId, study: asked }) => {
+      const devices = await studyDevices(context.catalogue, asked);
       if (!devices.ok) return devices;
+      const study = atMiddle(asked, devices.value);
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
-      const plan = sweepPlan(`size-${sha256(JSON.stringify(study))}`, study, axes.value, ANY_LAW);
+      const law = axes.value.balancing.some(needsLaw) ? await lawOf(context, studyId, study) : null;
+      const id = `size-${sha256(JSON.stringify(study))}${law ? ` ${lawDigest(law)}` : ''}`;
+      const plan = sweepPlan(id, study, axes.value, law ?? ANY_LAW);
       const enumerated = spaceSize(axes.value);
       // There are too many designs to check each.
       const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
@@ -39,7 +45,20 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
   };
 }
 
-/** Which designs are valid does not depend on the lengths. */
+/** The mean length says which blocks of even shares have work, and the lengths which classes have any. */
+function needsLaw(balancing: string): boolean {
+  const parsed = parseBalancing(balancing);
+  return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');
+}
+
+/** The lengths of a study; `null` if they cannot be had, which the study's own field says. */
+async function lawOf(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
+  const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
+  const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
+  return found.ok ? found.value.law : null;
+}
+
+/** Whether any other design is valid does not depend on the lengths. */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

@@ -4,7 +4,7 @@ import { keep } from '../../../src-workers/numeric/kept.ts';
 import { fileState, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
-import { resolveLengths, type OrderedLaw } from '../studies/workloads.ts';
+import { resolveLengths, type OrderedLaw } from './workloads.ts';
 
 /** Keeps the lengths of the last studies, because reading a file would delay the edit of another field. */
 export interface LengthsCache {
