@@ -1,6 +1,6 @@
 import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
 import { procedures } from '../contract/procedures.ts';
-import { timeIn, timeUnit } from '../../src-workers/domain/times.ts';
+import { commonUnit, timeIn } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
 /** Where a command writes. Tests replace it by buffers. */
@@ -83,8 +83,8 @@ export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
   readonly cell: (timeMs: number | null | undefined) => string;
 } {
-  const known = [...timesMs].filter((ms) => typeof ms === 'number').filter((ms) => ms > 0);
-  const unit = timeUnit(known.reduce((least, ms) => Math.min(least, ms), Infinity));
+  const known = [...timesMs].filter((ms) => typeof ms === 'number');
+  const unit = commonUnit(known);
   return { unit: unit.name, cell: (ms) => timeIn(unit, ms ?? NaN) };
 }
 

@@ -6,7 +6,7 @@ import {
   spreadLabels,
   stepDecimals,
 } from '../../src-workers/numeric/ticks.ts';
-import { fixed, plain, timeUnit } from '../format/numbers.ts';
+import { commonUnit, fixed, plain } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX } from './labels.ts';
 import {
@@ -54,8 +54,7 @@ export interface CurvesInput {
 
 /** Curves of times (ms), in the unit that fits the least of them. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
-  const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter((ms) => ms > 0);
-  const { name, perMs } = timeUnit(times.reduce((least, ms) => Math.min(least, ms), Infinity));
+  const { name, perMs } = commonUnit(curves.flatMap(({ points }) => points.map(([, ms]) => ms)));
   const scaled = curves.map((curve) => ({ ...curve, points: curve.points.map(([x, ms]) => [x, ms * perMs] as const) }));
   return { curves: scaled, unit: name };
 }

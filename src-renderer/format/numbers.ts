@@ -3,6 +3,8 @@
 import type { TimeColumn } from '../../src-workers/domain/times.ts';
 
 export {
+  commonUnit,
+  numericTimes,
   timeColumn,
   timeIn,
   timeRange,

@@ -36,6 +36,23 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
+/** The unit of the smallest of several times, ms. */
+export function commonUnit(timesMs: Iterable<number>): TimeUnit {
+  let least = Infinity;
+  for (const ms of timesMs) if (ms > 0 && ms < least) least = ms;
+  return timeUnit(least);
+}
+
+/** The times of a table that programs read: the name of their common unit, and a time, ms, as a number of it. */
+export function numericTimes(timesMs: Iterable<number>): {
+  readonly unit: TimeUnit['name'];
+  readonly of: (timeMs: number) => number;
+} {
+  const { name, perMs } = commonUnit(timesMs);
+  // The product of a decimal fraction and a power of ten has digits of its own beyond the fifteenth.
+  return { unit: name, of: (ms) => Number((ms * perMs).toPrecision(15)) };
+}
+
 /** The common unit and decimals of the times in a list. */
 export interface TimeColumn {
   readonly unit: TimeUnit;

@@ -69,7 +69,7 @@ describe('a comparison', () => {
     const times = bests.map(({ best }) => best!.timeMs);
     const fastest = bests[times.indexOf(Math.min(...times))].device.name;
     expect(reasons[0]).toContain(
-      `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} times`,
+      `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} ×`,
     );
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     // The two were measured, by parameters of their own: a difference of so little is not confirmed.
@@ -99,8 +99,8 @@ describe('a comparison', () => {
       },
     });
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
-    expect(reasons[2]).toMatch(/^It spends 7\.000\sms less on .*: 7.0 times the difference\.$/);
-    expect(reasons[3]).toMatch(/^It spends 6\.000\sms more on .*, which gives 6.0 times the difference back\.$/);
+    expect(reasons[2]).toMatch(/^It spends 7\.000\sms less on .*: 7.0 × the difference\.$/);
+    expect(reasons[3]).toMatch(/^It spends 6\.000\sms more on .*, which gives 6.0 × the difference back\.$/);
   });
 });
 
@@ -294,8 +294,8 @@ describe('names and marks', () => {
     const full = ['GeForce RTX 3080', 'GeForce RTX 3080 12 GB', 'A100 SXM4 40 GB'];
     expect(headNames(full)).toEqual(['RTX 3080', 'RTX 3080 12 GB', 'A100 SXM4']);
     expect(
-      withNames(`${full[2]} is the fastest: 2 times as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
-    ).toBe('A100 SXM4 is the fastest: 2 times as fast as RTX 3080 12 GB, 3 as RTX 3080.');
+      withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
+    ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
     // A sign that a replacement would read as one of its own.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });

@@ -21,6 +21,7 @@ import {
 import type { Phase } from '../../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { parseJson } from '../../contract/json.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -381,7 +382,7 @@ function print(terminal: Terminal, inspection: Inspection): void {
     const { executedInstructions, issuedInstructions, l1Sectors, l2Sectors } = launch;
     say(
       terminal,
-      `Launches ${launches}, blocks ${shown(gridBlocks)} of ${shown(blockThreads)} threads, ${shown(durationMs)} ms, ${shown(dramBytes)} B of device memory, mean active lanes ${shown(meanActiveLanes)}.`,
+      `Launches ${launches}, blocks ${shown(gridBlocks)} of ${shown(blockThreads)} threads, ${durationMs === null ? shown(null) : timeText(durationMs)}, ${shown(dramBytes)} B of device memory, mean active lanes ${shown(meanActiveLanes)}.`,
     );
     if ([executedInstructions, issuedInstructions, l1Sectors, l2Sectors].some((one) => one !== null))
       say(

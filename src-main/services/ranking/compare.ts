@@ -114,7 +114,7 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
 }
 
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
-const times = (ratio: number): string => `${ratio.toFixed(2)} times`;
+const times = (ratio: number): string => `${ratio.toFixed(2)} ×`;
 
 /** The parts of the breakdown in sentences about the faster device. Both devices are GPUs. */
 const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
@@ -169,7 +169,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   for (const { id, ms } of causes.slice(0, MAX_CAUSES)) {
     const share = Math.abs(ms) / gap;
     // Parts of two devices that are nearly as fast can differ by far more than their times.
-    const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} times the difference`;
+    const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} × the difference`;
     if (ms > 0) lines.push(`It spends ${timeText(ms)} less on ${words[id]}: ${difference}.`);
     else lines.push(`It spends ${timeText(-ms)} more on ${words[id]}, which gives ${difference} back.`);
   }

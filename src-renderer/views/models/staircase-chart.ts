@@ -4,7 +4,7 @@ import { boxSeries, rowsOverValues } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { axisTitles, plane, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { counted, plain } from '../../format/numbers.ts';
+import { counted, numericTimes, plain, timeRange, timeText, timeUnit } from '../../format/numbers.ts';
 
 export interface Staircase {
   readonly steps: readonly ContentionStep[];
@@ -31,7 +31,8 @@ export function staircaseChart(
     return first === last ? `core ${first}` : `cores ${first} to ${last}`;
   };
   const rowPx = (above.bottom - above.top) / cores;
-  const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms, 4) };
+  const unit = timeUnit(endMs);
+  const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms * unit.perMs, 4) };
   /** The time at which the bandwidth stops being saturated. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
@@ -44,8 +45,8 @@ export function staircaseChart(
       formatter: (params: unknown) => {
         const { seriesIndex, dataIndex } = params as { seriesIndex: number; dataIndex: number };
         const { fromMs, toMs, activeCores, bandwidthGbS } = steps[dataIndex];
-        const until = seriesIndex === 0 ? [{ label: 'ends after', value: `${plain(toMs, 4)} ms` }] : [];
-        return tooltipBody(seriesIndex === 0 ? coreNames(dataIndex) : `${plain(fromMs, 4)} to ${plain(toMs, 4)} ms`, '', [
+        const until = seriesIndex === 0 ? [{ label: 'ends after', value: timeText(toMs) }] : [];
+        return tooltipBody(seriesIndex === 0 ? coreNames(dataIndex) : timeRange(fromMs, toMs), '', [
           ...until,
           { label: 'active until then', value: counted(activeCores, 'core') },
           { label: 'bandwidth', value: `${plain(bandwidthGbS, 4)} GB/s` },
@@ -84,7 +85,7 @@ export function staircaseChart(
       words(theme, 0, 8, 'cores, the longest first'),
       words(theme, above.left - 8, above.y(0.5), '1', { align: 'right' }),
       ...(cores > 1 ? [words(theme, above.left - 8, above.y(cores - 0.5), String(cores), { align: 'right' })] : []),
-      ...axisTitles(theme, below, { x: 'ms', y: 'GB/s of all cores together' }),
+      ...axisTitles(theme, below, { x: unit.name, y: 'GB/s of all cores together' }),
       ...(knee > 0
         ? [
             stroke([[below.x(knee), above.top], [below.x(knee), below.bottom]], theme.colour['text-2'], { z: 10 }),
@@ -99,8 +100,9 @@ export function staircaseChart(
 } // prettier-ignore
 
 export function staircaseTable({ steps }: Staircase): (string | number)[][] {
+  const { unit, of } = numericTimes(steps.map(({ toMs }) => toMs));
   return [
-    ['from, ms', 'to, ms', 'active cores', 'GB/s'],
-    ...steps.map(({ fromMs, toMs, activeCores, bandwidthGbS }) => [fromMs, toMs, activeCores, bandwidthGbS]),
+    [`from, ${unit}`, `to, ${unit}`, 'active cores', 'GB/s'],
+    ...steps.map(({ fromMs, toMs, activeCores, bandwidthGbS }) => [of(fromMs), of(toMs), activeCores, bandwidthGbS]),
   ];
 }

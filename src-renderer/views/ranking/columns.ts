@@ -64,6 +64,8 @@ export interface ColumnWorld {
   readonly units?: number;
   /** Whether a CPU is among the devices. Its designs have cores, but no blocks and no threads that share a unit. */
   readonly cores?: boolean;
+  /** The names of the study's implementations. */
+  readonly implementations?: readonly string[];
   /** Whether expected losses are known. */
   readonly uncertain?: boolean;
 }
@@ -84,6 +86,14 @@ const number = (read: (row: RankRow) => number, write: (value: number) => string
 /** Returns the width of a cell for a whole number, with the cell's margins, px. */
 const roomFor = (value: number): number => 14 + widthPx(count(value));
 
+/** Average width of a letter in a name, px. */
+const LETTER_PX = 6.4;
+/** Width of a cell, px, in which names have room, up to a quarter of a table. */
+function roomForNames(names: readonly string[]): number {
+  const longest = Math.max(0, ...names.map(({ length }) => length));
+  return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));
+}
+
 /** Returns every column with data in this space. A column is left out if all its values agree or are missing. */
 export function availableColumns({
   term,
@@ -95,13 +105,14 @@ export function availableColumns({
   ranked = 0,
   units = 0,
   cores = false,
+  implementations = [],
   uncertain = false,
 }: ColumnWorld): readonly Column[] {
   const columns: (Column & { readonly when?: boolean })[] = [
     { id: 'rank', head: 'Rank', title: 'Rank by predicted time among all designs of the device, or of all devices where all are shown', width: Math.max(60, roomFor(ranked)), sort: null, kind: 'value', align: 'right', drop: 0, text: (row) => (row.rank > 0 ? count(row.rank) : '–') },
     { id: 'equal', head: 'Equal', title: `Designs that differ in nothing that matters: the same time, and in effect the same launch. The right arrow lists them`, width: Math.max(58, roomFor(ranked) - 8), sort: null, kind: 'value', align: 'left', drop: 1, when: grouped, text: () => EMPTY },
     { id: 'device', head: 'Device', title: 'Device', width: 130, sort: 'device', kind: 'value', align: 'left', drop: 2, when: varies.has('device'), text: (row) => shortDeviceName(row.device) },
-    { id: 'implementation', head: 'Implementation', title: 'Which of the study’s implementations', width: 124, sort: 'implementation', kind: 'value', align: 'left', drop: 0, when: varies.has('implementation'), text: (row) => row.design.implementation ?? EMPTY },
+    { id: 'implementation', head: 'Implementation', title: 'Which of the study’s implementations', width: roomForNames(implementations), sort: 'implementation', kind: 'value', align: 'left', drop: 0, when: varies.has('implementation'), text: (row) => row.design.implementation ?? EMPTY },
     { id: 'threadsPerUnit', head: 'u', name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: 32, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.threadsPerUnit)) },
     { id: 'unitsPerThread', head: 'Units', name: 'Units per slot', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: Math.max(48, Math.min(roomFor(units), 66)), sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },

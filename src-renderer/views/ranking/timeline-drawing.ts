@@ -2,7 +2,7 @@ import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { niceStep, stepDecimals } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
-import { count, fixed } from '../../format/numbers.ts';
+import { count, fixed, timeUnit } from '../../format/numbers.ts';
 import type { RowGeometry } from './timeline.ts';
 
 /** Draws the timeline of a launch on a canvas, part by part. */
@@ -94,7 +94,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   const right = width - RIGHT;
   const axisY = axisPlace(scene);
   const step = niceStep(view.toMs - view.fromMs, Math.max(3, plotPx / 110));
-  const decimals = stepDecimals(step);
+  const { name: unit, perMs } = timeUnit(view.toMs);
+  const decimals = stepDecimals(step * perMs);
   context.textAlign = 'center';
   for (let i = Math.ceil(view.fromMs / step - 1e-9); i * step <= view.toMs * (1 + 1e-12); i += 1) {
     const at = Math.round(x(i * step)) + 0.5;
@@ -104,11 +105,11 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
     context.lineTo(at, axisY);
     context.stroke();
     context.fillStyle = colour['text-3'];
-    if (at < right - 14) context.fillText(fixed(i * step, decimals), at, axisY + 11);
+    if (at < right - 14) context.fillText(fixed(i * step * perMs, decimals), at, axisY + 11);
   }
   context.textAlign = 'right';
   const launchesMs = timeline.launchStartMs;
-  context.fillText(`ms from the ${launchesMs.length > 1 ? 'first ' : ''}launch`, right, axisY + 23);
+  context.fillText(`${unit} from the ${launchesMs.length > 1 ? 'first ' : ''}launch`, right, axisY + 23);
   context.strokeStyle = colour['line-2'];
   context.beginPath();
   context.moveTo(LEFT, axisY + 0.5);

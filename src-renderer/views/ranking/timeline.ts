@@ -1,6 +1,6 @@
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
-import { count } from '../../format/numbers.ts';
+import { count, numericTimes } from '../../format/numbers.ts';
 
 /** The geometry of a launch over time: the visible part, the positions, and what is left out. */
 
@@ -87,15 +87,16 @@ export function partShown(timeline: SimulationTimeline, term: Term): string {
 }
 
 export function timelineTable(timeline: SimulationTimeline): readonly (readonly (string | number)[])[] {
+  const { unit, of } = numericTimes(timeline.blockEndMs);
   return [
-    ['multiprocessor', 'slot', 'first block', 'blocks', 'start, ms', 'end, ms'],
+    ['multiprocessor', 'slot', 'first block', 'blocks', `start, ${unit}`, `end, ${unit}`],
     ...Array.from(timeline.blockRow, (row, i) => [
       timeline.shownMultiprocessors[row],
       timeline.blockLane[i],
       timeline.blockIndex[i],
       timeline.blockCount[i],
-      timeline.blockStartMs[i],
-      timeline.blockEndMs[i],
+      of(timeline.blockStartMs[i]),
+      of(timeline.blockEndMs[i]),
     ]),
   ];
 }

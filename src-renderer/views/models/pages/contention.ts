@@ -14,7 +14,7 @@ import {
   effectiveBandwidthGbS,
   staircaseSteps,
 } from '../../../../src-workers/models/contention/time.ts';
-import { change, counted, fixed, percent, plain } from '../../../format/numbers.ts';
+import { change, commonUnit, counted, fixed, percent, plain, timeIn, timeText } from '../../../format/numbers.ts';
 import {
   controls,
   curves,
@@ -31,6 +31,7 @@ import {
 import { rows, type ModelPage } from '../page.ts';
 import { loadImbalance } from '../prediction.ts';
 import { regimesChart, regimesTable } from '../regimes-chart.ts';
+import { timedCurves } from '../../../charts/curves.ts';
 import { staircaseChart, staircaseTable } from '../staircase-chart.ts'; // prettier-ignore
 
 const TOTAL_BYTES = 10e9;
@@ -116,7 +117,7 @@ const demo: Demo<Chosen> = {
         blocks: [
           {
             kind: 'chart',
-            label: `Active cores and bandwidth over ${plain(input.steps.at(-1)?.toMs ?? 0, 3)} ms`,
+            label: `Active cores and bandwidth over ${timeText(input.steps.at(-1)?.toMs ?? 0)}`,
             name: 'staircase',
             heightPx: 240,
             build: (theme, size) => staircaseChart(input, theme, size),
@@ -130,11 +131,12 @@ const demo: Demo<Chosen> = {
       const measuredMs = published ? TOTAL_BYTES / (published.measuredGbS * 1e6) : 0;
       const times = CONTENTION_MODELS.map(({ id }) => contentionMs(id, cpu, loads));
       const most = Math.max(...times, measuredMs);
+      const unit = commonUnit(times);
       const row = (head: string, timeMs: number, gbS: number, colour: string, toMeasured: string): Row => ({
         head,
         cells: [
           { bar: timeMs / most, colour },
-          fixed(timeMs, 1),
+          timeIn(unit, timeMs),
           fixed(gbS, 2),
           ...(published ? [{ text: toMeasured, tone: 'quiet' as const }] : []),
         ],
@@ -145,7 +147,7 @@ const demo: Demo<Chosen> = {
           {
             kind: 'table',
             label: 'The models side by side',
-            columns: ['Model', { title: 'Time', barWidth: '26%' }, 'ms', 'GB/s', ...(published ? ['To measured, %'] : [])],
+            columns: ['Model', { title: 'Time', barWidth: '26%' }, unit.name, 'GB/s', ...(published ? ['To measured, %'] : [])],
             rows: [
               ...CONTENTION_MODELS.map(({ label, formula }, i) => {
                 const gbS = effectiveBandwidthGbS(loads, times[i]);
@@ -163,6 +165,9 @@ const demo: Demo<Chosen> = {
       const { timeMs, bestCores, enoughCores } = coreSweep(maxRateCurve(cpu, cpu.cores), (count) =>
         WORK[work].loads(count, taskPart),
       );
+      const timed = timedCurves([
+        { name: 'staircase', series: 1, points: Array.from(timeMs, (ms, i) => [i + 1, ms] as const) },
+      ]);
       return {
         title: 'Time by cores in use',
         blocks: [
@@ -170,12 +175,12 @@ const demo: Demo<Chosen> = {
             label: 'Time by cores in use',
             name: 'cores',
             xTitle: 'cores in use',
-            yTitle: 'ms',
+            yTitle: timed.unit,
             heightPx: 200,
             at: cores,
             yFrom: 0,
             mark: { x: bestCores, text: `best: ${bestCores}` },
-            curves: [{ name: 'staircase', series: 1, points: Array.from(timeMs, (ms, i) => [i + 1, ms]) }],
+            curves: timed.curves,
           }),
           bestCores < cpu.cores
             ? `**${counted(bestCores, 'core')}** are ${percent(timeMs.at(-1)! / timeMs[bestCores - 1] - 1)} faster than all ${cpu.cores}: more cores only take bandwidth from the longest.`

@@ -12,7 +12,7 @@ import {
   hasanWaveLaunch,
 } from '../../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
 import { wavesTime } from '../../../../src-workers/models/pipeline/soft-saturation.ts';
-import { fixed, NBSP, percent, signed } from '../../../format/numbers.ts';
+import { fixed, NBSP, percent, signed, timeText } from '../../../format/numbers.ts';
 import { controls, curves, segmented, type ChartBlock, type Demo, type ValuesOf } from '../demo.ts';
 import { launchMapsChart, launchMapsTable, type LaunchMaps } from '../../../charts/launch-maps.ts';
 import { rows, type ModelPage } from '../page.ts';
@@ -108,8 +108,8 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
                 ],
                 from: 14,
                 to: longest,
-                ends: [`14${NBSP}ms`, `${fixed(longest, 0)}${NBSP}ms and more`],
-                format: (value) => `${fixed(value, 1)}${NBSP}ms`,
+                ends: [timeText(14), `${timeText(longest)} and more`],
+                format: timeText,
               }),
         ],
       };
