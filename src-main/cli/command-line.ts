@@ -51,11 +51,19 @@ export const databaseOption = (): Option =>
   });
 
 export const command = (parent: Command, signature: string, summary: string): Command =>
-  parent
-    .command(signature)
-    .description(summary)
+  withCommonOptions(parent.command(signature).description(summary));
+
+const withCommonOptions = (command: Command): Command =>
+  command
     .option('--json', 'print one JSON document, and nothing else, on standard output')
     .addOption(databaseOption());
+
+/** Adds commands under one name, whose options may stand before or after the command. */
+export const group = (program: Command, name: string, summary: string): Command =>
+  withCommonOptions(program.command(name).description(summary)).hook('preAction', (before, command) => {
+    for (const [option, value] of Object.entries(before.opts()))
+      if (command.getOptionValue(option) === undefined) command.setOptionValue(option, value);
+  });
 
 /** Adds the options of a command whose work agents can do. */
 export const byAgents = (command: Command): Command =>

@@ -49,7 +49,7 @@ test('a second implementation: added, described, predicted beside the first, ran
   await page.keyboard.press('3');
   await expect(rankRows(page).filter({ hasText: 'one thread' }).first()).toBeVisible();
   await page.keyboard.press('4');
-  const table = page.getByRole('table', { name: 'Devices side by side' });
+  const table = page.getByRole('table', { name: 'Which kernel to write' });
   await expect(table.getByRole('row', { name: /^propagate/ })).toContainText('fastest');
   await expect(table.getByRole('row', { name: /^one thread/ })).toContainText(/\+\d+ %/);
 

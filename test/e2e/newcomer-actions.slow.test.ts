@@ -56,7 +56,7 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   await person.act(page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click());
   await predicted(page, 2);
   await person.act(page.keyboard.press('4'));
-  const table = page.getByRole('table', { name: 'Devices side by side' });
+  const table = page.getByRole('table', { name: 'Which kernel to write' });
   await expect(table.getByRole('rowgroup').nth(1)).toContainText(/^Which kernel to write/);
   await expect(table.getByRole('row', { name: new RegExp(`^${name} `) })).toContainText(/ to /);
   expect(person.actions).toBeLessThanOrEqual(4);

@@ -7,12 +7,12 @@ import { deviceRows } from '../../services/devices/compare.ts';
 import type { Engine } from '../../services/engine.ts';
 import { readText } from '../../services/files/files.ts';
 import type { Options } from '../best-designs.ts';
-import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, group } from '../command-line.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
-  const devices = program.command('devices').description('the device catalogue');
+  const devices = group(program, 'devices', 'the device catalogue');
   command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
   );

@@ -28,7 +28,7 @@ import type { Engine } from '../../services/engine.ts';
 import { readBytes, readText } from '../../services/files/files.ts';
 import { studyAxes } from '../../services/studies/plan.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
-import { command, type CommandLine, type GlobalOptions, positive, sizes } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, group, positive, sizes } from '../command-line.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
 import { completeStudyFile } from '../study-file.ts';
 
@@ -41,7 +41,7 @@ const positiveNumber = (text: string): number => {
 /** The commands that read the results of a kernel's compilation. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  const kernel = program.command('kernel').description("a kernel's own code");
+  const kernel = group(program, 'kernel', "a kernel's own code");
   command(
     kernel,
     'inspect <file>',

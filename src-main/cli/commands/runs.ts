@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { countsText } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
 import type { Options } from '../best-designs.ts';
-import { byAgents, command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, group, positive } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
 import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
@@ -11,7 +11,7 @@ import { reportSweep } from './sweep.ts';
 
 export function addRuns(program: Command, cli: CommandLine): void {
   const { terminal, withEngine, withRuns } = cli;
-  const runs = program.command('runs').description('saved runs');
+  const runs = group(program, 'runs', 'saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
     withEngine(options, (engine) => runsList(engine, terminal, options)),
   );

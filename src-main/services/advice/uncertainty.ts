@@ -5,6 +5,7 @@ import { designsToMeasure, notToldApart, withErrors, type ErrorParts } from '../
 import { gainOfKnowing, GOOD_FRACTION, regretsOf, type DesignRegret } from '../../../src-workers/advise/uncertainty.ts';
 import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
+import { kernelOrigin } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisCounts } from '../../../src-workers/domain/space.ts';
@@ -296,7 +297,12 @@ const HOW = {
   inspect: "Read the kernel's code: lockstep kernel inspect SOURCE --into STUDY.",
   probe: 'Measure a few designs on the device and calibrate: lockstep bench, then lockstep calibrate.',
   ask: 'Check in the source whether threads that share a unit take different iterations, or divide each iteration.',
+  enter: 'The code that was read does not say it. Enter what your kernel takes.',
 } as const;
+
+/** Whether a kernel's code was imported. It says what an iteration takes, and a profile does not. */
+const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
+  kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 
 function worthKnowing(
   study: AdvisedStudy,
@@ -311,9 +317,10 @@ function worthKnowing(
       const ranks = draws.map((draw) => draw[path]);
       const gain = gainOfKnowing(timeMs, chosen, ranks);
       if (gain < LEAST_GAIN) return [];
-      const { learn } = ASSUMED_LAWS[path];
-      const how = HOW[learn];
       const described = unknownInput(study, device, unknown, path);
+      const isMissing = ASSUMED_LAWS[path].learn === 'inspect' && isCodeRead(study);
+      const learn = isMissing ? 'ask' : ASSUMED_LAWS[path].learn;
+      const how = HOW[isMissing ? 'enter' : learn];
       const sentence = `Knowing "${described.input.label}" is expected to save ${percent(gain)} of the time. ${how}`;
       return [{ ...described, gain, learn, how, sentence }];
     })
