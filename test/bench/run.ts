@@ -21,6 +21,7 @@ const BENCHES = [
   'advice',
   'evidence',
   'tuning',
+  'chances',
 ];
 /** Benchmarks that run more than once. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -3,7 +3,7 @@ import type { ImplementationKind, TimeInterval } from '../../src-workers/domain/
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptAgreement, KeptBand, KeptBands, MeasuredChip } from '../../src-workers/evidence/bands.ts';
 import { shapeTimes } from '../../src-workers/evidence/judge-shapes.ts';
-import { agreement, pairOf, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { agreement, sweptParameters, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { readLaunches, type ShapeGpu } from '../../src-workers/evidence/shapes.ts';
 import { libraryTakesEvenShares } from '../../src-workers/evidence/spmv-designs.ts';
@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, ImplementationKind>> = {
 };
 
 /** Returns the kind of an SpMV implementation; `null` if it has several at once. */
-function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
+export function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
   if (implementation === 'csr-library') return libraryTakesEvenShares(device, matrix) ? 'even-share' : 'group-per-unit';
   return KINDS[implementation] ?? null;
 }
@@ -93,6 +93,16 @@ interface Launches extends Predicted<Float64Array> {
   readonly startMicroseconds: number;
 }
 
+/** The times that a sweep predicts of an implementation, by matrix. */
+export function sweptTimes(
+  { dataset, predicted }: Judged,
+  column: string,
+  by: 'catalogue' | 'assumed',
+): readonly (number | null)[] {
+  const kept = predicted![dataset.id][column];
+  return (by === 'catalogue' && kept.catalogue) || kept.assumed!;
+}
+
 /**
  * Compares measured times of a GPU with those predicted from the catalogue, or from the assumptions about an unmeasured
  * GPU.
@@ -103,10 +113,9 @@ export function sweptLaunches(
   device: GpuDevice,
   by: 'catalogue' | 'assumed',
 ): Launches {
-  const { dataset, measured, predicted } = judged;
+  const { measured } = judged;
   const all = gpu.implementations.flatMap(({ column, implementation }) => {
-    const kept = predicted![dataset.id][column];
-    const times = (by === 'catalogue' && kept.catalogue) || kept.assumed!;
+    const times = sweptTimes(judged, column, by);
     return measured.matrices.flatMap((matrix, i) => {
       const time = measured.times.get(column)![i];
       return time > 0 ? [{ kind: kindOf(implementation, device, matrix), predicted: times[i]!, measured: time }] : [];
@@ -148,9 +157,13 @@ function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readon
       chip: isFitted ? gpu.device : chipOf(device),
       device,
       isFitted,
-      pairs: isFitted
-        ? gpu.implementations.map(({ implementation }, at) => ({ implementation, pair: pairOf(judged, gpu, at) }))
-        : unseenPairs(judged, gpu).map((pair) => ({ implementation: pair.implementation, pair })),
+      pairs: gpu.implementations.map(({ column, implementation }) => ({
+        implementation,
+        pair: {
+          predicted: Float64Array.from(sweptTimes(judged, column, 'catalogue'), (time) => time ?? NaN),
+          measured: judged.measured.times.get(column)!,
+        },
+      })),
       swept: sweptLaunches(judged, gpu, device, 'catalogue'),
       assumed: sweptLaunches(judged, gpu, device, 'assumed'),
     };

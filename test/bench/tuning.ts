@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { parse } from 'csv-parse/sync';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { errorWidths } from '../../src-main/services/evidence/tie-band.ts';
-import { NO_KERNEL, predictedMs } from '../../src-workers/evidence/shapes.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { evenChanceMeasurements } from '../../src-workers/models/calibration/search.ts';
-import { constantLaw } from '../../src-workers/models/workload/laws.ts';
 import {
   arbitraryOrder,
   mersenneTwister,
@@ -26,6 +21,7 @@ import { tuningSpace } from '../../src-workers/tune/space.ts';
 import { axisOf, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 
 /*
  * `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
@@ -144,42 +140,10 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
 
 /** Parameters that are names; the others are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
-/** The assumed registers of a thread, and of each of its outputs. */
-const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
-
-/** The units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
-interface TiledKernel {
-  readonly units: number;
-  readonly iterations: number;
-  readonly instructions: number;
-}
-const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instructions: 2 };
-const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
-const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
-
-/**
- * The file, the column of a device in it, the kernel, and the device of the catalogue. Without the last two, there is
- * no prediction.
- */
-const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
-  ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
-  ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],
-  ['convolution-W7800', null, CONVOLUTION, 'amd-rx-7800-xt'],
-  ['convolution', 'A100', CONVOLUTION, 'nvidia-a100-pcie-40gb'],
-  ['convolution', 'MI250X', CONVOLUTION, 'amd-mi250x-gcd'],
-  ['dedispersion-MI250X', null, DEDISPERSION, 'amd-mi250x-gcd'],
-  ['dedispersion-W6600', null, DEDISPERSION, 'amd-rx-6600'],
-  ['gemm-RTX_3090', null, null, 'nvidia-rtx-3090'],
-  ['pnpoly-RTX_3090', null, PNPOLY, 'nvidia-rtx-3090'],
-];
-
-type Row = Readonly<Record<string, string>>;
-
 /** Returns all configurations that ran. Variants unknown to the model have the prediction of the plain kernel. */
-function measuredSpace([name, column, kernel, id]: (typeof MEASURED)[number], isPredicted: boolean): Replay {
-  const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
-  const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });
-  const rows = all.filter((row) => row.time_ms !== '' && (column === null || row.device === column));
+function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Replay {
+  const [name, , kernel, id] = one;
+  const rows = measuredRows(one);
   const columns = Object.keys(rows[0]).filter((key) => key !== 'device' && key !== 'time_ms');
   const values = (key: string): Float64Array => Float64Array.from(rows, (row) => Number(row[key]));
   return {
@@ -194,36 +158,6 @@ function measuredSpace([name, column, kernel, id]: (typeof MEASURED)[number], is
     trueMs: values('time_ms'),
     noise: 0,
   };
-}
-
-/**
- * Predicts designs whose threads compute a tile each, ms. A design that the predicted kernel cannot run gets twice the
- * longest time.
- */
-function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
-  const product = (row: Row, key: RegExp): number =>
-    Object.keys(row).reduce((value, each) => (key.test(each) ? value * Number(row[each]) : value), 1);
-  const times = new Float64Array(rows.length);
-  for (const [tile, members] of Map.groupBy(rows.keys(), (at) => product(rows[at], /^tile_size/))) {
-    const designs = members.map((at) => ({
-      threadsPerUnit: 1,
-      loop: 'nested' as const,
-      balancing: 'none',
-      unitsPerThread: 1,
-      blockThreads: product(rows[at], /^block_size/),
-    }));
-    const profile = {
-      ...NO_KERNEL,
-      name,
-      registersPerThread: REGISTERS + REGISTERS_PER_OUTPUT * tile,
-      instructionsPerIteration: kernel.instructions * tile,
-    };
-    const law = unwrap(constantLaw(kernel.iterations));
-    const work = { law, units: Math.ceil(kernel.units / tile), kernel: profile };
-    predictedMs(`${name} ${device.id} ${tile}`, device, designs, work).forEach((time, i) => (times[members[i]] = time));
-  }
-  const longest = times.reduce((one, other) => Math.max(one, other));
-  return times.map((time) => (time > 0 ? time : 2 * longest));
 }
 
 // -- Spaces of the predictor

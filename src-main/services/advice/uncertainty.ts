@@ -1,10 +1,15 @@
 import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { bestOfGroups, groupOf, neighboursOf, variantsOf } from '../../../src-workers/advise/promising.ts';
-import { designsToMeasure, notToldApart, withErrors, type ErrorParts } from '../../../src-workers/advise/separation.ts';
+import {
+  designsToMeasure,
+  errorParts,
+  notToldApart,
+  withErrors,
+  type ErrorPlace,
+} from '../../../src-workers/advise/separation.ts';
 import { gainOfKnowing, GOOD_FRACTION, regretsOf, type DesignRegret } from '../../../src-workers/advise/uncertainty.ts';
 import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
-import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { kernelOrigin } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -79,7 +84,11 @@ export async function uncertainty(
   const timeMs = isOpen ? await times(designs, draws) : [middleMs];
   const byInputs = regretsOf(timeMs, competing);
   const chosen = isOpen ? (choose(device, designs.subarray(0, competing), byInputs) ?? picked) : picked;
-  const samples = withErrors(timeMs, errorParts(device, designs), Math.ceil(SAMPLES / draws.length));
+  const samples = withErrors(
+    timeMs,
+    errorParts(errorPlaces(device, designs), device.ties),
+    Math.ceil(SAMPLES / draws.length),
+  );
   const regrets = regretsOf(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
     // Errors of pairs show how designs compare, not how long they take.
@@ -122,28 +131,15 @@ export async function uncertainty(
 
 /** The number of samples of the errors, combined with samples of the inputs. */
 const SAMPLES = 256;
-/**
- * The standard deviation of ln(time) between launches of one block size. For 80 % of the pairs of Hasan's Table 2, the
- * error is below 2.9 %.
- */
-const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
-
-/** Returns the parts of the errors of designs: from their kind of work, their block size and their launch. */
-function errorParts({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorParts[] {
+/** Returns what the errors of designs go by. */
+function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
   const group = groupOf({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;
-  const variance = (fraction: number): number => (Math.log1p(fraction) / normalQuantile(0.9)) ** 2 / 2;
-  return Array.from(designs, (design) => {
-    const place = ties.placeOf[Math.floor(design / ties.perFamily)];
-    const own = variance(ties.fractions[place * ties.places + place]);
-    const others = Array.from({ length: ties.places }, (_, other) => ties.fractions[place * ties.places + other]);
-    const apart = others.filter((_, other) => other !== place);
-    const between = apart.reduce((sum, fraction) => sum + Math.max(0, variance(fraction) - own), 0);
-    return {
-      texts: [`place ${place}`, `block ${group(design)} ${design % blocks}`, `design ${design}`],
-      widths: [Math.sqrt(between / Math.max(1, apart.length)), Math.sqrt(own), LAUNCH_WIDTH],
-    };
-  });
+  return Array.from(designs, (design) => ({
+    place: ties.placeOf[Math.floor(design / ties.perFamily)],
+    block: `${group(design)} ${design % blocks}`,
+    design,
+  }));
 }
 
 /** Measuring ends when the best is expected to be within this fraction. */

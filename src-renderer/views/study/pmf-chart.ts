@@ -85,6 +85,26 @@ export function pmfBins(input: PmfInput): PmfBins {
   return { log, edges: Float64Array.from(edges), probability: bins, to, beyond };
 }
 
+const LETTER_PX = 6.2;
+
+/**
+ * Places the words of vertical lines, from left to right: the mean's left of its line and a depth's right of it, unless
+ * the edge is too near, and a row lower than the line before where that line's words would be crossed.
+ */
+function placeLabels(
+  marks: readonly (readonly [xPx: number, wordsPx: number])[],
+  widthPx: number,
+): readonly { readonly left: boolean; readonly row: number }[] {
+  let row = 0;
+  let end = -Infinity;
+  return marks.map(([x, words], i) => {
+    const left = i === 0 ? x > words + 12 : x > widthPx - words - 12;
+    if (i > 0 && (left || x < end)) row += 1;
+    end = left ? x : x + 6 + words;
+    return { left, row };
+  });
+}
+
 /** Draws the probability of each length as bars, with the mean and the depths of groups. */
 export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
   const bins = pmfBins(input);
@@ -164,9 +184,7 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
           };
         },
       },
-      ...marks.map((mark, i) =>
-        lineOfMark(mark, { isMean: i === 0, isLow: i === marks.length - 1 && i > 1, widthPx: input.widthPx }, theme),
-      ),
+      ...marks.map((_, i) => lineOfMark(marks, i, input.widthPx, theme)),
     ] as never,
     graphic: bins.beyond > 0 ? [beyondNote(bins, theme)] : [],
   };
@@ -180,11 +198,9 @@ interface Mark {
 }
 
 /** The line of the mean or of a depth, with its name. */
-function lineOfMark(
-  mark: Mark,
-  { isMean, isLow, widthPx }: { readonly isMean: boolean; readonly isLow: boolean; readonly widthPx: number },
-  theme: ChartTheme,
-) {
+function lineOfMark(marks: readonly Mark[], place: number, widthPx: number, theme: ChartTheme) {
+  const mark = marks[place];
+  const isMean = place === 0;
   return {
     type: 'custom' as const,
     silent: true,
@@ -193,9 +209,11 @@ function lineOfMark(
     data: [[mark.at, 0]],
     renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
       const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
-      const top = isLow ? 25 : 8;
-      // The mean is left of its line and a depth right of it, unless the edge is too close.
-      const left = isMean ? x > 96 : x > widthPx - 112;
+      const { left, row } = placeLabels(
+        marks.map(({ at, name, value }) => [api.coord([at, 0])[0], LETTER_PX * (name.length + value.length + 1)]),
+        widthPx,
+      )[place];
+      const top = 6 + 15 * row;
       return {
         type: 'group',
         children: [

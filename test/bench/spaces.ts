@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { NO_KERNEL, predictedMs } from '../../src-workers/evidence/shapes.ts';
+import { constantLaw } from '../../src-workers/models/workload/laws.ts';
+
+/** Public spaces that were measured in full, and what the predictor says of them. */
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Registers of a thread, and of each of its outputs: assumed. */
+const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
+
+/** Units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
+export interface TiledKernel {
+  readonly units: number;
+  readonly iterations: number;
+  readonly instructions: number;
+}
+const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instructions: 2 };
+const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
+const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
+
+/** File, column of a device in it, kernel, and device of the catalogue; without these two, no prediction. */
+export const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
+  ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
+  ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],
+  ['convolution-W7800', null, CONVOLUTION, 'amd-rx-7800-xt'],
+  ['convolution', 'A100', CONVOLUTION, 'nvidia-a100-pcie-40gb'],
+  ['convolution', 'MI250X', CONVOLUTION, 'amd-mi250x-gcd'],
+  ['dedispersion-MI250X', null, DEDISPERSION, 'amd-mi250x-gcd'],
+  ['dedispersion-W6600', null, DEDISPERSION, 'amd-rx-6600'],
+  ['gemm-RTX_3090', null, null, 'nvidia-rtx-3090'],
+  ['pnpoly-RTX_3090', null, PNPOLY, 'nvidia-rtx-3090'],
+];
+
+export type Row = Readonly<Record<string, string>>;
+
+/** All configurations that ran. */
+export function measuredRows([name, column]: (typeof MEASURED)[number]): readonly Row[] {
+  const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
+  const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });
+  return all.filter((row) => row.time_ms !== '' && (column === null || row.device === column));
+}
+
+/**
+ * Predicted times of designs whose threads compute a tile each, ms; twice the longest where the predicted kernel
+ * cannot run.
+ */
+export function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
+  const product = (row: Row, key: RegExp): number =>
+    Object.keys(row).reduce((value, each) => (key.test(each) ? value * Number(row[each]) : value), 1);
+  const times = new Float64Array(rows.length);
+  for (const [tile, members] of Map.groupBy(rows.keys(), (at) => product(rows[at], /^tile_size/))) {
+    const designs = members.map((at) => ({
+      threadsPerUnit: 1,
+      loop: 'nested' as const,
+      balancing: 'none',
+      unitsPerThread: 1,
+      blockThreads: product(rows[at], /^block_size/),
+    }));
+    const profile = {
+      ...NO_KERNEL,
+      name,
+      registersPerThread: REGISTERS + REGISTERS_PER_OUTPUT * tile,
+      instructionsPerIteration: kernel.instructions * tile,
+    };
+    const law = unwrap(constantLaw(kernel.iterations));
+    const work = { law, units: Math.ceil(kernel.units / tile), kernel: profile };
+    predictedMs(`${name} ${device.id} ${tile}`, device, designs, work).forEach((time, i) => (times[members[i]] = time));
+  }
+  const longest = times.reduce((one, other) => Math.max(one, other));
+  return times.map((time) => (time > 0 ? time : 2 * longest));
+}
