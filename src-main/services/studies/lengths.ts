@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises';
+import type { StoreClient } from '../../../db/store-api.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import { fileState, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
 import type { Study } from '../../contract/study.ts';
-import type { Context } from '../context.ts';
+import type { Pool } from '../pool.ts';
 import { resolveLengths, type OrderedLaw } from './workloads.ts';
 
 /** Keeps the lengths of the last studies, because reading a file would delay the edit of another field. */
@@ -19,7 +20,7 @@ interface Kept {
   readonly files: readonly OpenedFile[];
 }
 
-export function createLengthsCache(context: Pick<Context, 'store' | 'pool'>): LengthsCache {
+export function createLengthsCache(context: { readonly store: StoreClient; readonly pool: Pool }): LengthsCache {
   const cache = new Map<string, Kept>();
   return {
     async resolve({ workload: { lengths, truncation } }, folder) {
