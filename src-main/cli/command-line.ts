@@ -54,9 +54,7 @@ export const command = (parent: Command, signature: string, summary: string): Co
   withCommonOptions(parent.command(signature).description(summary));
 
 const withCommonOptions = (command: Command): Command =>
-  command
-    .option('--json', 'print one JSON document, and nothing else, on standard output')
-    .addOption(databaseOption());
+  command.option('--json', 'print one JSON document, and nothing else, on standard output').addOption(databaseOption());
 
 /** Adds commands under one name, whose options may stand before or after the command. */
 export const group = (program: Command, name: string, summary: string): Command =>
