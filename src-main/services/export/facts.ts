@@ -119,7 +119,7 @@ export function reportFacts(
     assumed: assumedFacts(inputs).map(({ label, value, unit, usual, note }) => ({
       label,
       value: `${typeof value === 'number' ? Number(value.toPrecision(4)) : value}${unit && ` ${unit}`}`,
-      usual: usual ? `${usual[0]} to ${usual[1]}` : '–',
+      usual: usual ? usual.map((end) => end.toLocaleString('en')).join(' to ') : '–',
       note,
     })),
     deviceReasons: [...compared.value.reasons, ...(view.devices.length > 1 ? gaps : [])],

@@ -1,3 +1,4 @@
+import { shortBalancing } from '../ranking/columns.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { count } from '../../format/numbers.ts';
@@ -29,7 +30,7 @@ export function fieldHead(field: DesignField, term: Term): { readonly head: stri
 export function fieldValue(design: Design, field: DesignField): string {
   const value = design[field];
   if (value === null) return 'none';
-  return typeof value === 'number' ? count(value) : value;
+  return typeof value === 'number' ? count(value) : shortBalancing(value);
 }
 
 export function axisName(axis: string, term: Term): string {
