@@ -7,7 +7,11 @@ import type { Device } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { inputFacts, trafficPhrase } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { bytesOfIteration, type AccessingThreads } from '../../src-workers/models/memory/accesses.ts';
+import {
+  bytesOfIteration,
+  loadLatencyCycles,
+  type AccessingThreads,
+} from '../../src-workers/models/memory/accesses.ts';
 import { firstLevelCacheBytes } from '../../src-workers/models/memory/first-level-cache.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -149,6 +153,15 @@ const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
   { pattern: 'along-unit', elementBytes: 4 },
   { pattern: 'scattered', elementBytes: 8 },
 ];
+
+it('waits for a part of the next access where the chain has half a load more', () => {
+  // Reuse of a sector depends on the loads that wait together, so gathers alone are compared.
+  const accesses = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
+  const latency = (dependentLoadsPerIteration: number): number =>
+    loadLatencyCycles(A100, { accesses, dependentLoadsPerIteration }, {}, (probability) => probability);
+  expect(latency(2)).toBeGreaterThan(latency(1));
+  expect(latency(1.5)).toBeCloseTo((latency(1) + latency(2)) / 2, 9);
+});
 
 async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) {
   const study = oneDesign({

@@ -37,9 +37,13 @@ describe('the token of a database', () => {
 });
 
 describe('a page whose connection is refused', () => {
+  let asked = '';
   /** What it is told where the server answers a request so; null: no server runs. */
-  async function told(status: number | null) {
+  async function told(status: number | null, protocol = 'http:') {
     class Refused {
+      constructor(address: string) {
+        asked = address;
+      }
       addEventListener(type: string, listener: (event: object) => void): void {
         if (type === 'close') setTimeout(() => listener({ reason: '' }));
       }
@@ -47,7 +51,7 @@ describe('a page whose connection is refused', () => {
       close(): void {}
     }
     const page = {
-      location: { host: 'localhost', protocol: 'http:', origin: '', search: '', hash: '' },
+      location: { host: 'localhost', protocol, origin: '', search: '', hash: '' },
       localStorage: { getItem: () => 'an-old-token-of-it', setItem: () => {} },
       fetch: () => (status === null ? Promise.reject(new TypeError('no')) : Promise.resolve({ status })),
       WebSocket: Refused,
@@ -63,5 +67,13 @@ describe('a page whose connection is refused', () => {
     ]);
     expect(await told(null)).toEqual(['cancelled', 'The server does not run']);
     expect(await told(200)).toEqual(['cancelled', 'The engine refused the connection']);
+  });
+
+  it.each([
+    ['http:', 'ws:'],
+    ['https:', 'wss:'],
+  ])('came by %s and asks by %s', async (protocol, socket) => {
+    await told(200, protocol);
+    expect(new URL(asked).protocol).toBe(socket);
   });
 });
