@@ -154,13 +154,14 @@ const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
   { pattern: 'scattered', elementBytes: 8 },
 ];
 
-it('waits for a part of the next access where the chain has half a load more', () => {
-  // Reuse of a sector depends on the loads that wait together, so gathers alone are compared.
-  const accesses = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
-  const latency = (dependentLoadsPerIteration: number): number =>
+it('waits for gathers first, in whichever order they are listed, and for a part of the last access', () => {
+  const latency = (dependentLoadsPerIteration: number, ...accesses: readonly MemoryAccess[]): number =>
     loadLatencyCycles(A100, { accesses, dependentLoadsPerIteration }, {}, (probability) => probability);
-  expect(latency(2)).toBeGreaterThan(latency(1));
-  expect(latency(1.5)).toBeCloseTo((latency(1) + latency(2)) / 2, 9);
+  const [far, near] = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
+  // Reuse of a sector depends on the loads that wait together, so gathers alone are compared.
+  expect(latency(2, far, near)).toBeGreaterThan(latency(1, far, near));
+  expect(latency(1.5, far, near)).toBeCloseTo((latency(1, far, near) + latency(2, far, near)) / 2, 9);
+  expect(latency(1, far, along(8))).toBe(latency(1, along(8), far));
 });
 
 async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) {
