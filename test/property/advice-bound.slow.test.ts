@@ -15,7 +15,7 @@ import { planOf } from '../unit/sweep-plans.ts';
 const BAND = 0.015;
 const examples = join(import.meta.dirname, '../../db/examples');
 
-/** One device, with fewer units, block sizes and launches, and every way of taking the work. */
+/** Reduces a study to one device, with fewer units, block sizes and launches, and every way of taking the work. */
 function small(study: StudyFile, units: number): StudyFile {
   const { axes, kernel, workload } = study;
   return {
@@ -44,13 +44,13 @@ function small(study: StudyFile, units: number): StudyFile {
   };
 }
 
-/** Ways of taking work beside those of the examples, and units of several thread groups. */
+/** Ways of taking work that the examples lack, and units of several thread groups. */
 const SHARES = {
   threadsPerUnit: [1, 4, 32, 128],
   balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
 };
 
-/** Expects all bounds of each design to be at most its time, and Infinity or NaN if it cannot run. */
+/** Expects every lower bound of a design to be at most its time, and Infinity or NaN if it cannot run. */
 async function expectBounds(study: StudyFile) {
   const plan = await planOf(study);
   const all = Uint32Array.from({ length: spaceSize(plan.axes) }, (_, design) => design);
@@ -82,8 +82,8 @@ async function expectBounds(study: StudyFile) {
 }
 
 describe('the shortest time of a design', () => {
-  // 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails, 22 fetches in a given order, 1938 on
-  // uneven multiprocessors: bounds were too long there.
+  // Seeds for which bounds were too long: 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails,
+  // 22 fetches in a given order, 1938 has uneven multiprocessors.
   it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
     'is below every predicted time of random study %i',
     async (seed) => {
@@ -91,7 +91,7 @@ describe('the shortest time of a design', () => {
     },
   );
 
-  // Where every unit is followed in its order, fewer of them.
+  // If every unit is simulated in its order, there are fewer units.
   it.each([
     ['acts', 2 ** 17],
     ['collatz', 2 ** 15],

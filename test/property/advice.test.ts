@@ -21,7 +21,7 @@ const counts = axisCounts(axes);
 const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
-/** What the rule says, written out: smaller is simpler. */
+/** The rule in full: smaller is simpler. */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
   const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
   const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];
@@ -123,7 +123,7 @@ describe('a stretched law', () => {
         const before = moments(one);
         const factor = 0.5;
         const after = moments(stretchedLaw(one, factor, before.mean));
-        // Lengths between two whole ones are split over both, which adds at most 1/4 to the variance.
+        // A length between two whole ones is split between both, which adds at most 1/4 to the variance.
         const variance = (factor * before.standardDeviation) ** 2;
         expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
         expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);

@@ -68,7 +68,7 @@ describe('the composite prediction', () => {
             gridBlocks: multiprocessors,
             cyclesPerIteration: Float64Array.of(0, 1),
           });
-          // Cells of the tail span a factor of e², and their means stand for them.
+          // Cells of the tail span a factor of e², and are replaced by their means.
           const { label } = law;
           expect(Math.abs(cycles / longest - 1), `${multiprocessors} groups of ${units} of ${label}`).toBeLessThan(
             0.03,
@@ -85,7 +85,7 @@ describe('the composite prediction', () => {
         fc.integer({ min: 1, max: 20 }),
         fc.integer({ min: 1, max: 400 }),
         (length, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks) => {
-          // Whole numbers, so that not even rounding may differ.
+          // Whole numbers exclude differences by rounding.
           const cyclesPerIteration = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
           const depth = unsortedDepth(unwrap(constantLaw(length)), 4);
           const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -128,8 +128,7 @@ describe('the composite prediction', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
         const more = Math.ceil(design.gridBlocks * factor);
-        // Below one wave, and where the renewal gives way to the stationary state, pieces meet within about two
-        // percent.
+        // Below one wave, and where the renewal changes to the stationary state, pieces agree within about two percent.
         expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
       }),
       { numRuns: 300 },
@@ -207,7 +206,7 @@ describe('the composite prediction', () => {
         for (let w = 1; w <= residentBlocks * groupsPerBlock; w++)
           perGroup = Math.min(perGroup, cyclesPerIteration[w] / w);
         const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
-        // Rates are interpolated between whole numbers of groups, which rounds off the best of them.
+        // Rates between whole numbers of groups are interpolated, which rounds off the best of them.
         expect(predict(design)).toBeGreaterThan(0.98 * least);
       }),
       { numRuns: 300 },
@@ -232,8 +231,7 @@ describe('the composite prediction', () => {
           launchCycles(plainLaunch(kind, blocks, multiprocessors));
         const launch = plainLaunch(more, gridBlocks, multiprocessors);
         const cycles = launchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
-        // Blocks are counted in whole short ones and in whole long ones: up to one more of each on every
-        // multiprocessor.
+        // Blocks are counted in whole short and whole long ones, with up to one more of each on every multiprocessor.
         expect(cycles).toBeGreaterThanOrEqual(at(fewer, gridBlocks) * (1 - 1e-12));
         expect(cycles).toBeLessThanOrEqual(at(more, gridBlocks + 2 * multiprocessors));
       }),
@@ -251,8 +249,8 @@ describe('the law of blocks whose last group is partly empty', () => {
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (groupsPerBlock, lanes, probability, part) => {
           const law = unwrap(binomialLaw(24, probability));
-          // A group with fewer lanes has a law of its own, because that of a full group has rounded the short depths
-          // away.
+          // A group with fewer lanes has its own law, because the law of a full group has rounded the short depths to
+          // zero.
           const filled = Math.floor((lanes / 4) * (1 + 3 * part));
           const longest = (count: number): number => {
             let below = 0;
@@ -266,12 +264,13 @@ describe('the law of blocks whose last group is partly empty', () => {
           };
           const table = depthTable(unsortedDepth(law, lanes));
           const block = blockLawOf(table, groupsPerBlock, createArena(4096), filled / lanes);
-          // Tabulated to a few parts in 100,000 (`notAll`), where blocks are not a power of two of groups.
+          // The table is accurate to a few parts in 100,000 (`notAll`), if the number of groups in a block is not a
+          // power of two.
           const close = (got: number, expected: number): void =>
             expect(Math.abs(got - expected)).toBeLessThan(1e-4 * expected + 1e-6);
           close(block.meanBlock, longest(lanes * (groupsPerBlock - 1) + filled));
           close(block.meanGroup, ((groupsPerBlock - 1) * longest(lanes) + longest(filled)) / groupsPerBlock);
-          // E[shorter of two] = the sum of their means less the longer of them.
+          // E[shorter of two] = the sum of their means − E[longer of them].
           const twoFull = 2 * longest(lanes) - longest(2 * lanes);
           const withLast = longest(lanes) + longest(filled) - longest(lanes + filled);
           close(block.meanPair, ((groupsPerBlock - 2) * twoFull + 2 * withLast) / groupsPerBlock);

@@ -8,8 +8,8 @@ import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /*
- * Predicts all designs of the random study of each seed, with lengths that are not whole in an order of their own: what
- * models do not expect may be wrong, but it ends.
+ * Predicts all designs of the random study of each seed, with lengths that are not whole, in a given order. Unexpected
+ * input may give wrong results, but the prediction must end.
  */
 for (const seed of workerData as readonly number[]) {
   const random = seededRandom(seed);

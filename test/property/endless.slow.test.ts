@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 
-/** A prediction takes a second at most: on a machine that has no time for it, some minutes. */
+/** A prediction takes a second at most, but some minutes on a very busy machine. */
 const LIMIT_MS = 240_000;
 
-/** Predicts random studies in a worker, which is ended where one takes for ever. */
+/** Predicts random studies in a worker, which is ended if one never ends. */
 async function predictAll(seeds: readonly number[]): Promise<{ readonly predicted: number; readonly stuck?: number }> {
   const worker = new Worker(new URL('endless-worker.ts', import.meta.url), { workerData: seeds });
   let predicted = 0;

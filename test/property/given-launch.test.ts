@@ -7,7 +7,7 @@ import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
 
-/** Launches like an image: stretches of long groups among short ones, and a few that are far longer. */
+/** Launches like an image: runs of long groups among short ones, and a few that are far longer. */
 const launch = fc
   .record({
     groupsPerBlock: fc.integer({ min: 1, max: 16 }),

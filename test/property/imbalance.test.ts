@@ -34,7 +34,7 @@ describe('laws of the loss', () => {
           expect(loss).toBeGreaterThanOrEqual(1);
           expect(loss).toBeLessThanOrEqual(n * (1 + 1e-12));
         }
-        // A variable within [1, n] cannot spread further than half its range.
+        // The deviation of a variable in [1, n] is at most half its range.
         expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
       }),
     );
@@ -65,7 +65,7 @@ describe('laws of the loss', () => {
       fc.property(anyLaw, groupSize, fc.integer({ min: 1, max: 1000 }), (law, n, constant) => {
         const shifted = { ...law, support: law.support.map((v) => v + constant) };
         const [before] = lossMoments(law, [n]);
-        // Where all lengths are 0 there was nothing to lose.
+        // If all lengths are 0, there is no loss.
         const [after] = lossMoments(shifted, [n]);
         expect(after.aggregateLoss).toBeLessThanOrEqual(before.aggregateLoss * (1 + 1e-12));
       }),

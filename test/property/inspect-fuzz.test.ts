@@ -21,7 +21,7 @@ describe('files of kernels from anywhere', () => {
     (_, text) => {
       for (const kind of ['ptx', 'sass', 'log', 'profile'] as const) readKernel(kind, encode(text));
     },
-    // Seconds; a way to read that grows with the square of these sizes takes many minutes.
+    // It takes seconds; reading in quadratic time would take many minutes.
     120_000,
   );
 });

@@ -18,7 +18,7 @@ describe('measured products', () => {
           expect(time, id).toBeGreaterThan(0);
           const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
           expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-          // Setups are kept on steps of 1/32, which moves the longest group by a few per cent.
+          // Setups are rounded to steps of 1/32, which changes the longest group by a few percent.
           for (const worse of [
             { latencyRatio: values.latencyRatio * factor },
             { bandwidthFraction: values.bandwidthFraction / factor },

@@ -7,7 +7,7 @@ import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../sr
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { chunks } from '../verify/parsers.ts';
 
-// What hostile files give is in test/verify/parsers.ts.
+// test/verify/parsers.ts tests hostile files.
 
 describe('what is written is read back', () => {
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));

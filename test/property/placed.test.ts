@@ -20,7 +20,7 @@ const launches = fc.record({
   issue: fc.double({ min: 0.5, max: 100, noNaN: true }),
 });
 
-/** Depths of a launch: blocks differ, the groups of one less, shortest first. */
+/** Returns the depths of a launch: blocks differ more than the groups of one, shortest first. */
 function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Float64Array {
   const random = seededRandom(seed);
   const depths = new Float64Array(gridBlocks * groupsPerBlock);
@@ -56,7 +56,7 @@ describe('launches of known blocks', () => {
         );
         const simulated = unwrap(device).run(seededRandom(1));
         const cycles = placedCycles(placedBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
-        // Exact, but only of the multiprocessors that an estimate says are slowest.
+        // The result is exact, but only for the multiprocessors that an estimate calls slowest.
         expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
         expect(cycles).toBeGreaterThan(0.97 * simulated);
       }),
@@ -78,7 +78,7 @@ describe('launches of known blocks', () => {
           slowest = Math.max(slowest, time);
         }
         const cycles = placedCycles(placedBlocks(depths, W, null), gridBlocks, rate);
-        // Only the likeliest few are computed in full.
+        // Only the most likely ones are computed completely.
         expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
         expect(cycles).toBeGreaterThan(0.97 * slowest);
       }),

@@ -13,7 +13,7 @@ const skewnessOf = ({ support, probability }: LengthLaw): number => {
 const entropy = (probability: ArrayLike<number>): number =>
   -Array.from(probability).reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
-/** Lengths, four of each drawn one, so that quartiles are lengths and a quarter of them lie up to each. */
+/** Each drawn length occurs four times, so that quartiles are lengths, with a quarter of the lengths up to each. */
 const lengths = fc
   .array(fc.integer({ min: 0, max: 200 }), { minLength: 4, maxLength: 40 })
   .map((drawn) => [...drawn, ...drawn, ...drawn, ...drawn].sort((a, b) => a - b))
@@ -47,7 +47,7 @@ describe('a law from figures', () => {
           [0.75, 'q3'],
         ] as const)
           if (given.includes(name)) {
-            // At least the share lies up to the quartile, and no more than the share below it.
+            // At least this share is up to the quartile, and at most this share is below it.
             const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
             const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
             expect(upTo).toBeGreaterThan(share - 1e-9);
@@ -64,7 +64,7 @@ describe('a law from figures', () => {
         const found = law({ min, max, mean, sd });
         const shares = new Map<number, number>();
         for (const x of all) shares.set(x, (shares.get(x) ?? 0) + 1 / all.length);
-        // The figures are met within their tolerance only.
+        // The figures are satisfied only within their tolerance.
         expect(entropy(found.probability)).toBeGreaterThan(entropy([...shares.values()]) - 0.02);
       }),
     );
@@ -84,7 +84,7 @@ describe('a law from figures', () => {
     expect(skewnessOf(found)).toBeCloseTo(30, 0);
     expect(moments(found)).toMatchObject({ supportMin: 1, supportMax: 5852 });
     expect([quantile(found, 0.25), quantile(found, 0.5), quantile(found, 0.75)]).toEqual([2, 3, 14]);
-    // Ranges of millions keep a support that can be computed with.
+    // A range of millions still has a support that can be computed with.
     const wide = law({ min: 0, max: 50_000_000, mean: 7, sd: 4000 });
     expect(wide.support.length).toBeLessThanOrEqual(20_000);
     expect(moments(wide).standardDeviation / 4000).toBeCloseTo(1, 2);

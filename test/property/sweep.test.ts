@@ -50,7 +50,7 @@ describe('tasks', () => {
         for (const [at, count] of pieces) {
           const firstDesign = Math.min(total - 1, Math.floor(at * total));
           const end = Math.min(total, firstDesign + count);
-          // The store keeps no design twice.
+          // The store has no design twice.
           if (seen.subarray(firstDesign, end).some((mark) => mark === 1)) continue;
           seen.fill(1, firstDesign, end);
           chunks.push({ firstDesign, count: end - firstDesign });
@@ -103,11 +103,11 @@ describe.each(EXAMPLES)('random designs of the example %s', (name) => {
         expect(parts.every(Number.isFinite)).toBe(true);
         expect(one.timeMs[0]).toBeGreaterThan(0);
         expect(breakdown!.timeMs).toBe(one.timeMs[0]);
-        // No peak is passed.
+        // No rate exceeds its peak.
         const { issueFraction, bandwidthFraction } = breakdown!.achieved;
         expect(issueFraction).toBeGreaterThan(0);
         expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
-        // Seven sums of parts that may cancel: rounding of the largest.
+        // Seven sums of parts may cancel, so the rounding error is relative to the largest.
         const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
         expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
           16 * Number.EPSILON * largest,
@@ -156,7 +156,7 @@ describe('laws of a prediction', () => {
   });
 
   it('are those of each design alone, also where a register cap changes how much phases weigh', async () => {
-    // Instructions of spills make an iteration longer, and so a start of a unit shorter in iterations.
+    // Instructions of spills make an iteration longer, so the start of a unit is fewer iterations.
     const plan = await planOf(study({ unit: { instructions: 60, dependentLoads: 1 }, bytesPerIteration: 4 }));
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
@@ -205,7 +205,7 @@ describe('laws of a prediction', () => {
     const predictor = createPredictor(plan);
     const whole = predictChunk(predictor, 0, size);
     expect(predictChunk(predictor, 0, size).timeMs).toEqual(whole.timeMs);
-    // Few block laws are kept between designs so far apart: each is made again in memory that others had.
+    // Between such distant designs, few block laws are cached, so each is made again in memory that others had.
     const stride = 1021;
     const jumping = createPredictor(plan);
     for (let i = 0, design = 0; i < size; i += 1, design = (design + stride) % size) {
@@ -266,7 +266,7 @@ describe('laws of a prediction', () => {
     const predictor = createPredictor(plan);
     const size = spaceSize(plan.axes);
     const { timeMs } = predictChunk(predictor, 0, size);
-    // There is one but for a chance of e to minus 20.
+    // There is one, except with a probability of e⁻²⁰.
     const device = plan.axes.devices[0] as GpuDevice;
     const least = (4000 * cyclesPerIteration(pipelineOf(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));

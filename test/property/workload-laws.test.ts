@@ -5,7 +5,7 @@ import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
 
 const probability = fc.double({ min: 0.01, max: 0.99, noNaN: true });
-/** So small that it moves no textbook moment within the tolerance below. */
+/** A cut that changes no textbook moment beyond the tolerance below. */
 const FINE_CUT = 1e-15;
 
 /** A law with its textbook mean and variance, from untruncated parameters. */
@@ -75,7 +75,8 @@ describe('laws of unit lengths', () => {
     fc.assert(
       fc.property(textbook, ({ law, mean, variance }) => {
         const { mean: ourMean, standardDeviation } = laws.moments(unwrap(law));
-        // The cut takes up to 1e-15 of mass, some hundred means away; the walk from the mode rounds at every step.
+        // The cut removes up to 1e-15 of the mass, some hundred means away, and the walk from the mode rounds at every
+        // step.
         expect(Math.abs(ourMean - mean)).toBeLessThanOrEqual(1e-11 * Math.max(1, mean));
         expect(Math.abs(standardDeviation ** 2 - variance)).toBeLessThanOrEqual(1e-10 * Math.max(1, variance));
       }),
@@ -95,7 +96,7 @@ describe('laws of unit lengths', () => {
         fc.constantFrom(1e-3, 1e-6, 1e-9, 1e-12),
         (make, p, truncation) => {
           const { truncatedMass } = unwrap(make(p, truncation));
-          // Rounding may put the tail at the cut just above the truncation itself.
+          // Rounding may make the tail at the cut slightly larger than the truncation itself.
           expect(truncatedMass).toBeLessThanOrEqual(truncation * (1 + 1e-9));
         },
       ),

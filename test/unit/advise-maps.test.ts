@@ -9,8 +9,8 @@ import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
 /**
- * A few designs of each cell are invalid: blocks above 64 registers per thread hold fewer threads, and the grid may
- * exceed the units.
+ * A few designs of each cell are invalid: blocks with more than 64 registers per thread hold fewer threads, and the
+ * grid may exceed the units.
  */
 const AXES: StudyFile['axes'] = {
   threadsPerUnit: [1, 4, 32],
@@ -35,7 +35,7 @@ async function example(axes: StudyFile['axes'] = AXES) {
   return { plan, predictor, size, parts };
 }
 
-/** Cells by decoding each design, written out. */
+/** Computes cells by decoding each design. */
 function brute(counts: readonly number[], times: Float64Array) {
   const { maps, rows, columns } = mapShape(counts);
   const cells = Array.from({ length: maps }, () => Array.from({ length: rows * columns }, (): number[] => []));

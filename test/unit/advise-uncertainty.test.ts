@@ -97,7 +97,7 @@ describe('draws', () => {
 });
 
 describe('expected regret', () => {
-  // Two designs that are each the best in half of the draws, and one that is never far off.
+  // Two designs are each the best in half of the draws, and one is never far from the best.
   const timeMs = Array.from({ length: 32 }, (_, draw) =>
     Float64Array.from(draw < 16 ? [1, 2, 1.1, NaN] : [2, 1, 1.1, 1]),
   );

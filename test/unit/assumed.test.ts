@@ -119,7 +119,7 @@ describe('a study at the middle of what nobody gave', () => {
       serialFraction: 0,
       cooperationCost: middle('cooperationCost'),
     });
-    // Whoever says how much of an iteration is serial says that iterations are split.
+    // A study that states the serial fraction implies that iterations are split.
     expect(kernel.sharing).toBeUndefined();
     const { origins: _origins, ...earlier } = written.kernel;
     const kept = unwrap(locatedStudy({ study: { ...written, kernel: earlier } }, 'study 1')).study;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { benchAgainst, compareTimes } from '../bench/against.ts';
 import { mersenneTwister, quickGenerator } from '../../src-workers/numeric/random.ts';
 
-/** Times of rounds on a machine that is busy by turns, which meets both sides, and a little noise of their own. */
+/** Times of rounds on a machine that is sometimes busy, which affects both sides, with a little noise of their own. */
 function rounds(count: number, factor: number): readonly [Float64Array, Float64Array] {
   const uniform = quickGenerator(7);
   const busy = Float64Array.from({ length: count }, () => 1 + uniform());

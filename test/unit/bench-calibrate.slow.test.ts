@@ -28,7 +28,7 @@ const KERNEL: StudyFile['kernel'] = {
   cooperationCost: 0.02,
   lengthsKnownBeforeLaunch: true,
 };
-/** What the device does, and the data sheet does not know. */
+/** The real properties of the device, which the data sheet does not have. */
 const TRUTH: CalibratedParameters = {
   latencyCycles: 1500,
   issueCycles: 61,
@@ -48,7 +48,7 @@ const options = (): CalibrationOptions => ({
   uniform: mersenneTwister(1),
 });
 
-/** Kernel times of random valid designs as a device would measure them that is what `truth` says, each a little off. */
+/** Kernel times of random valid designs on a device with the parameters `truth`, each with a small error. */
 function measure(
   plan: SweepPlan,
   truth: CalibratedParameters,
@@ -114,7 +114,7 @@ describe('calibration from measured designs', () => {
     ] as const) {
       const { standardError, held } = identified[name];
       expect([name, held]).toEqual([name, false]);
-      // Errors are asymptotic, and 40 designs are few: four of them.
+      // Errors are asymptotic, and 40 designs are few, so the limit is four errors.
       expect(Math.abs(parameters[name]! - TRUTH[name]!), name).toBeLessThan(4 * standardError!);
     }
     expect(parameters).toMatchObject({ schedulers: 4, divergentBranchCycles: null });
@@ -126,7 +126,7 @@ describe('calibration from measured designs', () => {
     expect(heldOut!.folds).toBe(5);
     expect(before.medianError).toBeGreaterThan(0.3);
 
-    // A predictor made anew from the profile says the same: nothing was shared that should not have been.
+    // A new predictor from the profile agrees, so nothing was shared by mistake.
     const predicted = unwrap(
       predictMeasured(
         calibratedPlan(plan, A100, parameters),
@@ -138,7 +138,7 @@ describe('calibration from measured designs', () => {
       predicted,
       Float64Array.from(measured, ({ timeMs }) => timeMs),
     );
-    // The fit's own numbers went through a logarithm and back.
+    // The fit's own numbers were converted to a logarithm and back.
     expect(Math.abs(figures.medianError - fit.medianError)).toBeLessThan(1e-9);
     expect(Math.abs(figures.p95Error - fit.p95Error)).toBeLessThan(1e-9);
   });
@@ -162,7 +162,7 @@ describe('calibration from measured designs', () => {
     expect(heldOut!.medianError).toBeLessThan(0.03);
     expect(heldOut!.p95Error).toBeLessThan(0.12);
     expect(before.medianError).toBeGreaterThan(0.3);
-    // The serial part of an iteration is weakly identified: the error of the model goes into it.
+    // The serial part of an iteration is weakly identified, so it absorbs the error of the model.
     for (const name of ['latencyCycles', 'issueCycles', 'serialFraction'] as const)
       expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.25);
   });
@@ -179,7 +179,7 @@ describe('calibration from measured designs', () => {
     const { parameters, identified } = unwrap(calibrateFromDesigns(sparse, 0, measured, options()));
     const sheet = 40 * (32 / 64);
     expect(identified.issueCycles.held).toBe(true);
-    // Through a logarithm and back.
+    // The value was converted to a logarithm and back.
     expect(Math.abs(parameters.issueCycles / sheet - 1)).toBeLessThan(1e-12);
     for (const name of ['serialFraction', 'cooperationCost', 'kneeSoftness'] as const)
       expect(identified[name]).toEqual({ standardError: null, held: true });

@@ -17,7 +17,7 @@ import { validateDevice } from '../../src-workers/parse/device.ts';
 const CORES = 6;
 const NOISE = [1, 1.02, 0.98, 1.01, 0.99, 1, 1];
 
-/** What a machine would answer that obeys the staircase exactly, but for noise around the median. */
+/** The answers of a machine that follows the staircase exactly, except for noise around the median. */
 function measuredBy(curve: BandwidthCurve): MeasuredContentionCase[] {
   return contentionCases({ cores: CORES, totalBytes: 2 ** 28 }).map((each) => {
     const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));

@@ -104,7 +104,7 @@ describe('the plan that the CUDA program reads', () => {
     const thresholds = pairs.filter((_, i) => i % 2 === 0);
     let below = 0;
     thresholds.forEach((threshold, i) => {
-      // Each threshold is rounded to a whole word; the last takes what is left.
+      // Each threshold is rounded to a whole word; the last one takes the rest.
       expect(Math.abs((threshold - below) / 2 ** 32 - law.probability[i])).toBeLessThanOrEqual(2 ** -32);
       below = threshold;
     });
@@ -170,7 +170,7 @@ describe('the plan that the CUDA program reads', () => {
 });
 
 describe('the remarks of hipcc', () => {
-  // As clang 15 prints them for gfx90a.
+  // The output of clang 15 for gfx90a.
   const remark = (name: string, value: string | number): string =>
     `main.cu:9:1: remark: ${name}: ${value} [-Rpass-analysis=kernel-resource-usage]\n__global__ void walk() {\n^\n`;
   it('are read for every kernel', () => {
@@ -198,7 +198,7 @@ describe('the remarks of hipcc', () => {
 });
 
 describe("the assembler's report", () => {
-  // As nvcc 13.0 prints it, with the line of a kernel that spills.
+  // The output of nvcc 13.0, with the line of a kernel that spills.
   const report = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_80'
 ptxas info    : Function properties for _Z4walkPj
@@ -285,7 +285,7 @@ describe('a bundle', () => {
     expect(checked.code).toBe(0);
   });
 
-  // No PowerShell runs here: what the script is made of is checked, its quotes and brackets among it.
+  // Without PowerShell, only the parts of the script are checked, including its quotes and brackets.
   it('has a script for Windows that builds the same objects with the same flags, and begins again after a hang', async () => {
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
     const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));

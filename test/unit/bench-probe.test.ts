@@ -118,7 +118,7 @@ describe('what fits the time', () => {
   });
 
   it('is fewer units where seven repeats are too many', () => {
-    // 3.3 s a launch, as the Acts example on a software adapter: 20 minutes for all.
+    // A launch takes 3.3 s, like the Acts example on a software adapter: 20 minutes for all.
     const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
     expect(found.fullMs).toBe(20 * 18 * 3300);
     expect(found.repeats).toBe(7);

@@ -41,7 +41,7 @@ describe('the loop that stands in for a kernel', () => {
         const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
         const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
         expect(own.instructionsPerIteration).toBe(shape.instructions);
-        // Whole instructions, as many as wanted where they are enough for what a pass needs itself.
+        // Whole instructions, as many as wanted unless a pass itself needs more.
         const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
         expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
         if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
@@ -58,7 +58,7 @@ describe('the loop that stands in for a kernel', () => {
         expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
         const share = wanted / instructionsPerIteration;
         expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
-        // Where loads are many, each brings a lane a sector's part, which may be more than the profile says.
+        // With many loads, each brings a lane a part of a sector, which may be more than the profile has.
         const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
         expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
         expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);

@@ -15,7 +15,7 @@ import { bucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 
-/** Units by length, equal ones in their order: the plain way. */
+/** Sorts units by length in the simplest way; equal ones keep their order. */
 function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => lengths[a] - lengths[b] || a - b);
 }

@@ -9,7 +9,7 @@ import { captured } from '../command-line.ts';
 import { smallStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** The command line starts runs as every other host does: by the contract, which then knows them. */
+/** The command line starts runs by the contract like every other host, so that the contract knows them. */
 
 const folder = testFolder();
 const { engine } = useBench();
@@ -44,13 +44,13 @@ it('a sweep of the command line is known as running, and a cancel through the co
   expect(run.valid + run.invalid).toBeGreaterThan(0);
   expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
 
-  // What is simulated of it is of a part of the designs.
+  // Its simulation covers only a part of the designs.
   said = '';
   const host = { ...terminal, interactive: false, columns: 80 };
   expect(await simulateCommand(engine, host, '1', { top: 1 })).toBe(0);
   expect(said).toMatch(/^Run 1 has predicted [\d,]+ of [\d,]+ designs; others may be faster\./m);
 
-  // A run that has ended answers at once; one that does not exist is a failure.
+  // For a run that has ended, the call resolves at once; for a missing one, it fails.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
   expect(await engine.call('runs.wait', { id: 99 })).toMatchObject({ error: { code: 'not-found' } });
   expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });

@@ -34,7 +34,7 @@ describe('two measurements', () => {
 
   it('encloses the ratio of the medians in 95 % of cases, and seldom finds a difference where there is none', () => {
     const uniform = mersenneTwister(7);
-    // Skewed, as times of kernels are: a shortest time and an exponential tail, whose median is ln 2.
+    // Times of kernels are skewed: a shortest time and an exponential tail, whose median is ln 2.
     const times = (n: number, scale: number) =>
       Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
     const trials = 4000;
@@ -53,7 +53,7 @@ describe('two measurements', () => {
 describe('measured runs', () => {
   const bench = useBench();
   const { call } = bench;
-  /** A cache of Kernel Tuner: times for each size of block; null: it failed. */
+  /** A cache of Kernel Tuner with times for each block size; null means failed. */
   const measured = async (
     device: string,
     times: Readonly<Record<number, readonly number[] | null>>,
@@ -93,7 +93,7 @@ describe('measured runs', () => {
     );
     expect(found.cross).toEqual([[1, 2, 1.005], [2, 1, 2], [1, 2, 1.005]]); // prettier-ignore
     expect(found.common).toBe(2);
-    // 64 takes twice the fastest on the first device, 128 on the other.
+    // 64 takes twice the fastest time on the first device, 128 on the other.
     expect(found.oneForAll!.worst).toBe(2);
     expect(found.runs[1].againstFirst!.verdict).toBe('same');
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
@@ -139,7 +139,7 @@ describe('measured runs', () => {
     expect(await exit(reference, 999)).toBe(2);
     expect(await exit(reference)).toBe(2);
     expect(await exit(reference, same, '--threshold', '2')).toBe(2);
-    // A design of the reference failed; that another failed is nothing to hold it to.
+    // A design of the reference failed here. A design that fails in the reference does not count.
     expect(await exit(reference, broken)).toBe(1);
     expect(await exit(reference, broken, '--best')).toBe(0);
     expect(await exit(broken, reference)).toBe(0);

@@ -72,7 +72,7 @@ describe('a comparison', () => {
       `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} ×`,
     );
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
-    // The two were measured, by parameters of their own: a difference of so little is not confirmed.
+    // Both were measured, with their own parameters, so this small a difference is not confirmed.
     expect(reasons[1]).toMatch(/^Measurements cannot confirm a difference below \d+ %: /);
     const far = { ...bests[0], best: { ...bests[0].best!, timeMs: 3 * Math.max(...times) } };
     expect(comparisonReasons([bests[1], far]).join(' ')).not.toContain('cannot confirm');
@@ -234,7 +234,7 @@ describe('two runs', () => {
         problem: runs[0],
       },
     ]);
-    // A sweep of a file that is no saved study follows none.
+    // A sweep of a file that is not a saved study has no predecessor.
     const all = unwrap(await bench.engine.call('runs.changes', {}));
     expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
   });
@@ -296,7 +296,7 @@ describe('names and marks', () => {
     expect(
       withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
     ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
-    // A sign that a replacement would read as one of its own.
+    // A replacement would interpret this sign.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });
   it('never repeat a pair of colour and shape within 25 devices', () => {

@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 type Change = (study: Json & { axes: Json; kernel: Json; workload: Json }) => unknown;
 
-/** The failure of a study that is changed somewhere. */
+/** Returns the failure of a changed study. */
 function failureOf(change: Change): Failure {
   const study = structuredClone(oneDesign()) as unknown as Json & { axes: Json; kernel: Json; workload: Json };
   const changed = change(study);

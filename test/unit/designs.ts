@@ -3,8 +3,8 @@ import { playableLaunches, type PlayableDesign } from '../../src-workers/predict
 import type { Predictor } from '../../src-workers/predict/tables.ts';
 
 /**
- * The only launch of a design.
- * @returns `null` if the design is invalid, of a CPU, or has several launches
+ * Returns the only launch of a design.
+ * @returns `null` if the design is invalid, for a CPU, or has several launches
  */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
   const launches = playableLaunches(whole, index);

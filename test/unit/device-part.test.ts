@@ -60,8 +60,8 @@ describe('a part of a device', () => {
     expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
   });
 
-  // One multiprocessor more never makes the best time longer, and half of them need twice the time where arithmetic
-  // decides.
+  // One more multiprocessor never increases the best time, and half of them take twice the time if arithmetic is the
+  // limit.
   it('takes longer the fewer multiprocessors it has', async () => {
     const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
     const plan = await planOf(

@@ -116,7 +116,7 @@ describe('catalogue', () => {
     expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
     expect(device.memoryLatencyCycles).toBeGreaterThanOrEqual(200);
     expect(device.memoryLatencyCycles).toBeLessThanOrEqual(1000);
-    // On a processor the groups of a block run one after another: nothing waits that another could fill.
+    // On a processor, the groups of a block run one after another, so none hides the latency of another.
     expect(device.dependentIssueLatencyCycles).toBeGreaterThanOrEqual(device.vendor === 'software' ? 1 : 4);
     expect(device.dependentIssueLatencyCycles).toBeLessThanOrEqual(24);
     expect(device.year).toBeLessThanOrEqual(2026);

@@ -13,10 +13,10 @@ const documents = files.filter((file) => file.endsWith('.md') && file !== 'CHANG
 const scripts = Object.keys(
   (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
-/** Examples of names that a person chooses, and files that a command writes. */
+/** Examples of names that a user chooses, and files that a command writes. */
 const EXAMPLES = /^(x|a|g|csr|my|web|jobs|lengths|spmv|app|study|run|lockstep|NameView)\.|[A-Z]{3,}|^[\d.-]|…/;
 
-/** The anchor that a heading has where Markdown is shown. */
+/** Returns the anchor of a heading in rendered Markdown. */
 const anchor = (heading: string) =>
   heading
     .toLowerCase()

@@ -2,7 +2,7 @@ import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
-/** Calls a procedure that is to succeed. */
+/** Calls a procedure that must succeed. */
 export async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
   return unwrap((await engine.dispatch(name, input)) as Result<T>);
 }
@@ -18,7 +18,7 @@ export function finished(engine: Engine, runId: number): Promise<RunSummary> {
   });
 }
 
-/** Starts something that becomes a run, and resolves with the run when it ends, however soon. */
+/** Starts something that becomes a run, and resolves with the run at its end, even if it ends at once. */
 export async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
   const runs = new Map<number, RunSummary>();
   let wake = (): void => {};

@@ -1,4 +1,4 @@
-/* What is kept of the public measurements is what the predictor and the fit say now. */
+/* The saved results of the public measurements equal those of the current predictor and fit. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -14,7 +14,7 @@ const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', '
 describe('fitting', () => {
   it.each(['csr-group', 'sellp'])('recovers the parameters that times of %s were made with', (implementation) => {
     const device = gpu('nvidia-v100-sxm2-16gb');
-    // Matrices large enough that the start of a launch does not hide the rest.
+    // Matrices that are so large that the start of a launch does not matter.
     const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
     const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
     const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
@@ -27,7 +27,10 @@ describe('fitting', () => {
 });
 
 describe('kept predictions', () => {
-  /** Matrices asked for again, of each column: another part of them for each, so that all kinds are among them. */
+  /**
+   * The number of matrices to predict again in each column. Each column has another part of them, so that all kinds
+   * occur.
+   */
   const ASKED = 12;
 
   it.each(judged.map((one) => [one.dataset.id, one] as const))(
@@ -49,7 +52,7 @@ describe('kept predictions', () => {
           for (let i = 0; i < ASKED; i += 1) {
             const at = (Math.floor((i * matrices.length) / ASKED) + 7 * column) % matrices.length;
             const matrix = matrices[at];
-            // Kept with four digits.
+            // The saved values have four digits.
             if (heldOut)
               expect(heldOut[at], `${name} ${matrix.name}`).toBe(
                 Number(model.microseconds(device, matrix, kept[id][name].folds[foldOf(matrix.name)]).toPrecision(4)),

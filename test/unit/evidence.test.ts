@@ -51,13 +51,13 @@ describe('the reader', () => {
 
   it('makes cells of what the slices column of the ginkgo data holds', async () => {
     const size = '100,100,600,6,6,6,6';
-    // Two slices, the longest rows 12 and 9: 1,344 cells; a twelfth is 112. As cells with arrays: 5 entries of 8 bytes
-    // more.
+    // Two slices with longest rows of 12 and 9 have 1,344 cells, a twelfth of which is 112. As cells with arrays, 5
+    // entries have 8 bytes more.
     const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
     const cellsOf = async (...rows: string[]) =>
       unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
     expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
-    // Cells throughout stay what they are.
+    // A column that already holds cells stays unchanged.
     expect(await cellsOf(row('a', 1344), row('b', 1536))).toEqual([1344, 1536]);
     const matrices = ginkgo.measured.matrices.filter(({ slicedCells }) => slicedCells !== null);
     expect(matrices).toHaveLength(1382);
@@ -91,7 +91,7 @@ describe('fitting', () => {
   it('deals matrices into fifths by their names alone', () => {
     const counts = new Array<number>(FOLDS).fill(0);
     for (const { name } of ginkgo.measured.matrices) counts[foldOf(name)] += 1;
-    // 1,389 at random: a fifth is 278 with a deviation of 15.
+    // Of 1,389 at random, a fifth is 278 with a deviation of 15.
     for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
     const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
     expect(matrices.some(({ name }) => foldOf(name) === 2)).toBe(false);
@@ -125,7 +125,7 @@ describe('the catalogue', () => {
       gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
     for (const gpu of ginkgo.dataset.gpus) {
       const { achievedBandwidthFraction: known } = ginkgo.devices.get(gpu.device)!;
-      // With three digits.
+      // The value has three digits.
       expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, gpu))), 2);
     }
     const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((gpu) => fractions(set, gpu)));
@@ -154,7 +154,8 @@ describe('judging', () => {
   });
 
   it('counts regret, hits and errors as defined', async () => {
-    // Two matrices; coo is predicted faster for the first, whatever the parameters: its time is set to what they give.
+    // There are two matrices. For the first, coo is always predicted faster, because its time is set from the
+    // parameters.
     const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
     const [judged] = unwrap(
       await loadEvidence(folder, devices, {
@@ -170,7 +171,8 @@ describe('judging', () => {
       ['csr', 2],
     ]);
     expect(choiceLarge).toBeNull();
-    // Both matrices are the same to the model: it is right for one of them, and loses 2 or 1.5 for the other.
+    // The model cannot distinguish the matrices: it is right for one of them, and loses a factor of 2 or 1.5 for the
+    // other.
     expect(choice).toMatchObject({ count: 2, hitRate: 0.5 });
     const device = judged.devices.get('nvidia-v100-sxm2-16gb')!;
     const time = (id: string, column: string): number =>
@@ -197,23 +199,23 @@ describe('judging', () => {
       const mean = known.reduce((product, other) => product * measured[other], 1) ** (1 / 5);
       expect(Math.abs(nearestTimes(near, measured)[i] / mean - 1)).toBeLessThan(1e-12);
     }
-    // A double of a matrix in another fold is its nearest.
+    // The nearest matrix is its duplicate in another fold.
     const apart = matrices.findIndex(({ name }) => foldOf(name) !== foldOf(`${name} again`));
     const double = { ...matrices[apart], name: `${matrices[apart].name} again` };
     expect(nearestMatrices([...matrices, double])[matrices.length][0]).toBe(apart);
     const { implementations } = judgeDataset(loops).gpus[0];
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
-    // What decides small matrices is not in the figures of a matrix: the model orders large ones better.
+    // The summary of a matrix lacks what decides small matrices, so the model orders large ones better.
     for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
-    // In no column do the nearest matrices order better.
+    // The nearest matrices are not a better order in any column.
     for (const { name, spearman, nearest } of implementations)
       expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
   });
 
   it('has a median error above 20 % in these columns, and costs more than 1.05, or 1.08 of loops, on these GPUs', () => {
     const gpus = [ginkgo, loops].flatMap((judged) => judgeDataset(judged).gpus);
-    // One predictor says all times, with what it assumes of every kernel: a model made for these products alone was
+    // One predictor gives all times, with its assumptions about every kernel. A model for only these products was
     // within 14 % of ginkgo's.
     expect(
       gpus.flatMap(({ column, implementations }) =>
@@ -264,7 +266,7 @@ describe('judging', () => {
     const others = Object.fromEntries(Object.entries(kept.ginkgo).filter(([column]) => !column.startsWith('MI100:')));
     const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, gpu, 'coo');
     expect(found).toEqual(unseenParameters(ginkgo, gpu, 'coo'));
-    // Two other AMD GPUs have it: geometric means of theirs.
+    // Two other AMD GPUs have it; the value is the geometric mean of theirs.
     const of = (column: string) => others[column].values.bandwidthFraction!;
     expect(found!.bandwidthFraction).toBeCloseTo(Math.sqrt(of('RadeonVII:coo') * of('MI250X:coo')), 12);
     expect(unseenParameters(ginkgo, gpu, 'merge-path')).toBeNull();
@@ -287,7 +289,7 @@ describe('launches of other kernels', () => {
   it('are predicted as well as they are', async () => {
     const [k20] = await judge('hasan');
     expect(k20.implementations[0]).toMatchObject({ count: 110, fourNumbers: null, nearest: null });
-    // The paper's table beside the fit of five of its rows: `reproduce hasan` holds every cell.
+    // The paper's table is compared with the fit of five of its rows; `reproduce hasan` checks every cell.
     expect(k20.implementations[0].medianError).toBeLessThan(0.015);
     const [smite] = await judge('smite');
     expect(smite).toMatchObject({ choice: null, implementations: [{ count: 15 }] });

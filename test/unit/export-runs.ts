@@ -1,6 +1,6 @@
 import type { StudyFile } from '../../src-main/contract/study.ts';
 
-/** Origins of a kernel that does its iterations and nothing else. */
+/** The origins of a kernel that only does its iterations. */
 export const NOTHING_ELSE = {
   prologue: 'given',
   unit: 'given',
@@ -30,6 +30,6 @@ export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   };
 }
 
-/** Everything a name could try to do to a document it is written into. */
+/** A name with everything that could attack a document. */
 export const HOSTILE =
   '=HYPERLINK("http://x") <script>alert(1)</script><img src=x onerror=alert(1)> */ int evil; /* --> ]]> ```\n# head\n| a | b |\r\n"quoted\' \\ ??/ ${x} `code` **bold** [l](javascript:1) \u2028\u202e&amp;\u0000';

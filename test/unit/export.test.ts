@@ -28,7 +28,7 @@ beforeAll(async () => {
   );
 });
 
-/** Elements of an HTML text, by name, as a browser's tokenizer sees tags. */
+/** Returns the elements of an HTML text by name, as a browser's tokenizer sees tags. */
 const tags = (text: string): Set<string> =>
   new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1].toLowerCase()));
 const ALLOWED_TAGS = new Set(
@@ -120,7 +120,7 @@ describe('a report', () => {
       const best = compared.devices.find((each) => each.device.name === device)!.best!.timeMs;
       expect(Math.min(...timeMs.filter((ms) => ms !== null))).toBeCloseTo(best, 4);
     }
-    // The chosen design is the best of all: it is the best of its cell.
+    // The chosen design is the best of all, and so of its cell.
     const [first] = maps;
     expect(first.timeMs[first.chosen]).toBe(Math.min(...first.timeMs.filter((ms) => ms !== null)));
     expect(first.settings[first.setting[first.chosen]]).toMatch(/Threads per unit: \d+/);
@@ -257,7 +257,7 @@ describe('hostile names', () => {
         case 'html':
         case 'pdf': {
           expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
-          // The name may say "onerror=" as text; inside a tag it must not stand.
+          // The name may contain "onerror=" as text, but not inside a tag.
           for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);
           expect(text).toContain('&lt;script&gt;');
           expect(text.match(/<script/gi)).toHaveLength(1);
@@ -281,7 +281,7 @@ describe('hostile names', () => {
         case 'cub':
         case 'wgsl':
         case 'wgsl-kernel': {
-          // Outside comments, the hostile document is the plain one with another identifier and other numbers.
+          // Without comments, the hostile document equals the plain one except for its identifier and numbers.
           const code = (document: string): string[] =>
             document
               .split('\n')
@@ -378,7 +378,7 @@ describe('the trace', () => {
       otherData: Record<string, unknown>;
     };
     expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
-    // Viewers take a process or thread 0 for none.
+    // Viewers treat a process or thread 0 as none.
     expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
     const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 1);
     expect(blocks).toHaveLength(drawn.blockIndex.length);
@@ -389,7 +389,7 @@ describe('the trace', () => {
     for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
       expect(tid).toBeLessThanOrEqual(residentBlocks);
       const slot = `${pid} ${tid}`;
-      // To the last digit: a viewer nests a slice that begins within another one.
+      // Every digit counts, because a viewer nests a slice that begins within another one.
       expect(ts).toBeGreaterThanOrEqual(busyUntil.get(slot) ?? 0);
       expect(Math.abs(ts * 1000 - Math.round(ts * 1000))).toBeLessThan(1e-4);
       busyUntil.set(slot, ts + dur);
@@ -410,7 +410,7 @@ describe('the table', () => {
   });
 });
 
-/** A small grammar of what WGSL allows here: comments, constants of two types, one function. */
+/** A small grammar of the allowed WGSL: comments, constants of two types, one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 
@@ -461,7 +461,7 @@ describe('text', () => {
     expect(comment('a \\')).toBe('a');
     expect(comment('a ??/')).not.toContain('??/');
     expect(comment('a\nb')).toBe('a b');
-    // Python reads the whole file in an encoding that a comment of its first two lines declares (PEP 263).
+    // A comment in the first two lines may declare the encoding in which Python reads the whole file (PEP 263).
     expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
   });
   it('makes identifiers and file names of anything', () => {

@@ -4,7 +4,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { costFactor, granularityCurve } from '../../src-workers/models/granularity/granularity.ts';
 import { categoricalLaw, geometricLaw } from '../../src-workers/models/workload/laws.ts';
 
-/** Steps per particle in the Acts propagation; source in db/examples/README.md. */
+/** The steps per particle in the Acts propagation; source in db/examples/README.md. */
 function actsLaw() {
   const file = new URL('../../db/examples/acts-propagation-steps.csv', import.meta.url);
   const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n');
@@ -38,7 +38,7 @@ describe('granularity', () => {
     ]);
     const best = rows.reduce((a, b) => (b.laneCostMean < a.laneCostMean ? b : a));
     expect(best).toMatchObject({ unitsPerGroup: 8, threadsPerUnit: 4 });
-    // A whole thread group on one unit loses nothing to imbalance and everything to the serial part.
+    // A whole thread group on one unit has no imbalance, but the full cost of the serial part.
     expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
     expect(Math.abs(rows[5].laneCostMean - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
   });

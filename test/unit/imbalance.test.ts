@@ -32,7 +32,7 @@ function momentsOf(distribution: LossDistribution) {
   return { mean, standardDeviation: Math.sqrt(variance) };
 }
 
-/** Every group of n units, one by one: losses, and E[max]. Only for tiny laws. */
+/** Enumerates every group of n units: losses, and E[max]. Only for tiny laws. */
 function enumerated({ support, probability }: LengthLaw, n: number) {
   const losses = new Map<number, number>();
   let meanMaximum = 0;
@@ -184,7 +184,7 @@ describe('full distribution', () => {
   });
 
   it('keeps relative accuracy in the far tail', () => {
-    // All 31 others at 1, one at 270: the largest loss a group can have.
+    // All 31 others have length 1, and one has 270: the largest possible loss of a group.
     const geometric = unwrap(geometricLaw(0.05));
     const { loss, probability } = unwrap(lossDistribution(geometric, 16));
     const top = geometric.support.length - 1;
@@ -215,7 +215,7 @@ describe('binned distribution', () => {
       const binned = binnedLossDistribution(source, n);
       expect(binned.method).toBe('binned');
       for (const q of [0.05, 0.5, 0.95, 0.99]) {
-        // Both sides of a jump count: bins are summed in another order.
+        // Both sides of a jump are accepted, because bins are summed in another order.
         const low = quantile(exact, q - 1e-9) * (1 - binned.resolution);
         const high = quantile(exact, q + 1e-9) * (1 + binned.resolution);
         expect(quantile(binned, q)).toBeGreaterThanOrEqual(low);
@@ -230,7 +230,7 @@ describe('binned distribution', () => {
       [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
       // The octave begins between two lengths that share a cell of its lattice.
       [law([1_000_000, 0.5], [1_000_003, 0.3], [2_000_003, 0.2]), 4],
-      // Groups of the longest length only are at the very end of the sums, which a lattice moves on.
+      // Groups of only the longest length are at the very end of the sums, which a lattice shifts.
       [law([570_190_251, 0.15], [665_509_235, 0.14], [672_137_360, 0.71]), 2],
     ] as const;
     for (const [source, n] of cases) {

@@ -1,4 +1,4 @@
-/* Several implementations in one study: each with its own kernel and the values of the axes that it allows. */
+/* Several implementations in one study, each with its own kernel and allowed values of the axes. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type {
   BestDesigns,
@@ -230,7 +230,7 @@ describe('a run of several implementations', () => {
         origin: 'given',
       }),
     );
-    // Not of ell alone: its value is its own. Of the two others, which follow the study.
+    // The note names the two others, which follow the study, and not ell, which has its own value.
     expect(inputs[DEVICES[0]].find(({ field }) => field === 'kernel.registersPerThread')!.value).toBe(40);
   });
 

@@ -13,8 +13,8 @@ const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
 describe('phases of PTX', () => {
-  // Counted by hand in the listing, a term for each block: instructions, then exchanges and loads on the chain, then
-  // bytes.
+  // The counts are by hand from the listing, one term for each block: instructions, then exchanges and loads on the
+  // chain, then bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
     [
@@ -29,10 +29,10 @@ describe('phases of PTX', () => {
     ],
     ['nested32', 19, { prologue: [25, 0, 0, 0], unit: [19, 0, 1, 8], combine: [(7 + 4 * 5) / 5, 1, 0, 0] }],
     ['ilp1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 10 + 4 + 6 + 4, 0, 1, 8] }],
-    // nvcc makes two loops with one head of it.
+    // nvcc makes two loops with one head.
     ['flat1', 19, { prologue: [12 + 8 + 1, 0, 1, 4], unit: [6 + 4, 0, 1, 8] }],
     ['flatone1', 19 + 2, { prologue: [12 + 7 + 1, 0, 1, 4], refill: [7 + 4, 0, 1, 8] }],
-    // The counter is one place for all.
+    // The counter is one address for all.
     ['fetchone1', 19 + 2, { prologue: [11 + 5 + 1, 0, 2, 4], refill: [7 + 4, 0, 2, 8] }],
     ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
     [
@@ -72,7 +72,7 @@ describe('phases of PTX', () => {
     // A cycle-level simulator with 8 cycles of latency takes 153 and 78 cycles for them.
     expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
     expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
-    // From the column on: its address and that of x, three additions behind the sum, the comparison and the branch.
+    // From the column on: its address and that of x, three additions after the sum, the comparison and the branch.
     const spmv = stepOf(read(LOOPS, 'spmv1'));
     expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
     expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });
@@ -88,7 +88,7 @@ describe('phases of PTX', () => {
     ['minmax', ['along-unit 8']],
     // Halves of a node by two addresses, and the list of hits.
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
-    // One of the four iterations of a pass.
+    // This is one of the four iterations of a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
   ])('%s reads %j in an iteration', (entry, accesses) => {
     const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);

@@ -16,14 +16,14 @@ const read = (code: string, entry: string, asked: Asked = {}): Inspection =>
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops that compilers unrolled, and those that they left', () => {
-  // Instructions from the head of the loop to its branch back, counted in the listings, and the iterations that they
-  // are.
+  // The number of instructions from the head of the loop to its branch back, counted in the listings, and the number of
+  // iterations in them.
   it.each([
     ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
     ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],
-    // A person's four steps.
+    // The source has four steps.
     ['steps', 37, { ptx: [40, 4], sm_80: [39, 4], sm_90: [39, 4] }],
-    // Not the loop that joins the bins, which does more in a pass.
+    // The loop that joins the bins, which does more in a pass, is not chosen.
     ['bins', 55, { ptx: [17, 1], sm_80: [13, 1], sm_90: [12, 1] }],
     ['bodies', 76, { ptx: [1411, 32], sm_80: [996, 32], sm_90: [996, 32] }],
     ['lanes', 91, { ptx: [12, 4], sm_80: [15, 4], sm_90: [15, 4] }],
@@ -45,7 +45,7 @@ describe('loops that compilers unrolled, and those that they left', () => {
     for (const code of Object.keys(CODES)) {
       const { accesses: found, phases } = read(code, entry);
       expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
-      // What is left of the iterations without a loop belongs to them.
+      // The rest of the iterations without a loop belongs to them.
       expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
     }
   });
@@ -57,7 +57,7 @@ $L_1:\nshl.b64 %rd2, %rd1, 2;\nadd.s64 %rd3, %rd4, %rd2;\nld.global.u32 %r3, [%r
 add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%p1 bra $L_1;\nret;\n}`;
     const found = unwrap(inspectKernel('file', { ptx }, {}));
     expect(found.accesses).toEqual([{ pattern: 'across-lanes', elementBytes: 4 }]);
-    // Each thread begins one place beside the next and goes on by all of them.
+    // Each thread begins one position after the previous one, with a stride of all threads.
     expect(chosenOf(found).divergent).toBe(false);
   });
 

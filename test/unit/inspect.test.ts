@@ -17,7 +17,7 @@ const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspe
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops of PTX', () => {
-  // Each instruction of one iteration as the listing has it, in its class; the numbers are theirs alone.
+  // Each instruction of one iteration is in its class in the listing. The numbers occur nowhere else.
   it.each([
     [
       'collatz',
@@ -52,7 +52,7 @@ describe('loops of PTX', () => {
         ],
         control: ['@%p3 bra $L__BB2_3'],
       },
-      // Both loads are of the node that the pass before found.
+      // Both loads are of the node from the previous pass.
       1,
     ],
   ])('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly string[]>>, dependentLoads) => {
@@ -76,8 +76,8 @@ describe('loops of PTX', () => {
   it('divides an unrolled loop by the step of its counter, or as asked, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
-    // Four iterations have 12 loads, as many multiplications with them, the counters of two arrays, two comparisons and
-    // the branch.
+    // Four iterations have 12 loads, equally many multiplications, the counters of two arrays, two comparisons and the
+    // branch.
     expect([main.instructionsPerIteration, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([
       7.25, 4, 1, 0.5,
     ]);
@@ -98,7 +98,7 @@ describe('loops of PTX', () => {
         .map((loop) => loop.unrolled)
         .sort(),
     ).toEqual([1, 4]);
-    // Without the marks, the loop whose end differs between threads counts.
+    // Without the marks, the loop whose end differs between threads is chosen.
     const plain = read({ ptx: PTX.replaceAll('// lockstep:loop', '') }, { entry: 'marked' });
     expect(chosenOf(plain)).toMatchObject({ divergent: true, line: 55 });
     expect(read({ ptx: PTX }, { entry: 'marked', loop: 4 }).chosen).toEqual({ loop: 3, why: 'as asked' });
@@ -106,8 +106,8 @@ describe('loops of PTX', () => {
 
   it('counts both sides of a branch, and the shorter one', () => {
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
-    // 7 before the branch with it, 1 more to the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch
-    // that machine code lays out.
+    // 7 before the branch with it, 1 more on the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch
+    // that machine code removes.
     expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
     expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
     expect(loop.dependentLoads).toBe(1);
@@ -153,8 +153,8 @@ describe('loops of PTX', () => {
 });
 
 /**
- * A loop over a row as a disassembler lists it, written for this test: two loads of the chain, an FMA, three of
- * integers, the branch.
+ * A loop over a row in the form of a disassembler, written for this test: two loads of the chain, an FMA, three integer
+ * instructions, the branch.
  */
 const LISTED = `
 	.target	sm_90
@@ -199,7 +199,7 @@ describe('loops of machine code', () => {
     const found = read({ sass: LISTED });
     expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
     expect(found).toMatchObject({
-      // The element at the column; that of the column stays where it is.
+      // The access is to the element at the column; the access to the column itself stays.
       accesses: [{ pattern: 'scattered', elementBytes: 4 }],
       phases: { prologue: { instructions: 2 }, unit: { instructions: 6, dependentLoads: 1, bytes: 8 } },
     });
@@ -261,7 +261,7 @@ hello, world
         durationMs: 1.5005,
         dramBytes: 2.5e6,
         executedInstructions: 1_250_000,
-        // As a German system writes it.
+        // The output of a German system.
         issuedInstructions: 1_310_720.5,
         l1Sectors: null,
         l2Sectors: 9,
@@ -295,7 +295,7 @@ hello, world
   it('says which family has no such loss', () => {
     expect(fitLengths(7, null)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
     expect(fitLengths(1.5, 40)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
-    // The rest of the profile is worth reading.
+    // The rest of the profile is still used.
     expect(read({ profile: LONG.replace('"16"', '"7"') }).lengths).toBeNull();
   });
 });
@@ -336,7 +336,7 @@ it('changes the fields of a kernel that it knows, marks them as imported, and ta
     dependentExchanges: 0,
     dependentLoadsPerIteration: 1,
     accesses: [{ pattern: 'scattered', elementBytes: 16 }],
-    // Each iteration loads where the next one goes on.
+    // Each iteration loads the address of the next one.
     sharing: 'split',
     serialFraction: 1,
   });

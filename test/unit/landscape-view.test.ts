@@ -67,7 +67,7 @@ describe('OKLab scales', () => {
     expect([css[0], css[255]]).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
     expect(packed[0]).toBe(0xffffffff);
     const lightness = css.map((text) => oklab((text.match(/\d+/g) ?? []).map(Number) as [number, number, number])[0]);
-    // Colours are whole numbers: the darkest grey above black has lightness 0.067, and nothing between can be had.
+    // Colours are whole numbers. The darkest grey above black has lightness 0.067, and there is nothing between.
     lightness.forEach((value, i) => expect(Math.abs(value - (1 - i / 255))).toBeLessThan(0.067));
   });
 
@@ -103,7 +103,7 @@ describe('OKLab scales', () => {
     grey.forEach(([r, g, b], i) => {
       expect(r === g && g === b).toBe(true);
       const before = (scale.css[i].match(/\d+/g) ?? []).map(Number) as [number, number, number];
-      // Half a step of a channel, where the curve of the channels is steepest.
+      // The limit is half a step of a channel at the steepest part of its curve.
       expect(Math.abs(oklab([r, g, b])[0] - oklab(before)[0])).toBeLessThan(0.005);
     });
     expect(faded(ramp(['#000000', '#ffffff']), '#ffffff').css[0]).toBe('rgb(204, 204, 204)');
@@ -176,7 +176,7 @@ describe('what is read off a grid', () => {
   });
 
   it('draws the boundary where waves pass one, and not along invalid cells', () => {
-    // Two rows take up to one wave, the others more; the last column is invalid.
+    // Two rows have up to one wave, the others more; the last column is invalid.
     const cells = grid(
       3,
       4,
@@ -356,7 +356,7 @@ describe('axes of slices', () => {
 
   it('put the label of a line where the curve is not', () => {
     const frame = { left: 30, right: 330, top: 4, widthPx: 90 };
-    // The curve runs closely above the line at the right, and closely below it at the left.
+    // The curve is slightly above the line at the right, and slightly below it at the left.
     const curve = [
       [30, 66],
       [130, 66],

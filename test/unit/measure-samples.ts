@@ -14,7 +14,7 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { kendall, median, spearman } from '../../src-workers/numeric/statistics.ts';
 
-/** Made-up measurements for tests of the Measure view: shapes are real, no number is of any device. */
+/** Invented measurements for tests of the Measure view. Their structure is real, but the numbers are of no device. */
 
 export const SAMPLE_DEVICE: MeasuringDevice = {
   type: 'device',
@@ -90,7 +90,7 @@ export function sampleCase(position: number, change: Partial<MeasuredCase> = {})
 const THREADS = [1, 2, 4, 8];
 const BLOCKS = [64, 128, 256, 512];
 
-/** Forty designs whose times follow the prediction but for the threads per unit. */
+/** Forty designs whose times follow the prediction, except for the threads per unit. */
 export function sampleCases(count = 40): readonly MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
@@ -146,7 +146,7 @@ export function sampleDetail(
   }; // prettier-ignore
 }
 
-/** The comparison an engine would make of the sample, in the plainest way; `correction` multiplies the predictions. */
+/** A simple version of an engine's comparison of the sample; `correction` multiplies the predictions. */
 export function sampleComparison(
   detail: MeasuringDetail,
   correction: (design: Design) => number = () => 1,

@@ -7,7 +7,7 @@ const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [
 const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
 const DONE: BenchRecord = { type: 'done', elapsedMs: 5 };
 
-/** An engine that keeps what it is sent; refuses from the batch named. */
+/** An engine that stores what it receives, and refuses from the given batch on. */
 function fakeEngine(refuseFrom = Infinity) {
   const batches: BenchRecord[][] = [];
   const call = vi.fn(async (name: string, input: { records?: BenchRecord[] }): Promise<Result<unknown>> => {
@@ -43,7 +43,7 @@ function fakeGpu() {
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
 }
 
-/** A backend that does what a test wants of it. */
+/** A backend with the behaviour that a test needs. */
 const backend = (measure: PageBackend) => measure;
 
 describe('the GPU of the page', () => {

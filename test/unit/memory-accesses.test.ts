@@ -1,4 +1,4 @@
-/* Traffic of a kernel by the pattern of its accesses, and what a sweep makes of it. */
+/* The traffic of a kernel by the pattern of its accesses, and its use in a sweep. */
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
@@ -21,7 +21,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
-/** Its loads pass by the first-level cache. */
+/** Its loads bypass the first-level cache. */
 const K20 = gpu('nvidia-k20');
 const MI210 = gpu('amd-mi210');
 
@@ -66,7 +66,7 @@ describe('bytes of an iteration', () => {
   });
 
   it('along a unit are the element where sectors stay in the first-level cache', () => {
-    // The cache keeps lines of 128 B. 32 of them take 1/48 of 192 KiB: all but one in 48³ + 1 reads hit.
+    // The cache has lines of 128 B. 32 of them take 1/48 of 192 KiB: all but one in 48³ + 1 reads hit.
     expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
     // 2,048 lines take 4/3 of the cache: 27 of 27 + 64 hit.
     expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
@@ -94,7 +94,8 @@ describe('bytes of an iteration', () => {
   it('scattered are those of the gathers that miss, two in five where the kernel does not say', () => {
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo(
-      // The level-2 cache serves √0.05 of the gathers at 2.3 times the bandwidth of device memory: it runs out first.
+      // The level-2 cache serves √0.05 of the gathers at 2.3 times the bandwidth of device memory, so it is the
+      // bottleneck.
       (Math.sqrt(0.05) * 32) / 2.3,
       12,
     );
@@ -103,11 +104,11 @@ describe('bytes of an iteration', () => {
 
   it('of an array that is read again are those of the cache that holds it', () => {
     const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
-    // What hits the level-2 cache has 2.3 times the bandwidth of device memory.
+    // Hits in the level-2 cache have 2.3 times the bandwidth of device memory.
     expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
-    // Half of that cache is kept for the array: one as large hits ∛½, so that the cache still runs out first.
+    // Half of that cache is for the array. An array of the cache's size hits ∛½, so the cache is still the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
-    // One four times as large hits 1/∛65, and device memory runs out first.
+    // An array of four times that size hits 1/∛65, and device memory is the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
     // The caches hold their part of an array of any size.
     expect(bytes(K20, [of(K20.l2Bytes * 1000)])).toBeCloseTo(32 * (1 - 1 / 2000), 6);
@@ -118,7 +119,7 @@ describe('bytes of an iteration', () => {
     // 2,048 threads touch three lines each, four times the cache: one in 65 of the sectors along the unit is reused.
     const apart = gather(8, { missFraction: 1 });
     expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
-    // Where lanes gather from the same lines, these take less of the cache.
+    // If lanes gather from the same lines, these take less of the cache.
     const shared = gather(8, { missFraction: 0.25 });
     const ratio = (4 / 3) * (1 + 1 + 0.5);
     const reuse = 1 / (1 + ratio ** 3);
@@ -126,7 +127,7 @@ describe('bytes of an iteration', () => {
   });
 
   it('of short units reuse more, since units share lines', () => {
-    // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so that 1 in 12³ + 1 reads misses.
+    // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so 1 in 12³ + 1 reads misses.
     expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
@@ -137,7 +138,7 @@ describe('the first-level cache', () => {
     expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
     expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
     expect(firstLevelCacheBytes(K20, 0)).toBe(0);
-    // Turing keeps 32 KiB for shared memory that nobody uses.
+    // Turing reserves 32 KiB for unused shared memory.
     expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
     expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
   });
@@ -176,9 +177,9 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
 }
 
 /**
- * Bytes of `ACCESSES` on full multiprocessors of an A100, by a thread and by 32 threads a unit. 2,048 threads touch two
- * lines each along the unit, and by gathers √0.4 of one, of a cache of 1,536 lines; 32 threads touch 31 elements and a
- * sector. Two in five gathers miss.
+ * The bytes of `ACCESSES` on full multiprocessors of an A100, with one thread and with 32 threads a unit. 2,048 threads
+ * touch two lines each along the unit, and by gathers √0.4 of one, of a cache of 1,536 lines. 32 threads touch 31
+ * elements and a sector. Two in five gathers miss.
  */
 const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
 const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
@@ -189,13 +190,13 @@ describe('a sweep', () => {
   it('has a thread per unit lose to a group per unit through coalescing alone', async () => {
     const plain = await predicted({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
-    // Units of one length, no serial part: the same work either way.
+    // Units have one length and no serial part, so both ways have the same work.
     expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
     const { columns, predictor } = await predicted({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
     expect(each[0]).toBeCloseTo(BY_THREAD, 9);
     expect(each[1]).toBeCloseTo(BY_GROUP, 9);
-    // Bound by memory, times are as the bytes.
+    // Times are proportional to the bytes, because memory is the limit.
     expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
   });

@@ -36,7 +36,7 @@ describe('Gauss rules', () => {
 describe('random numbers', () => {
   it('are MT19937: the 10,000th output of seed 5489 is the one the C++ standard prescribes', () => {
     const uniform = mersenneTwister(5489);
-    // Two 32-bit outputs per double; the 10,000th is the low half of the 5,000th double.
+    // Each double has two 32-bit outputs, so the 10,000th is the low half of the 5,000th double.
     let last = 0;
     for (let i = 0; i < 5000; i++) last = uniform();
     expect((last * 2 ** 53) % 2 ** 26).toBe(4123659995 >>> 6);

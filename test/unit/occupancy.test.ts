@@ -32,7 +32,7 @@ describe('NVIDIA', () => {
     );
   });
 
-  // CUDA C Programming Guide 4.2, "Hardware Multithreading", worked by hand from its formulas.
+  // CUDA C Programming Guide 4.2, "Hardware Multithreading", computed by hand from its formulas.
   it.each([
     // 8 warps × 32 × 20 registers = 5120, ten units of 512; three such blocks in 16,384.
     ['1.3', usage(256, 20, 0), 3, ['registers']],
@@ -104,7 +104,7 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, worked by
+  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, computed by
   // hand. LLVM's agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers and for gfx90a with 56.
   it.each([
     ['gfx803', 64, 24, 10],
@@ -175,7 +175,7 @@ describe('Intel', () => {
     intelResidency(unwrap(intelOccupancyRules(architecture, simdWidth)), launch);
 
   // Intel's calculator: threads of an Xe-core over ⌈block / group width⌉, half of the threads in large mode, local
-  // memory in its sizes. The rows are worked by hand from its formula.
+  // memory in its sizes. The rows are computed by hand from its formula.
   it.each([
     ['xe-hpg', 16, usage(256, 64), 8, ['warps']],
     ['xe-hpg', 16, usage(256, 65), 4, ['registers']],
@@ -186,7 +186,7 @@ describe('Intel', () => {
     ['xe-lp', 16, usage(512, 65), 0, ['registers']],
     ['xe-lp', 16, usage(1024, 32), 0, ['warps']],
     ['xe-hpc', 32, usage(1024, 64), 2, ['warps']],
-    // Large mode leaves 512 lanes of groups of 16: a block of 1,024 cannot start.
+    // Large mode leaves 512 lanes of groups of 16, so a block of 1,024 cannot start.
     ['xe-hpc', 16, usage(1024, 129), 0, ['registers']],
     ['xe-hpc', 16, usage(512, 129), 1, ['registers']],
     // The calculator's example: 64 KiB of local memory, groups of 32 in blocks of 256 on a B580.
@@ -215,7 +215,7 @@ describe('Intel', () => {
 });
 
 describe('Apple', () => {
-  // Mesa, agx_occupancy.c: the most halves of 16 bits per thread, and threads that then are resident.
+  // Mesa, agx_occupancy.c: the most 16-bit halves per thread, and the resident threads.
   it.each([
     [104, 1024],
     [112, 896],

@@ -1,4 +1,4 @@
-/* Studies written before kernels had phases: they open, and mean what they meant. */
+/* Studies from before kernels had phases still open with their old meaning. */
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { newerInput } from '../../src-main/contract/older-kernels.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 
-/** A file in chunks of `chunkBytes`, so that numbers, line ends and characters are torn apart. */
+/** A file in chunks of `chunkBytes`, so that numbers, line ends and characters are split. */
 async function* file(text: string, chunkBytes = 3): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);

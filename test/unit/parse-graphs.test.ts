@@ -4,7 +4,7 @@ import { readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Torn into chunks of 7 bytes, so that tags and numbers are. */
+/** Chunks of 7 bytes split tags and numbers. */
 async function* torn(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < text.length; at += 7) yield bytes(text.slice(at, at + 7));
 }
@@ -31,13 +31,13 @@ describe('graphs', () => {
   });
 
   it('of METIS have the degree of each vertex, whatever weights the file has', async () => {
-    // The triangle 1 2 3 with a tail 4, and a vertex alone.
+    // The triangle 1 2 3 with a tail 4, and an isolated vertex.
     expect(await lengthsOf('% of a test\n5 4\n2 3\n1 3\n1 2 4\n3\n\n')).toEqual([2, 2, 3, 1, 0]);
     expect(await lengthsOf('5 4 011 2\n9 9 2 5 3 5\n1 1 1 5 3 5\n1 1 1 5 2 5 4 5\n0 0 3 5\n7 7\n')).toEqual([
       2, 2, 3, 1, 0,
     ]);
     expect(await lengthsOf('3 2 100\n4 2\n4 1 3\n4 2\n')).toEqual([1, 2, 1]);
-    // A ring and a hub that is joined to all: both longer than what is looked at to know the format.
+    // A ring and a hub that is joined to all; both are longer than the part that determines the format.
     const size = 20_000;
     const ring = Array.from(
       { length: size },
@@ -56,7 +56,7 @@ describe('graphs', () => {
   });
 
   it('are not what only looks like one', async () => {
-    // An edge list, whose first edge could be the first line of METIS.
+    // This is an edge list, although its first edge could be the first line of METIS.
     expect(await lengthsOf('3 3\n1 2\n2 3\n3 1\n')).toEqual([1, 1, 2]);
     expect(unwrap(await readLengths(bytesSource(bytes('4\n7\n1\n')), 'x')).form).toBe('lengths');
   });

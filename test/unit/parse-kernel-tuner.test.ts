@@ -115,7 +115,7 @@ describe('a cache', () => {
       { time: -1 },
       {},
     );
-    // What Python writes for a float that is none.
+    // Python writes this for a float that is not a number.
     const file = unwrap(await read(text.replace('"time":-1', '"time":NaN, "note":"NaN \\"Infinity"')));
     expect(file.cases.map((one) => one.failure)).toEqual([
       'invalid: its time is written as 1e20',

@@ -8,12 +8,12 @@ import type { CsvColumns } from '../../src-workers/parse/csv.ts';
 import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 
-/** Written by NumPy, SciPy, networkx and DuckDB: see make-lengths.py beside them. */
+/** Files of NumPy, SciPy, networkx and DuckDB: see make-lengths.py beside them. */
 const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
 const text = (lines: string): Uint8Array => new TextEncoder().encode(lines);
 const LENGTHS = [3, 0, 12, 3, 7];
 
-/** As a stream of small chunks, so that numbers and headers are torn apart. */
+/** A stream of small chunks, which split numbers and headers. */
 async function* torn(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 5) yield bytes.subarray(at, at + 5);
 }
@@ -96,7 +96,7 @@ describe('files of lengths, by their content', () => {
   });
 
   it('edge lists: the out-degree of each vertex that occurs, by its number', async () => {
-    // Vertex 3 does not occur; 5 is a target alone.
+    // Vertex 3 does not occur; 5 is only a target.
     const edges = '4 1\n0 1\n0 4\n1 0\n0 5\n';
     const expected = [3, 1, 1, 0];
     const head = '# Directed graph: x.txt\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n';
@@ -105,7 +105,7 @@ describe('files of lengths, by their content', () => {
     expect(await lengthsOf(text(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
     expect(await lengthsOf(text(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
     expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
-    // Both ends of an undirected edge; a loop has one end.
+    // An undirected edge counts for both ends, a loop for one.
     expect(await lengthsOf(text(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
   });
 
@@ -114,7 +114,7 @@ describe('files of lengths, by their content', () => {
     for (const kind of ['data', 'no-data', 'weighted', 'attributes'])
       expect(await lengthsOf(made(`networkx-${kind}.edgelist`)), kind).toEqual(expected);
     expect(await lengthsOf(text('4,1,{}\n0,1,{"a": 1, "b": 2}\n'))).toEqual([1, 0, 1]);
-    // A person may still choose other columns of two numbers, and of nothing else.
+    // The user may still choose other columns of two numbers, and of nothing else.
     expect(await lengthsOf(made('networkx-no-data.edgelist'), { length: '1', delimiter: 'space' })).toHaveLength(22);
     const inspected = await Promise.all(
       ['no-data', 'data'].map((kind) => inspectLengths(bytesSource(made(`networkx-${kind}.edgelist`)), 'x')),
@@ -170,7 +170,7 @@ describe('files of lengths, by their content', () => {
   });
 
   it('is closed, though it was not read to its end', async () => {
-    // Noise: more than is looked at remains.
+    // The rest, beyond the examined part, is noise.
     const values = Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0);
     const header = "{'descr': '<i4', 'fortran_order': False, 'shape': (200000,), }";
     const packed = gzipSync(npy(header, new Uint8Array(values.buffer)));
@@ -190,7 +190,7 @@ describe('files of lengths, by their content', () => {
 });
 
 /**
- * An archive whose directory says that its array `a` has so many bytes (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and
+ * An archive whose directory claims this number of bytes for its array `a` (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and
  * 4.5.3).
  */
 function hugeArray(size: number): Uint8Array {
@@ -212,7 +212,7 @@ function hugeArray(size: number): Uint8Array {
   return zip;
 }
 
-/** A file whose metadata names a codec that nobody writes any more: LZO. */
+/** A file whose metadata names the obsolete codec LZO. */
 function compressedByLzo(): Uint8Array {
   const bytes = Buffer.from(made('duckdb.parquet'));
   const [codec, snappy, lzo] = [bytes.length - 122, 2, 6];

@@ -48,8 +48,8 @@ describe('measured loops', () => {
 });
 
 /**
- * What the imbalance model says of these kernels, against what was measured. Five matrices and times of 12 to 76 µs, of
- * which launching is a large part: this states how far it goes, it does not hold the model to it.
+ * Compares the imbalance model with measurements of these kernels. There are five matrices with times of 12 to 76 µs,
+ * much of which is launching. The test records how far the model agrees, and does not require more.
  */
 describe('predicted imbalance against measured loops', async () => {
   const GROUP = 32;
@@ -57,7 +57,7 @@ describe('predicted imbalance against measured loops', async () => {
     ['ca-GrQc', 'cage8'].includes(name) ? '../../db/examples' : '../data/matrices';
   const rowsOf = async (name: string): Promise<MatrixRows> => {
     const text = dataFile(`${folder(name)}/${name}.mtx`);
-    // Stores a general matrix under a symmetric banner; the measured one had its 6,726 entries.
+    // It stores a general matrix under a symmetric banner; the measured one had its 6,726 entries.
     const fixed = name === 'EVA' ? text.replace('symmetric', 'general') : text;
     return unwrap(await parseMatrixMarket(bytesOf(fixed), name));
   };
@@ -117,7 +117,8 @@ describe('predicted imbalance against measured loops', async () => {
     const loss = Float64Array.from(measured, ({ groupLoss }) => groupLoss);
     const slowdown = Float64Array.from(measured, ({ group, merge }) => group! / merge);
     expect(spearman(loss, slowdown)).toBeCloseTo(-0.4, 12);
-    // Which of the two mappings is faster: right for two matrices of four. A thread per row was faster on all of them.
+    // Which of the two mappings is faster is right for two matrices of four. A thread per row was faster on all of
+    // them.
     const right = measured.filter((one) => one.threadLoss < one.groupLoss === one.thread! < one.group!);
     expect(right.map(({ name }) => name)).toEqual(['1138_bus', 'cage8']);
     expect(measured.every(({ thread, group }) => thread! < group!)).toBe(true);

@@ -99,7 +99,7 @@ describe('facts of a prediction', () => {
     const facts = inputFacts(study, devices.get('nvidia-a100-sxm4-40gb')!);
     const names = assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
-    // A zero that stands in the file is given.
+    // A zero in the file is given.
     expect(names).not.toContain('kernel.cooperationCost');
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');

@@ -41,7 +41,8 @@ const BALANCING = [
 ];
 
 /**
- * A study of some 200 to 2,000 designs on one device: lengths, kernel, ways of taking the work and launches at random.
+ * Makes a random study of some 200 to 2,000 designs on one device: lengths, kernel, ways of taking the work and
+ * launches.
  */
 export function randomStudy(random: Random): StudyFile {
   const below = (end: number): number => Math.floor(random() * end);

@@ -38,7 +38,7 @@ describe('the token of a database', () => {
 
 describe('a page whose connection is refused', () => {
   let asked = '';
-  /** What it is told where the server answers a request so; null: no server runs. */
+  /** Returns what the user reads if the server answers a request with this status; null means that no server runs. */
   async function told(status: number | null, protocol = 'http:') {
     class Refused {
       constructor(address: string) {

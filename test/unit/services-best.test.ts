@@ -18,7 +18,7 @@ import { call as callOn, ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-/** A sweep that keeps its best designs alone, beside one of all. */
+/** A sweep that keeps only its best designs, and one of all. */
 const BEST = 60;
 const STUDY: StudyFile = smallStudy({
   axes: {
@@ -154,7 +154,7 @@ describe('a sweep of the best designs', () => {
     const { pool } = bench.engine.context;
     const run = pool.run.bind(pool);
     const broken = vi.spyOn(pool, 'run').mockImplementation((name, input, options) =>
-      // What is no answer of this task.
+      // This is not a valid result of the task.
       name === 'searchBest' ? run('classify', input as never, options) : run(name, input, options),
     );
     const failed = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });

@@ -77,7 +77,7 @@ describe('a study of CPUs and a GPU', () => {
     const run = await sweep(mixed());
     expect(run).toMatchObject({ state: 'complete', enumerated: 3 * 2 * 3 * 22 * 2 });
     // Epyc: 16 of 20 core counts, two partitions; Grace: all 20; the A100: two granularities, blocks and launches, each
-    // as the units come and on the merge path.
+    // with units in order and on the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
     const size = await call<SpaceSize>('space.size', { study: mixed() });
     expect(size.valid).toBe(run.valid);
@@ -100,7 +100,7 @@ describe('a study of CPUs and a GPU', () => {
 
     const compared = await call<DeviceComparisonResult>('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
-    // No design is of both kinds.
+    // No design is for both kinds.
     expect(compared.cross[0][1]).toBeNaN();
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     const table = compareRows(
@@ -121,7 +121,7 @@ describe('a study of CPUs and a GPU', () => {
       expect(document.text.length).toBeGreaterThan(100);
     }
     const cpuBest = compared.devices[0].best!;
-    // On the command line it has cores, and no blocks.
+    // In the command line, it has cores and no blocks.
     expect(designCells(cpuBest.design)).toEqual([
       '–',
       '–',
@@ -137,7 +137,7 @@ describe('a study of CPUs and a GPU', () => {
     expect(markdown.text).toContain(
       `${cpuBest.design.gridBlocks} of 16 cores, units shared out by ${cpuBest.design.balancing}`,
     );
-    // Code of a launch is of a GPU design, and never of a CPU's.
+    // Launch code is for GPU designs only.
     const cuda = await call<{ text: string }>('export.render', { runId: run.id, format: 'cuda' });
     expect(cuda.text).toContain('A100');
     expect(cuda.text).toMatch(/order=merge-path\n[^]*grid_blocks = \d+u/);
@@ -227,7 +227,7 @@ describe('a study of CPUs and a GPU', () => {
     const columns = async (id: number) => unwrap(await engine.context.store.loadRunColumns(id));
     expect(await columns(runId)).toEqual(await columns(whole.id));
 
-    // The same from the file itself; drawn from the law the shares are others.
+    // The file itself gives the same shares; draws from the law give others.
     const path = join(ROOT, 'db/examples/ca-GrQc.mtx');
     const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units } });
     expect((await columns(file.id)).timeMs).toEqual((await columns(whole.id)).timeMs);

@@ -25,12 +25,12 @@ import { sweep, useEngines } from '../workplace.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const { engineOn, temporaryFile } = useEngines();
 
-/** The numbers of a run as they are saved. */
+/** Returns the saved numbers of a run. */
 async function columns(engine: Engine, runId: number) {
   return unwrap(await engine.context.store.loadRunColumns(runId));
 }
 
-/** Large enough to be cancelled under way: several tasks. */
+/** It is large enough to be cancelled while it runs: several tasks. */
 const wide = smallStudy({
   axes: {
     threadsPerUnit: [1, 2, 4, 8],
@@ -72,7 +72,7 @@ describe('a sweep', () => {
     expect(saved).toBeGreaterThan(0);
     expect(saved).toBeLessThan(cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
-    // Designs that were not predicted are no invalid ones.
+    // Designs that were not predicted do not count as invalid.
     const { invalid, partial } = await call<BestDesigns>(engine, 'ranking.best', { runId });
     expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
     const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs; others may be faster.`;
@@ -99,7 +99,7 @@ describe('a sweep', () => {
     expect(await engine.call('runs.resume', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
   });
 
-  /** Starts a sweep with a pool whose tasks fail if `failures` says so. */
+  /** Starts a sweep with a pool whose tasks fail as `failures` says. */
   async function withPool(engine: Engine, failures: (attempt: number, first: number) => boolean) {
     const attempts = new Map<number, number>();
     const run: Pool['run'] = (name, input, options) => {
@@ -296,7 +296,7 @@ describe('the boundary', () => {
     const named = (name: string) => studies.find((study) => study.name === name)!.id;
     for (const name of ['SpMV implementations', 'Collatz stopping times'])
       await call(first, 'studies.delete', { id: named(name) });
-    // As databases were before it was noted which examples they have had.
+    // Older databases had no record of the examples that they received.
     unwrap(await first.context.store.saveSetting('examples.offered', null));
     await first.close();
     const second = await engineOn(file, { host: 'serve' });
@@ -317,7 +317,7 @@ describe('the boundary', () => {
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
-    // As it was before the last of them, and before it was noted that all are there.
+    // The database is as before the last of them, and before the record that all exist.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();

@@ -45,7 +45,7 @@ describe('a long document', () => {
       parts.push(part);
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join('')).toBe(whole.text);
-    // A part is there once, and none that was never offered.
+    // A part can be requested once, and only if it was offered.
     const again = await handlers['export.next']({ part: first.next! });
     expect(again).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });

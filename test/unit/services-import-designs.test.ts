@@ -44,7 +44,7 @@ const ofDevice = (device: string, count: number): readonly Row[] => {
   return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
 };
 
-/** Parameters of a design under the names of a T4 export. */
+/** The parameters of a design under the names of a T4 export. */
 const parametersOf = ({ device, design }: Row): Record<string, string | number> => ({
   device,
   threads_per_unit: design.threadsPerUnit,
@@ -56,7 +56,7 @@ const parametersOf = ({ device, design }: Row): Record<string, string | number> 
   register_cap: design.registerCap ?? 0,
 });
 
-/** A cache of Kernel Tuner with a time of three repeats per configuration. */
+/** A cache of Kernel Tuner with three repeats per configuration. */
 function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, number])[], head: object = {}): string {
   return JSON.stringify({
     kernel_name: 'walk',
@@ -71,7 +71,7 @@ function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, n
   });
 }
 
-/** Slower than predicted, and not by the same factor everywhere. */
+/** The times are longer than predicted, by different factors. */
 const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
 
 interface T4Result {
@@ -112,7 +112,7 @@ describe('configurations of a kernel of one’s own', () => {
 
     const detail = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
-    // The configuration as it was in the file is kept beside the design.
+    // The original configuration is saved beside the design.
     expect(detail.cases[7].case).toMatchObject({
       benchmark: 'external',
       parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]) },
@@ -132,7 +132,7 @@ describe('configurations of a kernel of one’s own', () => {
 
     const { designIndex } = chosen[3];
     const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
-    // Kept in nanoseconds.
+    // Times are saved in nanoseconds.
     const medianMs = expect.closeTo(measuredMs(chosen[3]), 12) as number;
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs, repeats: 3 });
     const header = await call<ExportDocument>('export.render', { runId: sweepId, format: 'cuda', designIndex });
@@ -176,9 +176,9 @@ describe('configurations of a kernel of one’s own', () => {
       [null, 8],
       [null, 9],
     ]);
-    // What is no design of the sweep is not the best of them.
+    // A configuration that is not a design of the sweep cannot be its best.
     expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toMatchObject({ timeMs: 5 });
-    // The other device's, when it is asked for.
+    // The other device's configuration is linked when that device is named.
     const again = await importText('own.json', text, { runId: sweepId, deviceName: OTHER });
     expect(again.linked).toEqual({ runId: sweepId, deviceId: OTHER, designs: 1 });
     expect((await call<MeasuringDetail>('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
@@ -217,7 +217,7 @@ describe('configurations of a kernel of one’s own', () => {
         axes: {
           threadsPerUnit: [1, 4],
           blockThreads: [128, 256],
-          // Of 60 units per thread, 7 blocks of 256 threads come; 7 blocks have 56 units per thread.
+          // 60 units per thread give 7 blocks of 256 threads; 7 blocks give 56 units per thread.
           unitsPerThread: [1, 3, 60],
           gridBlocks: [7],
           blocksPerMultiprocessor: [4],
@@ -287,7 +287,7 @@ describe('a measured run, exported', () => {
     expect(wanted.filter(({ failure }) => failure !== null)).toHaveLength(1);
     for (const format of ['t4', 'kernel-tuner'] as const) {
       const document = await bench.render(imported.runId, format);
-      // The file says its sweep and its device.
+      // The file names its sweep and its device.
       const again = await importText(document.fileName, document.text);
       expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
       const found = await measurementsOf(again.runId);
@@ -396,7 +396,7 @@ describe('a CSV of measured times', () => {
     ]);
     expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
-    // The exported ranking with a column beside it; the open sweep counts like a named one.
+    // The exported ranking with an additional column; the open sweep is used like a named one.
     const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
     expect(head).toContain('measured_ms');
     const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
@@ -509,7 +509,7 @@ describe('the command line', () => {
     expect((await run('bench', '--compare', measured)).out).toContain(
       'Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ',
     );
-    // Nothing is balanced: one column says it all.
+    // Nothing is balanced, so one column is enough.
     const plain = fileOf('plain-own.json', cache([[parametersOf(chosen[0]), 0.02]]));
     const other = JSON.parse(
       (

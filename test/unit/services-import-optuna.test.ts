@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
-/** Times in microseconds, of two designs; one of them twice. */
+/** Times of two designs in microseconds; one of them occurs twice. */
 const TRIALS: readonly OptunaTrial[] = [
   { values: [500], parameters: { ...parameters(128), grid: 256 } },
   { values: [510], parameters: { ...parameters(128), grid: 256 } },
@@ -38,7 +38,7 @@ async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
 
 describe('a storage of Optuna', () => {
   it('is imported: complete trials, the same parameters as repeats, choices by their text', async () => {
-    // As a database whose log is merged says it.
+    // The values in a database whose log is merged.
     const withLog = storage([{ name: 'walk', trials: TRIALS }]).fill(2, 18, 20);
     for (const bytes of [storage([{ name: 'walk', trials: TRIALS }]), withLog]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
@@ -140,7 +140,7 @@ describe('a journal of Optuna', () => {
       { op_code: 2, study_id: 0, user_attr: { lockstep: json(/^RUN = (.*)$/m) } },
       ...designs.flatMap((design, trial) => [
         { op_code: 4, study_id: 0 },
-        // What the sampler said, before it was rounded.
+        // The sampler's value before rounding.
         { op_code: 5, trial_id: trial, param_name: 'block_threads', param_value_internal: 77, distribution: '{"name":"IntDistribution"}' }, // prettier-ignore
         { op_code: 8, trial_id: trial, user_attr: { lockstep: { ...mark, ...design } } },
         { op_code: 6, trial_id: trial, state: 1, values: [trial + 1] },
@@ -152,7 +152,7 @@ describe('a journal of Optuna', () => {
     expect((await importFile(bytes, { timeUnit: 'ms' })).linked).toEqual({ runId: run, deviceId: device, designs: designs.length }); // prettier-ignore
     const other = device === 'nvidia-rtx-4090' ? 'NVIDIA H100 80GB HBM3' : 'NVIDIA GeForce RTX 4090';
     expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
-    // In a sweep with other numbers of units, the same parameters are other launches.
+    // In a sweep with another number of units, the same parameters are other launches.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
     expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('numbers belong to another sweep');
@@ -170,7 +170,7 @@ describe('parameters under names of their own', () => {
     });
     const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
     expect(questions.parameters).toContainEqual(block);
-    // What finds no design is not kept.
+    // A name that finds no design is not saved.
     expect((await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } })).linked).toBe(
       undefined,
     );
@@ -189,7 +189,7 @@ describe('parameters under names of their own', () => {
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
     const again = await call<ImportQuestions>('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
     expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
-    // A person can take a name back.
+    // The user can remove a name.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
       /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
     );

@@ -27,7 +27,7 @@ const detailOf = (id: number) => call<MeasuringDetail>('bench.detail', { id });
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
 
-/** The plan's line of a bundle, as a machine without Lockstep gets it. */
+/** Returns the plan's line of a bundle for a machine without Lockstep. */
 async function bundledPlan(): Promise<PlanLine> {
   const { files } = await call<Bundle>('bench.bundle', {
     runId: sweepId,
@@ -63,7 +63,7 @@ const DEVICE: MeasuringDevice = {
   timer: 'device',
   properties: { sharedMemoryBytesPerBlock: 101376 },
 };
-/** Times that no short decimal number of milliseconds is. */
+/** Times that are not short decimal numbers of milliseconds. */
 const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
 
 function resultsOf(plan: PlanLine, sample: object = {}): string {
@@ -105,7 +105,8 @@ describe('clocks in a result file', () => {
         'The device lowered its clocks because of its power limit in 4 of 4 cases.',
       ]),
     );
-    // Half of the 2520 MHz that was predicted for; what does not wait for memory alone takes twice as long.
+    // The clock is half of the predicted 2520 MHz, so everything that does not wait for memory alone takes twice as
+    // long.
     const compared = await call<MeasuringComparison>('bench.compare', { id: runId });
     expect(compared.clockMhz).toBe(1260);
     for (const { designIndex, predictedMs } of compared.designs) {
@@ -180,7 +181,7 @@ describe('a result file', () => {
     expect(detail.cases.map((one) => one.measured!.timesMs)).toEqual(records.map((one) => one.timesMs));
     expect(detail.cases.map((one) => one.registersPerThread)).toEqual([40, 41, 42, 43]);
 
-    // Measured on the device that the sweep predicted for: the ranking of the sweep shows it.
+    // The device is the predicted one, so the ranking of the sweep shows the time.
     const best = plan.plan.cases[0];
     const designIndex = best.benchmark === 'unit-loop' ? best.parameters.designIndex : null;
     const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
@@ -201,7 +202,7 @@ describe('a result file', () => {
       const { runId, warnings } = await elsewhere(change);
       expect(warnings).toEqual([another]);
       const records = await measurementsOf(runId);
-      // The catalogue knows the device by its name; an index means nothing without the sweep.
+      // The catalogue has the device by its name; an index means nothing without the sweep.
       expect(records[0]).toMatchObject({ sourceRunId: null, designIndex: null, deviceId: DEVICE_ID });
       expect((await detailOf(runId)).request.sourceRunId).toBeNull();
     }
@@ -277,7 +278,7 @@ describe("Kernel Tuner's files", () => {
     const records = await measurementsOf(imported.runId);
     expect(records).toHaveLength(245);
     expect(records[0]).toMatchObject({
-      // The catalogue's, found by the name.
+      // The id is from the catalogue, by the name.
       deviceId: 'nvidia-a100-pcie-40gb',
       backend: 'external',
       sourceRunId: null,

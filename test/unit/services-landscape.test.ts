@@ -77,7 +77,7 @@ describe('a roofline', () => {
     expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
     expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);
     expect(Math.max(...found.bandwidthGbS)).toBeLessThanOrEqual(found.peakBandwidthGbS);
-    // Every byte is moved whichever design runs: fewer seconds are more bytes a second.
+    // Every design moves the same bytes, so less time means a higher rate.
     const [first, last] = [0, found.timeMs.length - 1];
     expect(found.bandwidthGbS[first] / found.bandwidthGbS[last]).toBeCloseTo(found.timeMs[last] / found.timeMs[first]);
   });
@@ -138,7 +138,7 @@ describe('a filter', () => {
 
 describe('equal designs', () => {
   it('are one row of a list; opening it lists them, and finding one of them finds its row', async () => {
-    // A cap above what the compiler wants makes no difference.
+    // A cap above the compiler's number has no effect.
     const axes = {
       threadsPerUnit: [1, 4],
       blockThreads: [64, 128],

@@ -26,7 +26,7 @@ const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]
   call(engine, 'simulations.list', { runId });
 const page = (engine: Engine, input: object): Promise<RankPage> => call(engine, 'ranking.page', input);
 
-/** What was found, without the number of the run that found it. */
+/** Returns the results without the number of their run. */
 const found = (rows: readonly SimulatedDesign[]) =>
   rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
 
@@ -70,7 +70,7 @@ describe('simulating the best of a sweep', () => {
       expect(tied).toBe(simulated.lowMs <= rows[0].simulated.highMs);
     }
 
-    // By prediction the order is as it was; rows that were simulated show their simulated time beside it.
+    // By prediction the order is unchanged, and simulated rows show their simulated time too.
     const after = await page(engine, { runId, limit: 8 });
     expect(after.simulated).toBe(5);
     expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
@@ -113,16 +113,16 @@ describe('simulating the best of a sweep', () => {
     expect(designs(again)).toEqual(designs(first));
     expect(designs(await ask({ offset: 6, order: first.order }))).toEqual(designs(rest));
     expect(again).toMatchObject({ order: first.order, outdated: true, simulated: 8 });
-    // The rows themselves are as new as can be.
+    // The rows themselves are up to date.
     expect((await ask({ offset: 6, order: first.order })).rows.some(({ simulated }) => simulated !== null)).toBe(true);
-    // Other orders change with nothing that is found.
+    // New results do not change other orders.
     const byPrediction = await page(engine, { runId, limit: 6, order: first.order });
     expect(byPrediction.outdated).toBe(false);
 
     const sorted = await ask({});
     expect(sorted.outdated).toBe(false);
     expect(sorted.rows.every(({ simulated }) => simulated !== null)).toBe(true);
-    // An order that is not known gives the newest, and says so.
+    // An unknown order gives the newest one, and says so.
     expect(await ask({ order: 12345 })).toMatchObject({ order: sorted.order, outdated: false });
   });
 
@@ -190,7 +190,7 @@ describe('simulating the best of a sweep', () => {
       const cycles = depth * (waves * rate[R * W] + (last > 0 ? rate[last * W] : 0));
       const phi = 0.95 / design.threadsPerUnit + 0.05;
       const waveMs = (cycles * phi) / (device.clockMhz * 1e3);
-      // As many roundings as there are waves, and a few more.
+      // The error is one rounding per wave, and a few more.
       expect(Math.abs(simulated.meanMs / waveMs - 1)).toBeLessThan((waves + 10) * Number.EPSILON);
       expect(new Set(simulated.timesMs).size).toBe(1);
       expect(simulated).toMatchObject({ replications: 5, standardDeviationMs: 0, precise: true });
@@ -216,7 +216,7 @@ describe('simulating the best of a sweep', () => {
     const kept = await list(engine, id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
-    // Lists say which sweep it plays, and how much is done.
+    // Lists show the sweep that it simulates, and the progress.
     const listed = (await call<readonly RunSummary[]>(engine, 'runs.list', {})).find((run) => run.id === id);
     expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
     expect((await call<RunDetail>(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
@@ -287,7 +287,7 @@ describe('a timeline', () => {
       expect([...timeline.blockIndex].sort((a, b) => a - b)).toEqual(
         Array.from({ length: row.design.gridBlocks }, (_, i) => i),
       );
-      // Bars of a slot follow each other.
+      // Bars of a slot do not overlap.
       const ends = new Map<string, number>();
       timeline.blockStartMs.forEach((start, i) => {
         const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;

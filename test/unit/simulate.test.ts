@@ -9,7 +9,7 @@ import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
 
-/** Rates that differ for every number of active groups. */
+/** The rates differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 
 function launchOf(change: Partial<Launch>): Launch {
@@ -23,7 +23,7 @@ function launchOf(change: Partial<Launch>): Launch {
   };
 }
 
-/** Blocks with the depths given, in order. */
+/** Returns blocks with the given depths, in order. */
 function depthsOf(...blocks: readonly (readonly number[])[]): BlockSource {
   return () => {
     let next = 0;
@@ -64,7 +64,7 @@ describe('a launch by hand', () => {
   });
 
   it('takes instants that differ only by rounding for one', () => {
-    // 1 and then 5 iterations are as long as 6 at a rate that does not change, but not in floating point.
+    // 1 and then 5 iterations take as long as 6 at a constant rate, but not in floating point.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
     const launch = launchOf({
@@ -194,8 +194,8 @@ describe('fetched work', () => {
       setupIterations: 2,
     });
     expect(unwrap(alone).run(seededRandom(1))).toBe(42 * RATE[1]);
-    // Lanes out of step run nearly every setup one after the other: at least one for each unit of the longest lane,
-    // at most one for each of all units.
+    // Lanes out of step run nearly every setup one after the other: at least one for each unit of the longest lane, at
+    // most one for each of all units.
     const law = unwrap(uniformLaw(100, 1000));
     const run = (setupIterations: number): number =>
       unwrap(prepareFetchingDevice(launchOf({}), { law, units: 400, lanesPerGroup: 4, setupIterations })).run(
@@ -296,7 +296,8 @@ describe('dealt units', () => {
         next(out);
         long += out.filter((depth) => depth > 50).length;
       }
-      // Half of 800 groups, five standard deviations of the number of long units and the group where they begin.
+      // The limit is half of 800 groups, five standard deviations of the number of long units, and the group in which
+      // they begin.
       expect(Math.abs(long - 400)).toBeLessThan(20);
     }
   });

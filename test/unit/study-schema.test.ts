@@ -31,7 +31,7 @@ const KEYWORDS = new Set(
   ),
 );
 
-/** Paths at which a value breaks the schema: as much of JSON Schema as the study schema uses. */
+/** Returns the paths at which a value violates the schema, with the part of JSON Schema that the study schema uses. */
 function faults(schema: Schema, value: unknown, path = ''): string[] {
   const here = (ok: boolean): string[] => (ok ? [] : [path || '/']);
   if (schema.anyOf) return here(schema.anyOf.some((option) => faults(option, value, path).length === 0));

@@ -20,7 +20,7 @@ const KERNEL = {
   lengthsKnownBeforeLaunch: true,
 };
 
-/** Two devices, three of them where a CPU is one; 4,000 to 20,000 designs. */
+/** Two devices, or three with a CPU; 4,000 to 20,000 designs. */
 const STUDIES: Readonly<Record<string, StudyFile>> = {
   'draws, in every order': oneDesign({
     kernel: KERNEL,
@@ -94,7 +94,7 @@ describe('the best designs of a space', () => {
     for (const wanted of [1, 100, 3000]) {
       const all = keepBest(wanted);
       let predicted = 0;
-      // From the end, so that limits do not come from the best part.
+      // Parts are in reverse order, so that limits do not come from the best part.
       for (const part of inParts.toReversed()) {
         if (bounds[inParts.indexOf(part)] > all.limitMs()) continue;
         const kept = keepBest(wanted, all.limitMs(), part.count);
@@ -107,8 +107,8 @@ describe('the best designs of a space', () => {
       expect([...designs]).toEqual(expected);
       expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
       expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
-      // Launches of even shares with more slots than units have no close bound: their search and carry count, which
-      // differ with the share.
+      // Launches of even shares with more slots than units have no tight bound, because their search and carry depend
+      // on the share.
       if (wanted === 1) expect(predicted).toBeLessThan(0.55 * ranked.length);
     }
 
@@ -131,7 +131,7 @@ describe('the best designs of a space', () => {
       const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
       const wanted = 20;
       const last = timeMs[ranked[Math.min(wanted, ranked.length) - 1]] ?? Infinity;
-      // The shortest limit that may be known.
+      // The smallest limit that may be known.
       const kept = keepBest(wanted, last, count);
       searchPart(createPredictor(plan), { first: 0, count }, kept);
       expect([...kept.found().designs]).toEqual(ranked.slice(0, wanted).sort((a, b) => a - b));

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
 
 /**
- * A space of a few axes, in the order of its strides; each is drawn, with the given number of cells, or minimised over.
+ * A space of a few axes, in the order of its strides. Each axis is drawn, with the given number of cells, or minimised
+ * over.
  */
 const space = fc
   .array(fc.record({ count: fc.integer({ min: 1, max: 4 }), drawn: fc.integer({ min: 0, max: 4 }) }), {
@@ -54,7 +55,7 @@ describe('the best designs of cells', () => {
         expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
         expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
 
-        // Indices name the designs where only some are given.
+        // Indices identify the designs if only some are given.
         const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
         const ofSome = bestOfCells(
           timeMs.filter((time) => !Number.isNaN(time)),

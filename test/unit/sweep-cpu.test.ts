@@ -81,7 +81,7 @@ describe('designs of a CPU', () => {
           for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
         });
         const least = Math.min(...times);
-        // The fewest cores among equals, rounding aside, as the model chooses.
+        // The fewest cores among equal times, except for rounding, as in the model.
         expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
       });
     },
@@ -125,26 +125,27 @@ describe('designs of a CPU', () => {
         );
         return columns.timeMs[own.axes.launch.findIndex(({ value }) => value === P)];
       };
-      // Row i of a triangle has i entries. Shares differ from 2i − 1 by half a row: one in rows per share.
+      // Row i of a triangle has i entries. Shares differ from 2i − 1 by half a row: one in the number of rows per
+      // share.
       const perCore = 2000;
       const triangle = Float64Array.from({ length: P * perCore }, (_, i) => i + 1);
       const triangleBytes = 12 * triangle.reduce((a, b) => a + b, 0);
       const triangularMs = twoPhases(device, triangularLoads(triangleBytes, P), 'derived').timeMs;
       expect(Math.abs(timeOf(triangle) / triangularMs - 1)).toBeLessThan(1 / perCore);
-      // Half of the work in one row, evenly spread otherwise.
+      // Half of the work is in one row, and the rest is even.
       const amdahl = Float64Array.from({ length: P }, (_, i) => (i === 0 ? 1000 * (P + 1) : 1000));
       const amdahlBytes = 12 * 1000 * 2 * P;
       const timeMs = timeOf(amdahl);
       expect(Math.abs(timeMs / staircaseMs(maxRateCurve(device, P), amdahlLoads(amdahlBytes, P)) - 1)).toBeLessThan(
         1e-12,
       );
-      // Printed to a hundredth of GB/s, from bandwidths printed so.
+      // The printed value has hundredths of GB/s, and so have the bandwidths.
       expect(Math.abs(amdahlBytes / (timeMs * 1e6) / LANGGUTH_AMDAHL[at].twoPhase[0] - 1)).toBeLessThan(1e-3);
     });
   });
 
   it('need fewer cores where one row cannot be divided', async () => {
-    // One row with half of the entries: more cores only take bandwidth from the one that has it.
+    // One row has half of the entries, so more cores only take bandwidth from its core.
     const lengths = Float64Array.from({ length: 160 }, (_, i) => (i === 0 ? 16_000 : 100));
     const plan = await planOf(
       onCpus({
@@ -257,7 +258,7 @@ describe('ordered lengths', () => {
         ordered,
       );
     }
-    // Entries of earlier versions stand for several units each: no GPU takes them in one.
+    // Entries of earlier versions contain several units each, which no GPU takes in one.
     const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
     expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
       bundled,

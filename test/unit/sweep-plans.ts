@@ -12,7 +12,7 @@ import { givenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** Files of workloads are those of the examples. */
+/** The files of workloads are those of the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
 export const GPUS = ['nvidia', 'amd', 'software'].flatMap(
   (name) => JSON.parse(readFileSync(join(ROOT, 'db/devices', `${name}.json`), 'utf8')) as GpuDevice[],
@@ -34,7 +34,7 @@ export function cpu(id: string): CpuDevice {
 
 export const KERNEL: StudyFile['kernel'] = { name: 'k', registersPerThread: 32, instructionsPerIteration: 40 };
 
-/** A study with one design on an A100, to be changed. */
+/** A study with one design on an A100, as a base for changes. */
 export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
   return {
     lockstep: 1,
@@ -48,9 +48,9 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
 }
 
 /**
- * What workers would be given for a study whose workload needs no file but those of the examples. `devices` replaces
- * the catalogue's.
- * @param inOrder whether units come in the order of the workload; else they are draws from its law
+ * Returns the workers' input for a study whose workload needs only files of the examples. `devices` replaces the
+ * catalogue's.
+ * @param inOrder whether units have the order of the workload; otherwise they are draws from its law
  */
 export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));

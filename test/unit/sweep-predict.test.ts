@@ -36,8 +36,7 @@ describe('one design of a constant workload, by hand', () => {
         return Array.from({ length: 8 }, (_, design) => explainDesign(predictor, design)!);
       }),
     );
-    // Threads per unit, loop, balancing: from the slowest axis to the fastest. The counter of those that fetch comes on
-    // top.
+    // Threads per unit, loop, balancing: from the slowest axis to the fastest. Fetching adds the cost of the counter.
     const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
     factor.forEach((expected, i) => {
       const [before, after] = [free[i], charged[i]].map(({ timeMs, parts }) => timeMs - parts.balancing);
@@ -46,7 +45,7 @@ describe('one design of a constant workload, by hand', () => {
     });
   });
 
-  // No imbalance: whole waves in step. A100: 108 multiprocessors, 4 schedulers, 64 FP32 lanes, 1410 MHz.
+  // Without imbalance, whole waves run in step. A100: 108 multiprocessors, 4 schedulers, 64 FP32 lanes, 1410 MHz.
   it.each([
     ['one full wave', 108 * 2, 4],
     ['two waves, the second partly filled', 108 * 9, 4],
@@ -92,7 +91,7 @@ describe('one design of a constant workload, by hand', () => {
       });
     const one = (await predicted(study(1))).columns;
     const four = (await predicted(study(4))).columns;
-    // Both launches fit in one wave with the same blocks per multiprocessor: only φ differs.
+    // Both launches fit in one wave with the same blocks per multiprocessor, so only φ differs.
     expect(one.gridBlocks[0]).toBeLessThanOrEqual(108);
     expect(four.gridBlocks[0]).toBeLessThanOrEqual(108);
     expect(four.timeMs[0] / one.timeMs[0]).toBeCloseTo(0.8 / 4 + 0.2 + 0.03 * 2, 12);
@@ -286,7 +285,7 @@ describe('the reconvergence stack', () => {
     expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
       /^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/,
     );
-    // One is expected of so few: some launches have none.
+    // With this few, one is expected, and some launches have none.
     const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
     expect(longestUnitText(explainDesign(rare, 0)!)).toContain('a mean over launches with and without one that long');
     const { predictor: even } = await predicted(oneDesign());
@@ -301,7 +300,7 @@ describe('the reconvergence stack', () => {
 });
 
 it('explains flattened loops over a given order by the rounds of that order', async () => {
-  // Neighbours are alike: lanes of one loop end together, where those of independent draws would wait.
+  // Neighbours are similar, so lanes of one loop end together, while those of independent draws would wait.
   const { predictor } = await predicted(
     oneDesign({
       workload: { lengths: 'example:mandelbrot', units: 1 << 19 },

@@ -13,7 +13,7 @@ import {
   type SortColumn,
 } from '../../src-workers/sweep/ranking.ts';
 
-/** Only what a ranking reads of a device. */
+/** Only the fields of a device that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
   ({ kind: 'gpu', id, name, multiprocessors }) as unknown as GpuDevice;
 

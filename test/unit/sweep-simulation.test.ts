@@ -24,7 +24,7 @@ it('fills no lane that a block does not have: 96 threads on groups of 64', async
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
     // Three units of ten iterations in a row, two blocks of two groups on every multiprocessor.
     const { cyclesPerIteration, fetches } = design;
-    // What is fetched is so after 0, 10 and 20 iterations; then nothing is left.
+    // Units are fetched after 0, 10 and 20 iterations; then nothing is left.
     const cycles = fetches
       ? fetches.startCycles + 20 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4]
       : 30 * cyclesPerIteration[4];
@@ -47,7 +47,7 @@ it('gives slots of a grid that does not divide the work one unit more', async ()
     return { meanMs: unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration, msPerCycle };
   });
   const [even, odd] = await Promise.all(times);
-  // One unit more keeps one group for ten iterations more, alone.
+  // One more unit keeps one group active for ten more iterations, alone.
   const moreMs = 10 * odd.cyclesPerIteration[1] * odd.msPerCycle;
   expect(Math.abs((odd.meanMs - even.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
 });

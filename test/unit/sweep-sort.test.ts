@@ -2,14 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
 
-/** What the radix sort must equal: Array.sort, which is stable. Minus zero equals zero in both. */
+/** The reference for the radix sort: Array.sort, which is stable. Minus zero equals zero in both. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
   return Array.from(items).sort((a, b) => values[a] - values[b]);
 }
 
-/**
- * Values that make trouble: neighbours a float32 cannot separate, negatives, zeros of both signs, infinities, repeats.
- */
+/** Difficult values: neighbours that a float32 cannot separate, negatives, zeros of both signs, infinities, repeats. */
 const troublesome = fc.oneof(
   fc.double({ noNaN: true }),
   fc.integer({ min: 0, max: 40 }).map((step) => 1 + step * Number.EPSILON),

@@ -33,7 +33,7 @@ describe('the tie bands', () => {
     expect(now.bands.map(({ devices: of, kinds, count }) => [of, kinds, count])).toEqual(
       kept.bands.map(({ devices: of, kinds, count }) => [of, kinds, count]),
     );
-    // Kept with four digits.
+    // The saved values have four digits.
     for (const [at, { fraction }] of kept.bands.entries())
       expect(Math.abs(now.bands[at].fraction / fraction - 1)).toBeLessThan(5e-4);
     expect(
@@ -56,7 +56,7 @@ describe('the tie bands', () => {
     expect(count).toBeGreaterThan(1000);
     for (const device of [H100, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }])
       expect(deviceEvidence(device)).toBeNull();
-    // The chip of a Titan V, too, whose memory is slower.
+    // A Titan V has this chip too, with a slower memory.
     for (const id of ['nvidia-v100-pcie-16gb', 'nvidia-v100-sxm2-32gb']) {
       expect(tieBandOfDevices(gpu(id), gpu('nvidia-a100-pcie-40gb')).source).toBe(
         tieBandOfDevices(V100, gpu('nvidia-a100-pcie-40gb')).source,
@@ -86,7 +86,7 @@ describe('the tie bands', () => {
       of.length === 1 && kinds.length === 0;
     const known = (of: readonly { readonly fraction: number }[]): readonly number[] =>
       of.map(({ fraction }) => fraction).sort((a, b) => a - b);
-    // With linear interpolation between order statistics.
+    // The quartile is interpolated linearly between order statistics.
     const upperQuartile = (sorted: readonly number[]): number => {
       const place = 0.75 * (sorted.length - 1);
       const low = sorted[Math.floor(place)];
@@ -153,7 +153,7 @@ describe('the expected times', () => {
       const halves = parts.map((part) => sweptLaunches(part, one, device, 'catalogue'));
       const made = halves.map((launches) => intervalsOf(launches));
       for (const { kind, count } of intervalsOf(sweptLaunches(judged, one, device, 'catalogue'))) {
-        // With fewer launches (an A100's 97 and 108) the part itself is not known to 5 %.
+        // With fewer launches (an A100's 97 and 108), the fraction itself is not known to 5 %.
         if (count < 200) continue;
         const held = halves.map(({ kinds, measured, predicted }, which) => {
           const { low, high } = made[1 - which].find((interval) => interval.kind === kind)!;
@@ -181,7 +181,7 @@ describe('what has no evidence', () => {
     expect(isMeasured(null, 'padded')).toBe(false);
     expect(evidenceText(v100, ['padded'])).not.toContain('Not measured');
     expect(evidenceText(v100, ['padded', 'mixed'])).toContain('Not measured there: classes of units.');
-    // SpMV was measured on an A100 too, on another board than the convolution.
+    // SpMV was also measured on an A100, on another board than the convolution.
     expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
   });
 

@@ -35,7 +35,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** By node:http rather than fetch, which refuses to send a Host header and tidies paths. */
+/** Uses node:http, because fetch refuses to send a Host header and normalises paths. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     httpRequest({ host: '127.0.0.1', port: host.port, path, method, headers, agent: false }, (response) => {
@@ -178,7 +178,7 @@ describe('the WebSocket', () => {
       'GET /engine HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     );
     await new Promise((resolve) => half.resume().on('end', resolve));
-    // A write to a socket that the other side destroyed is answered by a reset.
+    // The reply to a write to a socket that the other side destroyed is a reset.
     const reset = new Promise((resolve) => half.on('error', (error: NodeJS.ErrnoException) => resolve(error.code)));
     const writing = setInterval(() => half.write('still here'), 10);
     expect(await reset).toMatch(/EPIPE|ECONNRESET/);
@@ -190,7 +190,7 @@ describe('the WebSocket', () => {
     const sockets = opened.filter((socket) => typeof socket !== 'string');
     expect(sockets).toHaveLength(3);
     const ended = Promise.race(sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))));
-    // A frame that is never its message's last.
+    // A frame that is not the last of its message.
     const part = new Uint8Array(400_000);
     for (const socket of sockets) socket.send(part, { fin: false });
     expect(await ended).toBe(1006);

@@ -127,7 +127,7 @@ function fakeEngine(call: EngineDoor['dispatch']) {
   return { engine, listeners };
 }
 
-/** A client and an engine in one process, joined by a real MessagePort. */
+/** A client and an engine in one process, connected by a real MessagePort. */
 function joined(call: EngineDoor['dispatch']) {
   const { port1, port2 } = new MessageChannel();
   const { engine, listeners } = fakeEngine(call);

@@ -7,7 +7,7 @@ import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
 import { sampleDesign } from './measure-samples.ts';
 
-/** What a tuning knows after these times, two designs a run; null: failed. */
+/** Returns the state of a tuning after these times, two designs a run; null means failed. */
 function stepAfter(
   times: readonly (number | null)[],
   expectedRegret: number,
@@ -107,7 +107,7 @@ describe('designs that a tuning considers', () => {
 });
 
 describe('tune', () => {
-  /** Every design measured adds its time; regret halves with each. */
+  /** Every measured design adds its time, and halves the regret. */
   async function run(within: number, budget: number, isSilent = false, fails = 0) {
     const times: (number | null)[] = [];
     const shown: (readonly number[])[] = [];

@@ -13,7 +13,7 @@ function failureOf(result: Result<unknown>): string {
   return result.error.message;
 }
 
-/** Equal but for the rounding of a normalisation: a few units in the last place. */
+/** Expects equality except for the rounding of a normalisation: a few units in the last place. */
 function expectNear(got: number, expected: number, roundings = 32): void {
   expect(Math.abs(got / expected - 1)).toBeLessThanOrEqual(roundings * Number.EPSILON);
 }

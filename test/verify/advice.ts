@@ -11,12 +11,11 @@ import { EXAMPLES, ROOT } from './random-study.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
 
 /**
- * Asks for everything that is advised on a study, with every input varied; what hangs is ended by the engine, and
- * fails.
+ * Requests all advice on a study, with every input varied. The engine ends a hanging call, which counts as a failure.
  */
 async function verifyAdvice(report: Report, amount: number): Promise<void> {
   const names = readdirSync(EXAMPLES).filter((name) => name.endsWith('.json'));
-  // The one with the most kinds of designs is never left out.
+  // The study with the most kinds of designs is always included.
   names.sort((a, b) => Number(b.includes('implementations')) - Number(a.includes('implementations')));
   await inFolder(async (folder) => {
     const engine = unwrap(
@@ -45,7 +44,7 @@ async function verifyAdvice(report: Report, amount: number): Promise<void> {
             deviceIds: [device.id],
             vary: [{ input, values: [...values] }],
           });
-          // With few units, or many registers, no design of a study may be valid: the answer says so.
+          // With few units or many registers, a study may have no valid design, and the answer says so.
           if (!robust.ok && robust.error.code !== 'conflict') report.fail(`${name}, ${input}: ${robust.error.message}`);
         }
         report.figure(name, `${inputs.length} inputs, ${inSeconds(performance.now() - start)}`);

@@ -9,13 +9,13 @@ import { findTool } from '../tools.mjs';
 import { savedParts, soundBySqlite, work } from './kills.ts';
 import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
 
-/** Agents, the engine whose runs they work on, and the Redis between them, ended at random moments. */
+/** Ends agents, the engine with their runs, and the Redis between them at random moments. */
 
 const AGENTS = 3;
 const PREFIX = 'verify';
-/** Mean time between two strikes, ms. */
+/** The mean time between two attacks, ms. */
 const STRIKE_MS = 700;
-/** An agent is stopped for longer than the silence after which its work is given away, ms. */
+/** The time for which an agent is stopped, longer than the silence after which others get its work, ms. */
 const STOP_MS = 2500;
 
 type Struck =

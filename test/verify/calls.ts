@@ -13,24 +13,24 @@ import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } 
 
 const ROOT = join(import.meta.dirname, '../..');
 const IN_FLIGHT = 6;
-/** Runs that calls started are cancelled after so many calls, or the pool would do nothing else. */
+/** Started runs are cancelled after this many calls; otherwise the pool would do nothing else. */
 const CANCEL_EVERY = 100;
-/** A call that waits for nothing but its own work ends sooner, also on a busy machine. */
+/** A call that waits only for its own work ends sooner, even on a busy machine. */
 const LIMIT_MS = 120_000;
 const MAX_MESSAGE_CHARACTERS = 4000;
-/** What runs that were opened may keep. */
+/** The memory that opened runs may keep. */
 const HEAP_GROWTH_BYTES = 2 ** 27;
-/** The engine's, less what is garbage where Node may collect it (--expose-gc). */
+/** Returns the engine's heap, without garbage if Node may collect it (--expose-gc). */
 const heapBytes = (): number => {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
 };
 
-/** Procedures that start programs, or compute for seconds, whatever they are given: less often. */
+/** Procedures that start programs, or compute for seconds whatever their input, are called less often. */
 const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'advice.uncertainty', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
 const SLOW_SHARE = 0.02;
 
-/** Texts by the field that they are for: what gets further than letters at random. */
+/** Texts by field, which get further than random letters. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   deviceId: ['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090', 'amd-epyc-7302p', 'nvidia-a100-sxm4-40gb:66', 'nobody'],
   lengths: ['geometric(0.05)', 'poisson(3)', 'zipf(1.2,500)', 'example:collatz', 'constant(7)', 'file:none.csv', 'mixture(0.5*constant(1),0.5*geometric(0.2))'],
@@ -59,7 +59,7 @@ interface Schema {
   readonly pipe?: readonly { readonly type: string; readonly requirement?: unknown }[];
 }
 
-/** A value that a schema accepts as a rule. @param field the name of the field that it is for */
+/** Returns a value that a schema usually accepts. @param field the name of its field */
 export function valid(schema: Schema, uniform: UniformSource, field = ''): unknown {
   const bound = (type: string): number | undefined => {
     const found = schema.pipe?.find((step) => step.type === type)?.requirement;
@@ -124,7 +124,7 @@ const cyclic = (): unknown => {
   value.push({ value });
   return value;
 };
-/** What a page can send, by structured clone or as a frame, and no page of ours does. */
+/** Values that a page can send, by structured clone or as a frame, although our pages never do. */
 const HOSTILE_VALUES: readonly (() => unknown)[] = [
   ...[NaN, Infinity, -Infinity, -0, -1, 0, 0.5, 1e308, 5e-324, 2 ** 31, 2 ** 53, 2 ** 64].map((value) => () => value),
   ...['', '\0', '\ud800', '__proto__', 'constructor', HOSTILE, '../'.repeat(50), '1', 'NaN'].map(
@@ -151,7 +151,7 @@ const HOSTILE_VALUES: readonly (() => unknown)[] = [
   () => new Array(5), // holes
 ];
 
-/** Replaces, removes, adds or exchanges something somewhere in a value. */
+/** Replaces, removes, adds or exchanges something in a value. */
 export function mutated(value: unknown, uniform: UniformSource): unknown {
   const hostile = (): unknown => oneOf(uniform, HOSTILE_VALUES)();
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || uniform() < 0.15) {
@@ -179,7 +179,7 @@ export function mutated(value: unknown, uniform: UniformSource): unknown {
   return copy;
 }
 
-/** A study that is predicted in a blink; half of them with a change. */
+/** Returns a study that is predicted at once; half of them have a change. */
 function anyStudy(uniform: UniformSource): unknown {
   const study: StudyFile = smallStudy({
     axes: { blockThreads: [64, 128], threadsPerUnit: [1, 4], blocksPerMultiprocessor: [2] },
@@ -187,7 +187,7 @@ function anyStudy(uniform: UniformSource): unknown {
   return uniform() < 0.5 ? study : mutated(study, uniform);
 }
 
-/** Puts studies and numbers of runs that there are where a call has such fields. */
+/** Inserts studies and numbers of existing runs into a call with these fields. */
 function furnished(input: unknown, runs: number, uniform: UniformSource): unknown {
   if (typeof input !== 'object' || input === null) return input;
   const copy = input as Record<string, unknown>;
@@ -203,7 +203,7 @@ async function cancelAll(engine: Engine): Promise<void> {
     if (run.state === 'running') await engine.call('runs.cancel', { id: run.id });
 }
 
-/** A value shown with a bound, also where JSON cannot show it. */
+/** Shows a value with limited length, even if JSON cannot express it. */
 function shown(value: unknown): string {
   try {
     return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : ArrayBuffer.isView(inner) ? `<${inner.byteLength} bytes>` : inner))?.slice(0, 600) ?? 'undefined'; // prettier-ignore
@@ -225,7 +225,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
   process.on('unhandledRejection', onRejection);
 
   await inFolder(async (folder) => {
-    // As for a page: no program of the caller's may start.
+    // The engine is as for a page, which must not start the caller's programs.
     const engine = unwrap(await openEngine({ databaseFile: join(folder, 'calls.db'), resourceFolder: ROOT, host: 'serve', workers: 1, programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') } })); // prettier-ignore
     await cancelAll(engine);
     const swept = await ended(engine, 'runs.start', { study: smallStudy() });
@@ -237,7 +237,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       let input = furnished(valid(procedures[name].input, uniform) ?? {}, swept.id + 3, uniform);
       for (let changes = wholeBelow(uniform, 4); changes > 0; changes--) input = mutated(input, uniform);
       const at = `call ${number} of seed ${report.seed}, ${name}`;
-      // As it comes over a socket, where it can be sent so; otherwise as over a port of the desktop.
+      // The value is sent as over a socket if possible, otherwise as over a port of the desktop.
       try {
         const message = decodeMessage(encodeMessage(input));
         if (message.ok) input = message.value;
@@ -281,7 +281,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       const lane = async (): Promise<void> => {
         while (next < until) await one(next++);
       };
-      // What waits for a run ends with the runs.
+      // Calls that wait for a run end with the runs.
       const lanes = Promise.all(Array.from({ length: IN_FLIGHT }, lane));
       let done = false;
       void lanes.then(() => (done = true));

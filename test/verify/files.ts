@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { PARSERS } from './parsers.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
 
-/** Longest time of a file, of its thread's processor time: another program may have the processor meanwhile. */
+/** The longest processor time for a file, because other programs may use the processor. */
 const LIMIT_MS = 2000;
-/** A file on which nothing has ended for this long ends the worker: an endless loop. */
+/** If no file ends for this time, the worker is ended because of an endless loop. */
 const SILENCE_MS = 60_000;
 
 interface Order {
   readonly parser: number;
   readonly files: number;
   readonly seed: number;
-  /** One number, which counts the files that were begun. */
+  /** One number, which counts the started files. */
   readonly begun: SharedArrayBuffer;
 }
 interface Answer {
@@ -33,7 +33,7 @@ async function readFiles({ parser, files, seed, begun }: Order): Promise<Answer>
     fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 64 }), async (bytes, chunkBytes) => {
       Atomics.add(counter, 0, 1);
       const start = cpuMs();
-      // Small files in small chunks; a large one cut into single bytes would measure the chunks.
+      // Small files are in small chunks; a large one in single bytes would measure the chunks.
       await read(bytes, bytes.length > 500 ? 97 * chunkBytes : chunkBytes);
       const ms = cpuMs() - start;
       slowestMs = Math.max(slowestMs, ms);
@@ -51,7 +51,7 @@ async function readFiles({ parser, files, seed, begun }: Order): Promise<Answer>
 if (!isMainThread && workerData === 'verify files')
   parentPort!.on('message', (order: Order) => void readFiles(order).then((answer) => parentPort!.postMessage(answer)));
 
-/** Reads the files in a thread, which can be ended where one has no end. */
+/** Reads the files in a thread, which can be ended in an endless loop. */
 async function inThread(worker: Worker, order: Order): Promise<Answer> {
   const counter = new Int32Array(order.begun);
   const { promise, resolve } = Promise.withResolvers<Answer>();

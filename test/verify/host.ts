@@ -21,13 +21,10 @@ import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './rep
 // ---------------------------------------------------------------------------------------------------------------
 // From outside: requests that no browser sends.
 
-/** Longest wait for an answer: the host is busy with nothing else. */
+/** The longest wait for an answer of the host, which does nothing else. */
 const PATIENCE_MS = 20_000;
 
-/**
- * Sends bytes as they are. Gives what comes back until the other side ends, or the head of an upgrade that was
- * accepted.
- */
+/** Sends raw bytes. Returns the answer until the other side ends, or the head of an accepted upgrade. */
 function raw(port: number, request: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
@@ -47,7 +44,7 @@ function raw(port: number, request: string): Promise<string> {
 }
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 
-/** Tokens, names of hosts and origins: the right one first, others of which none may do. */
+/** Tokens, host names and origins: the right one first; the others must all fail. */
 function upgrade(
   { port, address }: RunningHost,
   { uniform }: Report,
@@ -152,11 +149,11 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
   }
   await setTimeout(3000);
   const held = descriptorsOf(pid) - before.descriptors;
-  // The requests that are not complete have a minute, by Node's own limit; the refused ones have nothing.
+  // Incomplete requests have a minute, by Node's own limit; refused ones have no time.
   if (held > many / 2 + 10)
     report.fail(`${many} sockets, half of them refused: the host holds ${held} descriptors more.`);
 
-  // Frames that announce more than a message may have, are no messages, or break off.
+  // Frames that announce more than the limit, are not messages, or break off.
   for (const send of [
     (socket: Socket) =>
       socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(MAX_REQUEST_BYTES + 1), Buffer.alloc(1000)])),
@@ -220,8 +217,8 @@ function longLength(bytes: number): Buffer {
 // From inside: a page that shows names which are markup, in a real Chromium.
 
 /**
- * Studies, runs, tags, devices and imported configurations whose names are markup. Gives the numbers of their sweep and
- * import.
+ * Makes studies, runs, tags, devices and imported configurations whose names are markup. Returns the numbers of their
+ * sweep and import.
  */
 async function hostileDatabase(
   databaseFile: string,
@@ -250,7 +247,7 @@ async function hostileDatabase(
   return { studyId, runId: run.id, importId: imported.runId };
 }
 
-/** What stands in a page that came from a text: elements that only markup in a name could have made. */
+/** Returns elements that only markup in a name could have made. */
 const injected = (target: Page): Promise<readonly string[]> =>
   Promise.all(
     target.frames().map(
@@ -260,7 +257,7 @@ const injected = (target: Page): Promise<readonly string[]> =>
             const found: string[] = [];
             for (const element of document.querySelectorAll('*')) {
               const handlers = element.getAttributeNames().filter((name) => /^on/i.test(name));
-              // The preview of a report has a script of ours.
+              // The preview of a report has our own script.
               const code = element.tagName === 'SCRIPT' && /alert\(1\)/.test(element.textContent);
               const link = /^javascript:/i.test(element.getAttribute('href') ?? '');
               if (
@@ -273,7 +270,7 @@ const injected = (target: Page): Promise<readonly string[]> =>
             }
             return found;
           })
-          .catch(() => []), // a frame that went away
+          .catch(() => []), // a frame that has gone
     ),
   ).then((lists) => lists.flat());
 
@@ -310,7 +307,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
       const text = await target.evaluate(() => document.body.innerText);
       if (/<script>alert\(1\)/.test(text)) shown++;
     }
-    // Or nothing was tried.
+    // If this few views were shown, nothing was tested.
     if (shown < views.length / 2) report.fail(`The hostile names are shown in ${shown} of ${views.length} views only.`);
     if (dialogs > 0) report.fail(`${dialogs} scripts of names ran.`);
     report.figure('views with names that are markup', `${views.length}, ${shown} show them as text`);
@@ -323,7 +320,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
           return false;
         }
       };
-      // What Playwright runs may make code from a text; what follows a timer is the page's.
+      // Playwright's code may evaluate a text; code after a timer belongs to the page.
       await new Promise((resolve) => window.setTimeout(resolve, 0));
       const script = document.createElement('script');
       script.textContent = 'globalThis.inlineRan = true';
@@ -347,7 +344,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
     });
     for (const [what, is] of Object.entries(reached))
       if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);
-    // A socket is made before the policy refuses it: nothing may leave.
+    // A socket is created before the policy refuses it, so nothing may leave.
     if (outside > 0) report.fail(`${outside} requests left for another server.`);
     report.figure('the page reaches', 'no Node, no other server, no code from a text');
   } finally {
@@ -356,7 +353,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
   }
 }
 
-/** The same in the desktop's window, where this machine has an Electron. */
+/** Tests the same in the desktop's window, if this machine has an Electron. */
 function fromTheWindow(report: Report): void {
   const electron = findElectron(ROOT);
   if ('missing' in electron) return report.figure('the desktop window', `skipped: ${electron.missing}`);
@@ -369,7 +366,7 @@ function fromTheWindow(report: Report): void {
   report.figure('the desktop window', 'sandboxed: no Node, no other origin');
 }
 
-/** @param views those of the page to visit; all if left out */
+/** @param views the views of the page to visit, by default all */
 export async function verifyHost(
   report: Report,
   requests: number,

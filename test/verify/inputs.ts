@@ -9,14 +9,14 @@ import { inFolder } from '../db/sample.ts';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
 
-/** A person gives up on an answer of this length, on a busy machine too. */
+/** A user gives up on an answer after this time, even on a busy machine. */
 const LIMIT_MS = 120_000;
-/** Failures that say what is wrong with the inputs. */
+/** Failures that explain what is wrong with the inputs. */
 const SAID: readonly Failure['code'][] = ['bad-input', 'conflict', 'unsupported'];
 
 /**
- * Asks all procedures of advice about examples with random inputs. An answer, or a failure that says what is wrong with
- * the inputs, comes within the limit.
+ * Calls all procedures of advice for examples with random inputs. An answer, or a failure that explains the wrong
+ * inputs, must come within the limit.
  */
 async function verifyInputs(report: Report, amount: number): Promise<void> {
   const { uniform } = report;
@@ -72,7 +72,7 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
   report.figure('said to be wrong', refused);
 }
 
-/** A few designs, by parameters that every study can place. */
+/** Returns a few designs, by parameters that every study can place. */
 function askedDesigns({ axes }: StudyFile): readonly object[] {
   return [64, 256, 1000].map((block) => ({
     threads_per_unit: 4,
@@ -84,7 +84,7 @@ function askedDesigns({ axes }: StudyFile): readonly object[] {
   }));
 }
 
-/** The answer of a call; null if there is none within the limit. */
+/** Returns the answer of a call; null if there is none within the limit. */
 async function within(engine: Engine, call: ProcedureName, input: object) {
   const stop = new AbortController();
   let timer: NodeJS.Timeout | undefined;

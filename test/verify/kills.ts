@@ -10,14 +10,16 @@ import { inFolder, MIGRATIONS, sampleBest, sampleChunk } from '../db/sample.ts';
 import { findTool } from '../tools.mjs';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 
-/** What is killed. In each the process of the engine; while it measures also the program that measures. */
+/**
+ * The kinds of work to kill. The engine's process is killed in each; during a measurement also the measuring program.
+ */
 const WORKS = ['sweep', 'simulate', 'measure', 'import', 'migrate'] as const;
 type Work = (typeof WORKS)[number];
 
 const KIND = { sweep: 'sweep', simulate: 'simulate', measure: 'bench' } as const;
 const IMPORTED_ROWS = 30_000;
 const GOLDEN = join(import.meta.dirname, '../data/store');
-/** A program that measures ends within seconds once its engine is gone. */
+/** A measuring program ends within seconds after its engine. */
 const ORPHAN_LIMIT_MS = 20_000;
 
 interface Outcome {
@@ -28,7 +30,7 @@ interface Outcome {
   readonly killed: boolean;
 }
 
-/** When to kill: so long after the process begins, or after it is ready; itself, or the program that it runs. */
+/** When to kill: a time after the process begins or is ready; the process, or the program that it runs. */
 interface Kill {
   readonly after: 'start' | 'ready';
   readonly ms: number;
@@ -82,7 +84,7 @@ export async function work(
   return { pid, lines, startMs: readyAt - start, workMs: doneAt - readyAt, killed };
 }
 
-/** Processes that a process started (Linux). */
+/** Returns the processes that a process started (Linux). */
 function childrenOf(pid: number): readonly number[] {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return [];
@@ -92,7 +94,7 @@ function childrenOf(pid: number): readonly number[] {
   });
 }
 
-/** Programs that still measure for an engine, known by the folder of their plan. */
+/** Returns programs that still measure for an engine, by the folder of their plan. */
 function measuringFor(pid: number): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -106,7 +108,7 @@ function measuringFor(pid: number): readonly string[] {
     .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));
 }
 
-/** What a run has saved: each part under its name, as text. */
+/** Returns what a run has saved: each part by name, as text. */
 export function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
   switch (what) {
     case 'sweep': {
@@ -127,7 +129,7 @@ export function savedParts(store: Store, what: keyof typeof KIND, runId: number)
   }
 }
 
-/** What Debian's `sqlite3` says of the file. */
+/** Returns the verdict of Debian's `sqlite3` on the file. */
 export function soundBySqlite(file: string): string {
   if (findTool('sqlite3') === null) return 'ok\n';
   const checks = 'PRAGMA integrity_check; PRAGMA foreign_key_check;';
@@ -135,7 +137,7 @@ export function soundBySqlite(file: string): string {
   return stdout + stderr;
 }
 
-/** What opening an old file must give: the sample that its program wrote. */
+/** Checks that opening an old file gives the sample that its program wrote. */
 export function checkGolden(store: Store, version: number): readonly string[] {
   const run = unwrap(store.getRun(1));
   const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
@@ -178,7 +180,7 @@ interface Tally {
   resumed: number;
 }
 
-/** Kills one kind of work again and again; a killed run is resumed, and killed again, until it is complete. */
+/** Kills one kind of work repeatedly. A killed run is resumed, and killed again, until it is complete. */
 async function killRuns(
   report: Report,
   what: keyof typeof KIND,
@@ -198,7 +200,7 @@ async function killRuns(
   };
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
 
-  // Once without a kill: how long it takes, and what it gives. What it simulates or measures is predicted there, too.
+  // First without a kill, for its duration and results. The runs to simulate or measure are predicted there, too.
   const whole = await work(what, file);
   const expected = inStore((store) => savedParts(store, what, runOf(store)!.id));
   const best = inStore((store) => runOf(store)!.best);
@@ -226,7 +228,7 @@ async function killRuns(
     }
     const done = outcome.lines.find((line) => line.startsWith('done '))?.split(' ');
     for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
-    // The newest run of this kind that the child spoke of; before it begins there is none.
+    // The newest run of this kind in the child's output; before it begins there is none.
     const verdict = existsSync(file) ? soundBySqlite(file) : 'ok\n';
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
     inStore((store) => {
@@ -239,7 +241,7 @@ async function killRuns(
       if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, ${now.size} are there`);
       const lost = [...saved].filter(([key, value]) => now.get(key) !== value);
       if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);
-      // Killed before it was resumed, it is as its last attempt left it.
+      // If it was killed before it was resumed, it is as its last attempt left it.
       if (outcome.killed && whom === 'engine' && !done && run && run.state !== 'interrupted' && run.state !== state)
         report.fail(`${at}: the run is ${run.state}, not interrupted`);
       state = run?.state ?? null;
@@ -247,7 +249,7 @@ async function killRuns(
       if (done?.[1] !== 'complete' || !run) return;
       if (wasKilled) tally.resumed++;
       if (now.size !== expected.size) report.fail(`${at}: complete with ${now.size} of ${expected.size} parts`);
-      // Measured times differ from run to run; what is computed does not.
+      // Measured times differ from run to run, but computed values do not.
       if (what === 'measure') return;
       if (!isDeepStrictEqual(new Map(now), new Map(expected))) report.fail(`${at}: complete with other results`);
       if (!isDeepStrictEqual(run.best, best)) report.fail(`${at}: the best design is another one`);
@@ -267,7 +269,7 @@ async function killRuns(
   if (killed < kills) report.fail(`${what}: only ${killed} of ${kills} kills fell into the work`);
 }
 
-/** An import is there as a whole, or not at all. */
+/** An import exists completely, or not at all. */
 async function killImports(report: Report, kills: number, folder: string, tally: Tally): Promise<void> {
   const { uniform } = report;
   const file = join(folder, 'import.db');
@@ -297,7 +299,7 @@ async function killImports(report: Report, kills: number, folder: string, tally:
       (run) => run.state !== 'complete' || unwrap(open.store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
     );
     if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are not whole`);
-    // One that was saved just before the kill may not have been reported.
+    // An import that was saved just before the kill may be unreported.
     if (imports.length < complete) report.fail(`${at}: ${complete} imports were reported, ${imports.length} are there`);
     complete = 0;
     unwrap(open.store.deleteRuns(imports.map(({ id }) => id)));
@@ -324,7 +326,7 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} is not what it was`);
     open.close();
-    // Older SQLite programs complain about a version before 4; by now the file has the newest version.
+    // Older SQLite programs complain about a version before 4. By now, the file has the newest version.
     const verdict = soundBySqlite(file);
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
   }

@@ -6,16 +6,16 @@ import { inMegabytes, oneOf, type Report, type Section } from './report.ts';
 import { editedStudy, EXAMPLES, exampleStudies, ROOT } from './random-study.ts';
 
 const MINUTE_MS = 60_000;
-/** The engine with its workers. A desktop program of this kind may take so much. */
+/** The limit for the engine with its workers, which is acceptable for a desktop program. */
 const MOST_BYTES = 500 * 2 ** 20;
-/** What the last quarter may take beyond the second, by when all caches are full. */
+/** The limit of the last quarter relative to the second, when all caches are full. */
 const GROWTH_FRACTION = 1.1;
-/** Edits of one study before another one is opened. */
+/** The number of edits of one study before another one is opened. */
 const EDITS = 40;
 
 /**
- * Edits the examples as the Study view does: each edit asks for a coarse answer and then for the whole one, and sometimes
- * for what it rests on. The memory of the engine is that of this process, which has its workers.
+ * Edits the examples like the Study view: each edit requests a coarse answer, then the whole one, and sometimes its
+ * basis. The memory of the engine is that of this process, which has its workers.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;
@@ -32,7 +32,7 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
     let study = examples[0];
     for (; part() < 1; edits += 1) {
       if (edits % EDITS === 0) study = oneOf(uniform, examples);
-      // An edit may be taken back, and a study wanders off otherwise.
+      // An edit may be undone, because a study would drift away otherwise.
       const edited = editedStudy(study, uniform);
       if (uniform() < 0.5) study = edited;
       const about = { study: edited, folder: EXAMPLES, client: 'study' };

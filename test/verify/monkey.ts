@@ -15,10 +15,10 @@ import { HOSTILE } from '../unit/export-runs.ts';
 import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const MINUTE_MS = 60_000;
-/** Memory is to be flat from here on: by then all views and charts are loaded. */
+/** From here on, memory must be constant, because all views and charts are loaded. */
 const WARM_MINUTES = 5;
 const GROWTH = { fraction: 1.25, bytes: 10 * 2 ** 20 };
-/** A page that answers nothing for this long hangs, on a busy machine too. */
+/** A page without an answer for this time hangs, even on a busy machine. */
 const SILENCE_MS = 90_000;
 const ACTION_MS = 1500;
 /** Sweeps that were started end first. */
@@ -36,7 +36,7 @@ const SIZES = [
   { width: 1920, height: 1200 },
 ];
 
-/** Something that is seen and can be used; null if there is nothing. What leads to another site is left out. */
+/** Returns a visible and usable element, or null. Links to other sites are excluded. */
 async function anyOf(page: Page, uniform: UniformSource, selector: string): Promise<Locator | null> {
   const all = page.locator(`:is(${selector}):not([disabled]):not([href^="http"])`).filter({ visible: true });
   const count = await all.count();
@@ -47,7 +47,7 @@ const CLICKED = 'button, a[href], summary, [role=row], [role=tab], [role=option]
 const TYPED = 'input:not([type=checkbox]):not([type=radio]):not([type=file]):not([type=range]), textarea';
 
 type Action = (page: Page, uniform: UniformSource, tell: (what: string) => void) => Promise<unknown>;
-/** Actions by their shares. Each tells what it does before it does it. */
+/** The actions by their shares. Each describes itself before it acts. */
 const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
   [
     45,
@@ -136,7 +136,7 @@ function anyAction(actions: Actions, uniform: UniformSource): Action {
   return actions.find(([share]) => (left -= share) < 0)![1];
 }
 
-/** Work on one study: it is opened, its numbers are edited, and it is swept while what it advises is computed. */
+/** Actions on one study: it is opened, edited, and swept while its advice is computed. */
 function actionsOn(studyId: number): Actions {
   const open = (page: Page): Promise<void> =>
     page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
@@ -190,7 +190,7 @@ function studyOf(databaseFile: string, name: string): number {
   return found.id;
 }
 
-/** In one and the same view, without what is garbage. */
+/** Measures the memory in the same view, without garbage. */
 async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory> {
   await page.keyboard.press('Escape');
   await page.setViewportSize(SIZES[0]);
@@ -209,7 +209,7 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** @param name of the study that the actions are on; any if it is left out */
+/** @param name of the study for the actions; by default any */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {
@@ -247,7 +247,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
       const end = start + minutes * MINUTE_MS;
       while (performance.now() < end && report.failures.length < 10) {
         actions++;
-        // An action that is not possible fails within its time: hidden meanwhile, or under something else.
+        // An impossible action (hidden or covered) fails within its time.
         const acted = await Promise.race([
           anyAction(actionsHere, report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
             () => true,
@@ -276,7 +276,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         }
       }
       if (studyId !== null) {
-        // A worker that hangs lets nothing be predicted any more.
+        // With a hanging worker, nothing can be predicted any more.
         await page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
         const card = page.getByRole('region', { name: 'Recommendation' });
         const settled = card.and(page.locator('[aria-busy=false]')).waitFor({ timeout: SETTLED_MS });

@@ -29,11 +29,11 @@ import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
 
-/** Everything that reads a file from anywhere, with files to read. */
+/** Everything that reads a foreign file, with files to read. */
 interface Parser {
   readonly name: string;
   readonly files: fc.Arbitrary<Uint8Array>;
-  /** Reads the file, in chunks of so many bytes where it is a stream; throws if what comes out makes no sense. */
+  /** Reads the file, in chunks of this many bytes if it is a stream. Throws if the result makes no sense. */
   read(bytes: Uint8Array, chunkBytes: number): unknown;
 }
 
@@ -59,7 +59,7 @@ const anyBytes = fc.uint8Array({ maxLength: 400 });
 const nearly = (tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
   fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => encode(parts.join('')));
 
-/** Values that a number in a file may have and no person writes. */
+/** Values that a number in a file may have although no user writes them. */
 const NUMBERS = [
   '0',
   '-0',
@@ -74,7 +74,7 @@ const NUMBERS = [
   '1_0',
   '١',
 ];
-/** Replaces a piece by bytes, by a hostile number, by a copy of another piece, or repeats it. */
+/** Replaces a piece by bytes, by a hostile number or by a copy of another piece, or repeats it. */
 const edit = fc.record({
   at: fc.nat(),
   removed: fc.oneof(fc.nat(8), fc.nat(400)),
@@ -258,7 +258,7 @@ const TRACE = new Uint8Array(Uint32Array.of(0x5254534c, 1, 2, 0, 32, 1, 0, 0, 1,
 // ---------------------------------------------------------------------------------------------------------------
 // What may come out: a value that makes sense, or a failure that names the file. Anything thrown is a defect.
 
-/** A message is for a person: it names the file, and does not repeat its content. */
+/** A message is for a user: it names the file, and does not repeat its content. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 function soundOrRefused<T>(result: Result<T>, check: (value: T) => void, names = /hostile/): void {
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
@@ -303,7 +303,7 @@ function soundInspection({ loops, chosen, registersPerThread, phases, accesses }
 const anything = (): void => {};
 const casesOf = ({ cases }: { readonly cases: Parameters<typeof soundCases>[0] }): void => soundCases(cases);
 
-/** Reads a text as one of the files that say what a kernel is. */
+/** Reads a text as one of the files that describe a kernel. */
 export function readKernel(kind: keyof KernelTexts, bytes: Uint8Array): void {
   kernelFileKind('hostile', bytes);
   const texts: KernelTexts = { [kind]: kind === 'cubin' ? bytes : decode(bytes) };
@@ -320,7 +320,7 @@ function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, nam
   try {
     value = JSON.parse(decode(bytes));
   } catch {
-    return; // its reader refuses what is no JSON before
+    return; // the reader refuses invalid JSON earlier
   }
   soundOrRefused(then(value), anything, names);
 }
@@ -334,7 +334,7 @@ const GPU = encode(
   JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
 );
 
-/** Written by NumPy: see make-lengths.py beside them. */
+/** Files of NumPy: see make-lengths.py beside them. */
 const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
 const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
 const GRAPHS = [
@@ -352,7 +352,7 @@ const parquetFiles = columns.map(({ names, values, codec, rowGroupSize }) => {
   const columnData = names.map((name, at) => ({ name, data: values.map((value) => value[at]), type: at === 0 ? ('INT32' as const) : ('DOUBLE' as const) })); // prettier-ignore
   return new Uint8Array(parquetWriteBuffer({ columnData, codec, rowGroupSize }));
 });
-/** Formats that are known by their first bytes, also as gzip; in memory, and as a stream of chunks. */
+/** Formats that are recognised by their first bytes, also as gzip; in memory, and as a stream of chunks. */
 const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrary<Uint8Array>)[]): Parser => ({
   name: `lengths (${name})`,
   files: fc

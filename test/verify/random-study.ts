@@ -18,7 +18,7 @@ export function exampleStudies(): readonly (readonly [name: string, study: Study
 
 const KERNEL_NUMBERS = Object.keys(KERNEL_INPUTS) as KernelNumber[];
 
-/** A value of the usual range of a field, evenly spread over its logarithm; sometimes one of its ends or 0. */
+/** Returns a value of the usual range of a field, evenly spread over its logarithm; sometimes one of its ends or 0. */
 function randomValue(uniform: UniformSource, [low, high]: readonly [number, number]): number {
   const kind = uniform();
   if (kind < 0.1) return 0;
@@ -32,12 +32,12 @@ function randomValue(uniform: UniformSource, [low, high]: readonly [number, numb
 export function editedStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   const field = oneOf(uniform, KERNEL_NUMBERS);
   const value = randomValue(uniform, KERNEL_INPUTS[field].usual);
-  // A study file lacks fields that nobody gave; the changed one is written as it is in a whole kernel.
+  // A study file lacks unstated fields, and the changed one is written as in a complete kernel.
   const kernel = withKernelValue(study.kernel as KernelProfile, field, value);
   return { ...study, kernel: kernel as StudyFile['kernel'] };
 }
 
-/** Laws of the usual kinds, and of the ends of what lengths can be. */
+/** Laws of the usual kinds, and of extreme lengths. */
 const LENGTHS = [
   'constant(1)',
   'constant(5000)',
@@ -50,7 +50,10 @@ const LENGTHS = [
   'mixture(0.99*constant(2),0.01*constant(4000))',
 ] as const;
 
-/** The study with random inputs: some of the kernel's, the lengths unless they are from a file, the units, and a device. */
+/**
+ * Returns the study with random inputs: some of the kernel's, the lengths unless they are from a file, the units, and a
+ * device.
+ */
 export function randomStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   let changed = study;
   for (let edits = 1 + wholeBelow(uniform, 6); edits > 0; edits -= 1) changed = editedStudy(changed, uniform);

@@ -1,22 +1,22 @@
 import { mersenneTwister, type UniformSource } from '../../src-workers/numeric/random.ts';
 
-/** What a section of `npm run verify` is given, and where it says what it found. */
+/** The input of a section of `npm run verify`, and the place for its results. */
 export interface Report {
   readonly seed: number;
-  /** Seeded by `seed`: the same choices in the same order. */
+  /** The random numbers of `seed`: the same choices in the same order. */
   readonly uniform: UniformSource;
   readonly figures: readonly (readonly [what: string, result: string])[];
   readonly failures: readonly string[];
   say(line: string): void;
   /** A row of the last table. */
   figure(what: string, result: string | number): void;
-  /** What must not be. It is shown at once. */
+  /** Reports a defect, which is shown at once. */
   fail(message: string): void;
 }
 
 export interface Section {
   readonly what: string;
-  /** How many: as `npm run verify` does it, with `--quick`, and what is counted. */
+  /** The amount in `npm run verify` and with `--quick`, and what is counted. */
   readonly full: number;
   readonly quick: number;
   readonly unit: string;
@@ -44,7 +44,7 @@ export function openReport(seed: number, print: (line: string) => void): Report 
   };
 }
 
-/** A whole number from 0 to `below` − 1. */
+/** Returns a whole number from 0 to `below` − 1. */
 export const wholeBelow = (uniform: UniformSource, below: number): number => Math.floor(uniform() * below);
 export const oneOf = <T>(uniform: UniformSource, from: readonly T[]): T => from[wholeBelow(uniform, from.length)];
 

@@ -1,6 +1,6 @@
 /**
- * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints what it held
- * against, as a table. Each section is a process of its own, so that one which crashes fails alone.
+ * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints a table of what it
+ * withstood. Each section is a separate process, so that a crash fails only that section.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const sectionOf = async (name: string): Promise<Section> =>
 
 type Found = Pick<Report, 'figures' | 'failures'>;
 
-/** What the process of a section does. */
+/** Runs a section in its process. */
 async function runSection(name: string, amount: number, seed: number): Promise<void> {
   const report = openReport(seed, print);
   try {
@@ -97,7 +97,7 @@ else if (unknown !== undefined) {
   process.exitCode = await verify(
     positionals.length > 0 ? positionals : SECTIONS,
     values.quick ?? false,
-    // A new one each time, since each time tries other things; it is printed.
+    // The seed is new each time, so that each run tries other values; it is printed.
     seed ?? Date.now() % 1e9,
     amount,
   );

@@ -1,10 +1,10 @@
-// Loaded before a program and its threads (node --import): the clock jumps, back and forth, by up to ten years.
+// Loaded before a program and its threads (node --import): the clock jumps back and forth by up to ten years.
 const YEARS_MS = 10 * 365.25 * 86_400_000;
 const RealDate = Date;
 const start = RealDate.now();
 let jumps = 0;
 const jumped = (): number => {
-  // Another time in every tenth of a second: a fixed sequence, so that all threads of a process agree.
+  // The time changes every tenth of a second in a fixed sequence, so that all threads of a process agree.
   jumps = Math.floor((RealDate.now() - start) / 100);
   return Math.round(RealDate.now() + YEARS_MS * Math.sin(12.9898 * jumps));
 };

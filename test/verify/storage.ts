@@ -60,7 +60,7 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
   'rubbish behind it': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
 };
 
-/** Reads all that a database has; the results that are failures. */
+/** Reads all data of a database. Returns the failed results. */
 function readAll(store: Store): readonly Result<unknown>[] {
   const runs = store.listRuns({});
   return [
@@ -87,7 +87,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   const { firstDesign: _first, ...chunk } = sampleChunk(0, sampleDraft().enumeratedCount);
   const expected = { ...chunk, designs: null };
   const file = join(folder, 'damaged.db');
-  // As it is written today; the fixtures have no digests of packed columns.
+  // The file is in today's format, because the fixtures have no digests of packed columns.
   const made = unwrap(open(file));
   const { id, enumeratedCount } = unwrap(made.store.createRun(sampleDraft()));
   for (let first = 0; first < enumeratedCount; first += 100)
@@ -184,7 +184,7 @@ function expectSame(report: Report, at: string, file: string, expected: Swept): 
   if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
 }
 
-/** Why the disk cannot be made full here; null if it can. */
+/** Returns why the disk cannot be made full here; null if it can. */
 function smallDisk(folder: string, megabytes: number, again: boolean): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'only the superuser of Linux can make a small disk';
@@ -221,7 +221,7 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
   }
 }
 
-/** What a user without privileges hears of a file and a folder that this user may only read. */
+/** Checks the messages to a user without privileges about a file and a folder that only this user may read. */
 function readOnly(report: Report, folder: string): void {
   if (process.platform === 'win32') return report.figure('read-only', 'skipped: Windows has other rights');
   const root = process.getuid?.() === 0;
@@ -249,14 +249,14 @@ function readOnly(report: Report, folder: string): void {
   report.figure('read-only file, read-only folder', 'refused, unchanged');
 }
 
-/** Another program holds the lock, shorter and longer than a store waits for it. */
+/** Another program holds the lock, for less and for more time than a store waits for it. */
 async function locked(report: Report, folder: string, expected: Swept): Promise<void> {
   for (const ms of [1500, 9000]) {
     const file = join(folder, `locked-${ms}.db`);
     unwrap(open(file)).close();
     const other = new Database(file);
     const sweeping = work('sweep', file);
-    // Where the sweep writes its chunks; it may be before them, or after the last.
+    // The lock falls into the time of the chunks; it may come before them, or after the last.
     await setTimeout(1200);
     other.pragma('busy_timeout = 20000');
     other.exec('BEGIN IMMEDIATE');

@@ -13,9 +13,9 @@ interface LockedPackage {
   readonly link?: boolean;
 }
 
-/** Licences under which a package may be part of a program of any licence. */
+/** Licences of packages that may be part of a program with any licence. */
 const LICENCES = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'OFL-1.1', 'BlueOak-1.0.0'];
-/** Packages under another one, which build or test the program and are no part of it. */
+/** Packages under another licence, which build or test the program and are not part of it. */
 const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^lightningcss(-|$)/, 'MPL-2.0'],
   [/^(axe-core|@axe-core\/playwright)$/, 'MPL-2.0'],
@@ -23,7 +23,7 @@ const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^argparse$/, 'Python-2.0'],
   [/^truncate-utf8-bytes$/, 'WTFPL'],
 ];
-/** Packages that name none in their package.json, and what their file LICENSE is. */
+/** Packages without a licence in their package.json, and the licence in their file LICENSE. */
 const IN_FILE: Readonly<Record<string, string>> = { 'svelte-toolbelt': 'MIT' };
 
 /** Whether an SPDX expression allows one of the licences: `(MIT OR CC0-1.0)`, `MIT AND ISC`. */
@@ -63,12 +63,12 @@ interface Audit {
   readonly error?: { readonly summary?: string; readonly code?: string };
 }
 
-/** Known vulnerabilities that do not reach the program, and why. */
+/** Known vulnerabilities that do not affect the program, with the reason. */
 const EXPLAINED: Readonly<Record<string, string>> = {};
 
 async function audit(report: Report): Promise<void> {
   const asked = await promisify(execFile)('npm', ['audit', '--json'], { cwd: ROOT, timeout: 120_000 }).catch(
-    (error: { readonly stdout?: string }) => ({ stdout: error.stdout ?? '' }), // it fails where it finds something
+    (error: { readonly stdout?: string }) => ({ stdout: error.stdout ?? '' }), // it fails if it finds something
   );
   let found: Audit = {};
   try {
@@ -86,7 +86,7 @@ async function audit(report: Report): Promise<void> {
   report.figure('npm audit', `${found.metadata.vulnerabilities['total'] ?? 0} vulnerabilities`);
 }
 
-/** What would give a text to a shell, or run it. Only the list of words after a program's name starts a program. */
+/** Calls that would pass a text to a shell, or run it. A program may only be started with a list of arguments. */
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bshell\s*:\s*(true\b|(?!false\b)[\w$.]+\s*[,}])/, 'the option "shell"'],
   [/\bexec(Sync)?\s*\(\s*[`'"\w]/, 'exec'],
@@ -95,7 +95,7 @@ const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bfrom ['"]node:vm['"]|\brequire\(['"]vm['"]\)/, 'node:vm'],
   [/\{@html\b|\.innerHTML\s*=|\binsertAdjacentHTML\b|\bdocument\.write\b/, 'markup from a text'],
 ];
-/** `name.exec(`, of a regular expression or a database; comments. */
+/** `name.exec(` of a regular expression or a database; comments. */
 const ALLOWED = /\.exec\(|^\s*(\/\/|\*|\/\*)/;
 
 function sources(folder: string): readonly string[] {
@@ -104,7 +104,7 @@ function sources(folder: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The wrong lines of a source, by number. */
+/** Returns the wrong lines of a source, by number. */
 export function forbiddenLines(text: string): readonly string[] {
   return text.split('\n').flatMap((line, i) => {
     if (ALLOWED.test(line) && !/child_process/.test(line)) return [];
@@ -119,7 +119,7 @@ function noShell(report: Report): void {
   report.figure('sources without a shell, code or markup from a text', files.length);
 }
 
-/** What needs no network. */
+/** Checks everything that needs no network. */
 export function verifySources(report: Report): void {
   licences(report);
   noShell(report);

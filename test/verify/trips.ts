@@ -14,27 +14,27 @@ import { DEVICES, randomStudy } from '../unit/random-studies.ts';
 import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Designs of a study that are measured on a trip. */
+/** The number of designs of a study that are measured on a round trip. */
 const SAMPLE = 100;
-/** The most that a page of a ranking has, and what is listed of each study. */
+/** The largest page of a ranking, which is listed for each study. */
 const LISTED = 1000;
 
 type Fields = Readonly<Record<string, unknown>>;
-/** A file that comes back: what each of its configurations is, in the order of their times. */
+/** A returning file: the design of each configuration, in the order of their times. */
 interface Trip {
   readonly fileName: string;
   readonly bytes: Uint8Array;
   readonly wanted: readonly Fields[];
-  /** The devices that are named at the import, one after the other; `null`: none. */
+  /** The devices named at consecutive imports; `null` means none. */
   readonly devices: readonly (string | null)[];
-  /** Whether every configuration must be found: none was changed. */
+  /** Whether every configuration must be found, because none was changed. */
   readonly whole: boolean;
 }
 
-/** The time of the configuration `at`, by which it is known again; no prediction is so round. */
+/** The time of configuration `at`, which identifies it, because no prediction is so round. */
 const timeOf = (at: number): number => at + 1.25;
 
-/** Python: chooses designs of an exported module, measures them and prints what they are. */
+/** Python code that chooses designs of an exported module, measures them and prints them. */
 const CHOOSE = `
 import json, random, sys, exported
 
@@ -94,7 +94,7 @@ print(json.dumps([
 ]))
 `;
 
-/** A study of one or two devices, with two implementations at times. */
+/** Makes a study of one or two devices, sometimes with two implementations. */
 function tripStudy({ uniform }: Report): StudyFile {
   const study = randomStudy(uniform);
   const devices = [...new Set([...study.devices, oneOf(uniform, DEVICES)])];
@@ -102,10 +102,10 @@ function tripStudy({ uniform }: Report): StudyFile {
   return { ...study, devices, ...(uniform() < 0.4 && { implementations: [{ name: 'plain' }, second] }) };
 }
 
-/** Values that a person may write by mistake, besides those of another design. */
+/** Values that a user may write by mistake, besides those of another design. */
 const STRAY = [0, -1, 1, 2, 3, 48, 64, 100, 256, 1e12, 0.5, 'none', 'dynamic-fetch', 'nested', 'x'];
 
-/** The table of a run with times for some of its rows, as a person fills them in; some with a value changed. */
+/** Fills times into some rows of a run's table, like a user, and changes values in some. */
 function csvTrip(report: Report, text: string, devices: readonly string[], changed: boolean): Trip {
   const { uniform } = report;
   const [header, ...lines] = text.trim().split('\n');
@@ -128,10 +128,10 @@ function csvTrip(report: Report, text: string, devices: readonly string[], chang
 const splitCsv = (line: string): string[] =>
   [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain);
 
-/** What a row of a table says of its design. */
+/** Returns the design in a row of a table. */
 function designOf(row: Readonly<Record<string, string>>): Fields {
   const cap = row.register_cap;
-  // Blocks or units per thread of 0 are those that follow from the other.
+  // If blocks or units per thread are 0, they follow from the other.
   const [rounds, blocks] = [Number(row.units_per_thread), Number(row.grid_blocks)];
   return {
     deviceId: row.device,
@@ -149,7 +149,7 @@ function designOf(row: Readonly<Record<string, string>>): Fields {
 interface T4 {
   readonly results: { times: { runtimes: number[] }; measurements: { name: string; value: number; unit: string }[] }[];
 }
-/** T4 results with measured times in the place of predicted ones. */
+/** Replaces predicted times in T4 results by measured ones. */
 function t4Trip({ uniform }: Report, text: string, { rows }: RankPage, devices: readonly string[]): Trip {
   const file = JSON.parse(text) as T4;
   const wanted: Fields[] = [];
@@ -170,8 +170,8 @@ const REFUSED =
 const ELSEWHERE = /of another device than|of a design that a faster one/;
 
 /**
- * Imports a file for each device; each configuration must be the design that it says, or be refused with its reason.
- * Returns how many are linked.
+ * Imports a file for each device. Each configuration must be the design in the file, or be refused with its reason.
+ * Returns the number of linked ones.
  */
 async function travel(report: Report, engine: OpenEngine, runId: number, pair: string, trip: Trip): Promise<number> {
   const { fileName, bytes, wanted, devices, whole } = trip;
@@ -181,7 +181,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
     const input = { fileName, bytes, runId, timeUnit: 'ms', ...(device !== null && { deviceName: device }) };
     const result = await engine.call('import.file', input as never);
     if (!result.ok) {
-      // No configuration at all is a design, as the message says.
+      // No configuration is a design, as the message says.
       const { code, message } = result.error;
       if (whole || code !== 'conflict' || !/^none of [\d,]+ configurations? /.test(message)) fail(message);
       continue;
@@ -213,7 +213,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
   return linked.size;
 }
 
-/** Random designs out to each format that others measure in, and back. */
+/** Exports random designs to each format for measuring, and imports them again. */
 export async function verifyTrips(report: Report, amount: number): Promise<void> {
   const [python, withOptuna] = [findTool('python3'), findTool('optuna')];
   if (python === null) report.say('Kernel Tuner is left out: there is no python3');

@@ -9,7 +9,7 @@ import { inFolder, MIGRATIONS } from '../db/sample.ts';
 import { checkGolden, goldenFile, goldenVersions, soundBySqlite } from './kills.ts';
 import type { Report, Section } from './report.ts';
 
-/** Every version that was ever written opens with all its content, and is of the newest version then, copies kept. */
+/** Every old version opens with all its content, then has the newest version, and copies are kept. */
 export async function verifyUpgrades(report: Report): Promise<void> {
   const newest = readMigrations(MIGRATIONS).length;
   const versions = goldenVersions();
@@ -35,7 +35,7 @@ export async function verifyUpgrades(report: Report): Promise<void> {
         if (userVersion(kept) !== version) report.fail(`version ${version}: the copy that is kept has another version`);
         kept.close();
       }
-      // The whole program opens it, and shows the run.
+      // The whole program opens it and shows the run.
       const engine = unwrap(await openEngine({ databaseFile: file, resourceFolder: join(import.meta.dirname, '../..'), host: 'cli', workers: 1 })); // prettier-ignore
       const runs = unwrap(await engine.call('runs.list', {}));
       if (!runs.some(({ id, state }) => id === 1 && state === 'complete'))

@@ -66,7 +66,7 @@ describe('the interval of a median', () => {
         expect(interval.coverageFraction).toBeGreaterThanOrEqual(asked);
         expect(interval.low + interval.high).toBe(n - 1);
         expect(interval.low).toBeLessThan(interval.high);
-        // One step further in covers too little.
+        // An interval that is one step narrower covers too little.
         const inner = medianInterval(n, interval.coverageFraction + 1e-9);
         if (inner) expect(inner.low).toBeLessThan(interval.low);
       }),

@@ -18,7 +18,7 @@ const memory = fc
   .tuple(fc.double({ min: 0.5, max: 50, noNaN: true }), fc.double({ min: 1, max: 40, noNaN: true }))
   .map(([beta, ratio]) => ({ singleCoreBandwidthGbS: beta, fullBandwidthGbS: beta * ratio }));
 
-/** A handful of rounding errors per load: the sums run over at most 80 loads. */
+/** A few rounding errors per load: the sums have at most 80 loads. */
 const ROUNDING = 200 * Number.EPSILON;
 
 function closeTo(a: number, b: number): boolean {
@@ -116,7 +116,7 @@ describe('laws of memory contention', () => {
           movedBytes += (step.toMs - step.fromMs) * step.bandwidthGbS * 1e6;
         });
         const total = bytes.reduce((sum, load) => sum + load, 0);
-        // Differences of times lose what the total time weighs against a single step.
+        // Differences of times lose accuracy by the ratio of the total time to a single step.
         expect(Math.abs(movedBytes - total)).toBeLessThanOrEqual(1e-9 * Math.max(1, total));
       }),
     );

@@ -37,7 +37,7 @@ describe('laws of the reconvergence stack', () => {
           expect(run.depths.at(-1)).toBe(0);
           expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
           expect(run.maxDepth).toBe(Math.max(...run.depths));
-          // What the events leave on the stack is what the depths say.
+          // The events leave as much on the stack as the depths say.
           expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
         },
       ),

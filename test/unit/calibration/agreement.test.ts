@@ -70,7 +70,7 @@ describe('agreement, by hand', () => {
     expect(result.medianError.value).toBe(0);
     expect(result.unscaled.medianError).toBeCloseTo(2 / 3, 15);
     expect(result.shortlists.map(({ k, regret }) => [k, regret])).toEqual([[1, 0], [2, 0], [5, 0]]); // prettier-ignore
-    // The best one of nine: certain after all nine, likely after five.
+    // The best one of nine is certain after all nine, and likely after five.
     expect(result.shortlists[0]).toMatchObject({ randomMeasurements: 9, evenChanceMeasurements: 5, withinNoise: null });
     expect(result.scale.interval).toEqual({ low: 3, high: 3 });
   });
@@ -153,7 +153,8 @@ describe('bootstrap intervals', () => {
       const { interval } = unwrap(agreement({ predictedMs, measuredMs }, { uniform })).scale;
       if (interval!.low <= 2 && 2 <= interval!.high) inside++;
     }
-    // Percentile intervals of a median of 40: 95 % within a few points, and three standard errors of 60 experiments.
+    // Percentile intervals of a median of 40 cover 95 % within a few points, and three standard errors of 60
+    // experiments.
     expect(inside / experiments).toBeGreaterThan(0.85);
     const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8);
     const measuredMs = of(2, 1, 4, 3, 6, 5, 8, 7);

@@ -24,7 +24,7 @@ const cost: Omit<FitParameter, 'name' | 'initial'> = {
   knownWithin: 0.5,
 };
 
-/** Time = a + b·x + c·z, and c ≥ 0 on a bound where it is absent. */
+/** Time = a + b·x + c·z, with c ≥ 0, which is at its bound if the term is absent. */
 function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
   const uniform = mersenneTwister(21);
   const x = Float64Array.from({ length: count }, () => 10 * uniform());
@@ -46,7 +46,7 @@ function lines(count: number, time: (x: number, z: number) => number): FitProble
 describe('a fit', () => {
   it('finds exact parameters exactly, and says that it knows them', () => {
     const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
-    // Where steps stop: 1e-7 of the cost.
+    // Steps stop at 1e-7 of the cost.
     [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
     expect(held).toEqual([false, false, false]);
     expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
@@ -56,7 +56,7 @@ describe('a fit', () => {
     const problem = lines(40, (x) => 3 + 0.2 * x);
     for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
     const { values } = unwrap(fitParameters(problem));
-    // Least squares would be off by a tenth; what is left is the pull of the last round's loss.
+    // Least squares would be off by a tenth. The remaining error comes from the last round's loss.
     expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(5e-3);
     expect(Math.abs(values[1] / 0.2 - 1)).toBeLessThan(5e-3);
   });
@@ -95,7 +95,7 @@ describe('a fit', () => {
   });
 
   it('keeps a bound that the data imply: neither known nor held', () => {
-    // Any a of at most about 0.01 will do, but not its initial value 5.
+    // Any a of at most about 0.01 is right, but not its initial value 5.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
       ...problem,
@@ -116,7 +116,7 @@ describe('a fit', () => {
   it('trusts precise times more', () => {
     const problem = lines(30, (x) => 3 + 0.2 * x);
     const relativeErrors = new Float64Array(30);
-    // A third of the designs is 20 % too slow, and says so.
+    // A third of the designs is 20 % too slow, and declares this error.
     for (let i = 0; i < 30; i += 3) {
       problem.measuredMs[i] *= 1.2;
       relativeErrors[i] = 0.2;
@@ -187,7 +187,7 @@ describe('held-out error', () => {
   });
 
   it('never lets a design vouch for itself', () => {
-    // One design is 50 % off; what predicts it does not know that.
+    // One design is 50 % off, which its predictor does not know.
     const problem = lines(20, (x) => 3 + 0.2 * x);
     problem.measuredMs[5] *= 1.5;
     const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
@@ -203,7 +203,7 @@ describe("Hasan's Table 2", () => {
     const rest = rows.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
     const { parameters } = unwrap(fitSoftSaturation(seen, { schedulers: [1, 2, 4, 8] }));
     const errors = rest.map((launch) => Math.abs(wavesTime(parameters, launch) / launch.timeMs - 1));
-    // To the digits stated.
+    // The comparison uses the stated digits.
     expect(errors.reduce((sum, error) => sum + error, 0) / errors.length).toBeCloseTo(0.0136, 4);
   });
 });

@@ -63,7 +63,7 @@ describe('repeats, by hand', () => {
     const steady = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100, 101, 99];
     expect(summary([180, 140, 115, ...steady])).toMatchObject({ slowStarts: 3 });
     expect(summary([180, 140, 115, ...steady]).warnings).toContain('slow-start');
-    // Fast starts, too, are outliers, but not of warming up.
+    // Fast starts are outliers too, but not from warming up.
     expect(summary([50, ...steady]).slowStarts).toBe(0);
   });
 
@@ -127,7 +127,7 @@ describe('Mann–Kendall', () => {
   });
 
   it('agrees with the tables of Kendall (1975)', () => {
-    // Twelve inversions of ten values: S = 45 − 24 = 21, of which the table says P(S ≥ 21) = 0.036.
+    // Twelve inversions of ten values give S = 45 − 24 = 21; the table has P(S ≥ 21) = 0.036.
     expect(mannKendall(Float64Array.of(5, 4, 3, 2, 1, 7, 6, 9, 8, 10)) / 2).toBeCloseTo(0.036, 3);
   });
 
@@ -179,9 +179,9 @@ describe('repeats, over many seeded experiments', () => {
       if (result.warnings.includes('drift')) drifts++;
       if (result.warnings.includes('slow-start')) slow++;
     }
-    // Tested at 1 %: four standard errors above it.
+    // The test level is 1 %; the limit is four standard errors above it.
     expect(drifts / experiments).toBeLessThan(0.01 + 4 * Math.sqrt(0.01 / experiments));
-    // 3.5 deviations as 10 repeats estimate them: measured 1 %, a normal law's own would be 0.02 %.
+    // The limit is 3.5 deviations as 10 repeats estimate them: 1 % measured, while a normal law would give 0.02 %.
     expect(slow / experiments).toBeLessThan(0.02);
   });
 

@@ -95,11 +95,11 @@ describe('two phases', () => {
 
 describe('number of cores', () => {
   it('finds that fewer cores are faster when one task cannot be divided', () => {
-    // 40 MB in one task, 40 MB to spread. On 2 cores both run at their own 10 GB/s.
+    // 40 MB are in one task, and 40 MB are divided. On 2 cores both run at their own 10 GB/s.
     const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => indivisibleTaskLoads(40e6, 40e6, cores));
     expect(sweep.bestCores).toBe(2);
     expect(sweep.timeMs[1]).toBe(4);
-    // On 8 the task competes with seven others at 40 GB/s in all, and does most of its work alone after them.
+    // On 8 cores, the task competes with seven others at 40 GB/s in total, and does most of its work alone after them.
     const rest = 40 / 7;
     expect(sweep.timeMs[7]).toBeCloseTo((8 * rest) / 40 + (40 - rest) / 10, 12);
     expect(sweep.timeMs[7]).toBeGreaterThan(sweep.timeMs[3]);
@@ -121,7 +121,7 @@ describe('number of cores', () => {
 describe('regimes', () => {
   it('names the model that applies', () => {
     expect(regimeAt(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
-    // All work on one of eight cores: only its own bandwidth counts.
+    // All work is on one of eight cores, so only its own bandwidth counts.
     const alone = regimeAt(cpu, 8, 8);
     expect(alone.regime).toBe('no-contention');
     expect(alone.ratio).toBe(1);

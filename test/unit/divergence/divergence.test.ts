@@ -8,7 +8,7 @@ import { distinctLengths, expectedDivergence } from '../../../src-workers/models
 import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { SINGLE_LOOP, type Program } from '../../../src-workers/models/divergence/program.ts';
 
-/** x < 3 ? y += 1 : y += 2, then z += 1 for everybody. */
+/** x < 3 ? y += 1 : y += 2, then z += 1 for all lanes. */
 const branches: Program = {
   name: 'branches',
   instructions: [
@@ -36,7 +36,7 @@ describe('emulator', () => {
   });
 
   it('computes per lane, in the active lanes only', () => {
-    // i counts to each lane's own M only if the inactive lanes stand still; otherwise the loop would end at once.
+    // i counts to each lane's own M only if inactive lanes keep their values; otherwise the loop would end at once.
     const run = unwrap(runProgram(SINGLE_LOOP, { M: [1, 5, 3] }));
     expect([...run.programCounters].filter((pc) => pc === 5)).toHaveLength(5);
     const later = unwrap(
@@ -167,7 +167,7 @@ describe('expected divergence', () => {
     };
     const { divergentBranches, spills } = expectedDivergence(wide, 32);
     expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
-    // A fourth spill needs 29 distinct lengths of 32; with 496 pairs of chance 1/10,000 three ties are rare.
+    // A fourth spill needs 29 distinct lengths of 32. With 496 pairs of probability 1/10,000, three ties are rare.
     expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
   });
 });

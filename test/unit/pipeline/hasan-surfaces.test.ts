@@ -8,7 +8,7 @@ const meanAbsolute = (values: Float64Array) => values.reduce((sum, value) => sum
 it('covers the launches of Figure 1, row by row of blocks', () => {
   const { equationTimeMs, equationEfficiency, softTimeMs } = hasanModelSurfaces(soft);
   expect(equationTimeMs.values).toHaveLength(2496);
-  // 16 blocks of 32 threads are 512 of 26,624 resident threads: τ and that part of it.
+  // 16 blocks of 32 threads are 512 of 26,624 resident threads: τ plus that part of it.
   expect(equationTimeMs.values[0]).toBeCloseTo(14.5 * (1 + 512 / 26624), 12);
   // The last of the first row: 16 × 1024 threads.
   expect(equationEfficiency.values[31]).toBeCloseTo(1 / (1 + 16384 / 26624), 12);

@@ -68,7 +68,7 @@ describe('a device of the catalogue in Kim’s terms', () => {
       const model = kimDevice(device, arithmeticOnly);
       const { latencyCycles, issueCycles } = pipelineParameters(device, arithmeticOnly, { spilledRegisters: 0 });
       expect(functionalUnitCycles(model, 1), id).toBe(latencyCycles);
-      // A whole number of widths: no part of the unit idles.
+      // A whole number of widths leaves no part of the unit idle.
       const full = model.functionalUnits[0].widthThreadGroups * 10;
       expect(functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
     }
@@ -102,7 +102,7 @@ describe('block allocation', () => {
   });
 
   it('wastes what a wave leaves of the functional units, and never beats them', () => {
-    // 3 groups per block on a unit 4 wide: two resident blocks, 6 groups, need 2 issues where 1.5 would do.
+    // 3 groups per block on a unit 4 wide: two resident blocks, 6 groups, need 2 issues instead of 1.5.
     const device = byId('amd-r9-fury-x');
     const profile = { ...kernel, bytesPerIteration: 0, sharedMemoryBytesPerBlock: 32768 };
     const model = kimDevice(device, profile);

@@ -61,7 +61,7 @@ describe('cost', () => {
     );
     expect(window).toBeLessThan(buckets);
     expect(buckets).toBeLessThan(sort);
-    // A window beyond shared memory is sorted like everything else.
+    // A window that exceeds shared memory is sorted like a full sort.
     expect(cost('window-sort(65536)')).toEqual(cost('full-sort'));
   });
 

@@ -1,4 +1,4 @@
-/* What the phases of a kernel cost a launch. */
+/* The cost of a kernel's phases for a launch. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
@@ -36,7 +36,7 @@ const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = 
   );
 const timeOf = async (asked: Asked): Promise<number> =>
   predictChunk(createPredictor(await planned(asked)), 0, 1).timeMs[0];
-/** Instructions that a full device issues in this time, of a thread group each. */
+/** Returns the instructions that a full device issues in this time, each for a thread group. */
 const instructionsIn = (ms: number): number =>
   (ms * A100.clockMhz * 1e3 * A100.multiprocessors * A100.fp32LanesPerMultiprocessor) / A100.threadGroupWidth;
 
@@ -59,7 +59,7 @@ describe('the phases of a kernel', () => {
     const one = await timeOf({ kernel, axes, lengths: 'constant(1)' });
     for (const length of [2, 31, 32]) expect(await timeOf({ kernel, axes, lengths: `constant(${length})` })).toBe(one);
     expect(await timeOf({ kernel, axes, lengths: 'constant(33)' })).toBeCloseTo(2 * one, 9);
-    // Split, one iteration takes a 32nd of it, or as long as any launch.
+    // If split, one iteration takes 1/32 of it, or as long as any launch.
     expect(await timeOf({ kernel: { sharing: 'split' }, axes, lengths: 'constant(1)' })).toBeLessThan(one / 8);
   });
 

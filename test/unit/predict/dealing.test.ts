@@ -95,9 +95,7 @@ describe('a sorted order', () => {
 });
 
 describe('a reader of a sorted order', () => {
-  /**
-   * Stretches of groups, of blocks and of anything else, in launches whose groups and blocks fit the windows or not.
-   */
+  /** Runs of groups, of blocks and of others, in launches whose groups and blocks may or may not fit the windows. */
   const launch = fc
     .record({
       window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),
@@ -137,7 +135,7 @@ describe('a reader of a sorted order', () => {
             ascends &&= lengths[lengths.length - 1] === longest;
           }
           expect(reader.longestSum(first, count, slots)).toBe(expected);
-          // It may miss a stretch that rises across the end of a window.
+          // It may miss a run that rises across the end of a window.
           if (reader.ascends(first, count, slots)) expect(ascends).toBe(true);
         }
       }),
@@ -165,7 +163,7 @@ describe('a reader of a sorted order', () => {
         };
         const depthOf = (order: UnitOrder): number => groupDepth(order, dealing, block, group, dealingScratch(dealing));
         const { units, slotsPerBlock, gridBlocks } = dealing;
-        // Where units end within the last round of a group, its last lane has a unit less than others.
+        // If units end within the last round of a group, its last lane has one unit less than others.
         const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
         if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
         else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
@@ -176,7 +174,7 @@ describe('a reader of a sorted order', () => {
 });
 
 describe('depths of dealt units', () => {
-  /** Mean depths of groups, and of the longest of a block, with its standard deviation. */
+  /** Returns the mean depths of groups, and of the longest in a block, with the standard deviation. */
   function momentsOf({ depths, weights, groupsPerBlock: W }: SampledBlocks) {
     let group = 0;
     let block = 0;
@@ -194,7 +192,7 @@ describe('depths of dealt units', () => {
     return { group: group / total, block: mean, deviation: Math.sqrt(Math.max(0, squares / total - mean * mean)) };
   }
 
-  /** Mean and deviation of the depths, from simulated launches of units drawn from the law. */
+  /** Returns mean and deviation of the depths, from simulated launches of units drawn from the law. */
   function played(law: LengthLaw, window: number, dealing: Dealing) {
     const balancing =
       window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);
@@ -226,7 +224,7 @@ describe('depths of dealt units', () => {
       const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
       const expected = played(law, window, dealing);
       const got = momentsOf(allBlocks(readSorted(sortedOrder(law, units, window), dealing), dealing));
-      // Heavy tails are played with an error of about a percent.
+      // Heavy tails are simulated with an error of about a percent.
       expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(0.025);
       expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(0.025);
     }
@@ -234,7 +232,7 @@ describe('depths of dealt units', () => {
 
   it.each([
     { window: 5000, units: 71_424, n: 4, W: 2, rounds: 12, loop: 'flattened', setup: 24, all: true },
-    // A full sort computes every group of the block in which the last round ends, where depths fall.
+    // A full sort computes every group of the block in which the last round ends, because depths decrease there.
     { window: 99_991, units: 99_991, n: 32, W: 20, rounds: 6, loop: 'flattened', setup: 0, all: false },
   ] as const)('are exact where groups differ: windows of $window, setup $setup', (one) => {
     const { window, units, n, W, rounds, loop, setup } = one;
@@ -253,7 +251,7 @@ describe('depths of dealt units', () => {
     { window: 256, n: 8, W: 4, gridBlocks: 512, slotsPerBlock: 32, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 8, gridBlocks: 512, slotsPerBlock: 256, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
-    // A last group that is not full, which falls out of step with the windows.
+    // A partial last group, which does not align with the windows.
     { window: 4096, n: 32, W: 11, gridBlocks: 150, slotsPerBlock: 336, loop: 'nested', setup: 1 },
     { window: 5000, n: 32, W: 8, gridBlocks: 128, slotsPerBlock: 256, loop: 'flattened', setup: 0 },
     { window: 256, n: 8, W: 4, gridBlocks: 165, slotsPerBlock: 32, loop: 'nested', setup: 0 },
@@ -298,7 +296,7 @@ describe('depths of dealt units', () => {
   });
 
   it('keep a place in every round where the stride is a multiple of the window, and average it where it is not', () => {
-    // 16 blocks of 256 slots are one window; 15 wander through it.
+    // 16 blocks of 256 slots are one window; with 15, their position in it changes.
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
       const dealing = { ...dealingOf(units, 32, 8, 16), gridBlocks };

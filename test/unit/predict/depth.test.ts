@@ -38,7 +38,7 @@ function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nest
   return groupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
 }
 
-/** Mean and deviation of a block's depth, from its survival function. */
+/** Returns mean and deviation of a block's depth, from its survival function. */
 function blockOf(depth: GroupDepth, groupsPerBlock: number) {
   const survival = new Float64Array(depth.values.length);
   depth.survivalInto(survival, groupsPerBlock);
@@ -69,8 +69,8 @@ describe('group depths against played launches', () => {
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
     const block = summary(played.blocks);
-    // Groups of one block move together, so their mean is no better known than a block's. Beyond sampling, 1 %: the
-    // atoms a law is kept on, and the cumulants that stand for a long sum.
+    // Groups of one block are correlated, so their mean is known no better than a block's. Beyond sampling, the error
+    // is 1 %: from the atoms of a law, and from the cumulants that replace a long sum.
     const error = 4.5 * Math.max(group.error, block.error);
     expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
     const predicted = blockOf(depth, groupsPerBlock);
@@ -161,7 +161,7 @@ describe('group depths against played launches', () => {
         });
       }
     }
-    // Lengths that do not fit the transform, and rounds beyond those followed.
+    // The lengths do not fit the transform, and the rounds exceed those that are computed.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
     expect(Math.abs(independentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
@@ -223,7 +223,7 @@ describe('group depths against played launches', () => {
         expect(Math.abs(model[at][i] / sampled - 1), `n=${lanes}, ${few} and ${many}`).toBeLessThan(0.02);
       }),
     );
-    // Two units of a short and a long bucket: the second starts within six iterations, in whatever lane.
+    // Each lane has two units, of a short and a long bucket. The second starts within six iterations in every lane.
     expect(model[0][2]).toBeLessThanOrEqual(7);
     expect(orderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
   });
@@ -233,7 +233,7 @@ function unitsOf(law: LengthLaw, count: number): LengthLaw[] {
   return Array<LengthLaw>(count).fill(law);
 }
 
-/** Mean number of distinct iterations in which some lane starts one of its units, by playing groups. */
+/** Returns the mean number of distinct iterations in which some lane starts a unit, from simulated groups. */
 function sampledStarts(units: readonly LengthLaw[], lanes: number, groups: number, uniform: UniformSource): number {
   const draws = units.map(lengthSampler);
   let total = 0;
@@ -284,7 +284,7 @@ describe('blocks of sorted windows', () => {
       const units = 6;
       const n = 2;
       const survival = 0.3;
-      // P(k of a window's units are at most x), and which of its groups are active then.
+      // Computes P(k of a window's units are at most x), and the groups that are active then.
       const window = Array.from({ length: units + 1 }, (_, k) => {
         const ways = [1, 6, 15, 20, 15, 6, 1][k];
         const active = [1, 2, 3].map((r) => Number(k < r * n));
@@ -297,7 +297,7 @@ describe('blocks of sorted windows', () => {
           for (const one of window) count(probability * one.probability, [...row, ...one.active]);
           return;
         }
-        // Blocks follow one another: every place of a window, or the same one where a block is whole windows.
+        // Consecutive blocks start at every position of a window, or at the same one if a block is whole windows.
         const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
         for (const start of starts) {
           const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
@@ -318,7 +318,7 @@ describe('blocks of sorted windows', () => {
 
 describe('losses', () => {
   it('reaches the published window-sort figures', () => {
-    // Known to three decimals.
+    // The reference has three decimals.
     expect(Math.abs(depthOf(geometric, 32, 'window-sort(256)').aggregateLoss - 1.503)).toBeLessThan(5e-4);
     expect(Math.abs(depthOf(geometric, 32, 'window-sort(4096)').aggregateLoss - 1.041)).toBeLessThan(5e-4);
   });

@@ -24,9 +24,9 @@ describe('how often a group asks the counter', () => {
     // The first unit of each is fetched before the first iteration.
     expect(fetches!.fetchers).toBe(32);
     expect(fetches!.additions).toBe(32 * 15);
-    // Lanes start a unit with probability 1/20 in any iteration, so one of 32 does with 1 − 0.95³² = 0.81.
+    // A lane starts a unit with probability 1/20 in any iteration, so one of 32 does with 1 − 0.95³² = 0.81.
     expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
-    // Lanes start a unit every 20 iterations; the units run out when 16 are started.
+    // Lanes start a unit every 20 iterations; no units are left when 16 are started.
     expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
   });
 
@@ -50,7 +50,7 @@ describe('how often a group asks the counter', () => {
     const nested = groupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
-    // The last round of a pool of many groups is begun at different times: no loss beyond that of the rounds.
+    // The last round of a pool of many groups begins at different times, with no loss beyond that of the rounds.
     expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
   });
 });
@@ -64,7 +64,7 @@ describe('what a fetch costs', () => {
     const cost = fetchCost(device, fetches, 1000, 1);
     expect(cost).toEqual({ startCycles: 32_000, iterations: 100, latencyCycles: 0.8 * 300, counterCycles: 3200 });
     expect(fetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
-    // With few groups the latency decides. With many groups, which issue alone keeps busy, nothing does.
+    // With few groups the latency decides. With many groups, which keep the issue busy, fetching costs nothing.
     const few = fetchCost(device, fetches, 10, 1);
     expect(fetchCycles(pipeline, few, 8)).toBeCloseTo(320 + 100 * 240, 3);
     expect(fetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320, 3);
@@ -128,7 +128,7 @@ describe('playing a launch that fetches', () => {
     // 32 lanes, 4 groups on a multiprocessor: 4 cycles an iteration, 4 iterations a unit with its set-up.
     for (const fetch of [1, 'group'] as const) expect(play(fetch, 96)).toBe(3 * 4 * 4);
     expect(play(3, 96)).toBe(3 * 4 * 4);
-    // Chunks of 3 for 31 lanes leave one lane idle; its group runs on.
+    // Chunks of 3 for 31 lanes leave one lane idle, while its group continues.
     expect(play(3, 93)).toBe(3 * 4 * 4);
   });
 

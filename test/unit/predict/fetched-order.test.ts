@@ -17,7 +17,7 @@ function orderOf(lengths: readonly number[], units: number): GivenOrder {
   return givenOrder(own, units, lawOfUnits('lengths', givenLengths(own), units), { kind: 'none' }, 1);
 }
 
-/** Groups of lanes that fetch until nothing is left, iteration by iteration. */
+/** Simulates groups of lanes that fetch until nothing is left, iteration by iteration. */
 function playedByIteration(
   lengthOf: (unit: number) => number,
   units: number,
@@ -103,7 +103,7 @@ describe('what groups fetch of a given order', () => {
           const mean =
             Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
           const longest = Math.max(...lengths);
-          // The lanes of a group need as long as the mean of their work at least, and one more unit at most.
+          // The lanes of a group need at least the mean of their work, and at most one more unit.
           expect(meanOf(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
           expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
           expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
@@ -121,7 +121,7 @@ describe('what groups fetch of a given order', () => {
     const long = Array.from({ length: 100 }, () => 500);
     const lanesOf = (lengths: number[]) => fetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
     const last = lanesOf([...short, ...long]).depth;
-    // All work is 175 short units long each; the last hundred come on top of two dozen short ones.
+    // All work is as long as 175 short units; the last hundred follow two dozen short ones.
     expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
     const first = lanesOf([...long, ...short]).depth;
     expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
@@ -137,7 +137,7 @@ describe('what groups fetch of a given order', () => {
     const startsOf = (lengths: number[], units: number): number =>
       fetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
-    // The first has too many units to play all of its groups, the second has not.
+    // The first has too many units to simulate all of its groups; the second does not.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
   });
 
@@ -148,7 +148,7 @@ describe('what groups fetch of a given order', () => {
     expect(fetchedOrder(order, 4, 16).meanLoss).toBeNull();
   });
 
-  // Rows of the matrix are so regular that lanes stay in step: as independent lanes these were 29 and 37 % too long.
+  // Rows of the matrix are so regular that lanes stay in step. As independent lanes, these were 29 and 37 % too long.
   it.each([
     { units: 65_536, m: 2, blockThreads: 96 },
     { units: 524_288, m: 5, blockThreads: 256 },

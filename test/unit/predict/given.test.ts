@@ -21,7 +21,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['test/data/matrices', 'db/examples'];
 const SIZES = [1, 2, 3, 8, 32, 64];
 
-/** Losses of groups of n consecutive units, group by group. */
+/** Computes losses of groups of n consecutive units, group by group. */
 function bruteForce(lengths: readonly number[], n: number) {
   let lockstep = 0;
   let work = 0;
@@ -58,7 +58,7 @@ describe('losses in the given order', () => {
     }
   });
 
-  // Published with the task: 32 units in order, and shuffled.
+  // Published reference values: 32 units in order, and shuffled.
   it.each([
     ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
     ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
@@ -178,7 +178,7 @@ describe('a given order', () => {
         expect(blocks.lives.length).toBe(G);
         const scratch = dealingScratch(dealing);
         const { lengthAt } = readGiven(order, dealing);
-        // Unit by unit, without what a reader knows of its order.
+        // Units are read one by one, without the knowledge of a reader about its order.
         const plain = {
           lengthAt,
           longestSum: (first: number, count: number, stride: number) => {
@@ -217,7 +217,7 @@ describe('a given order', () => {
     };
     expect(trendOf(rising, 4096, 1)).toBe(true);
     expect(trendOf(even, 4096, 1)).toBe(false);
-    // Many repetitions leave each part of the launch with the same lengths.
+    // With many repetitions, each part of the launch has the same lengths.
     expect(trendOf(rising, 4096 * 64, 1)).toBe(false);
     expect(trendOf(rising, 4096 * 64, 64)).toBe(true);
     // Half of the blocks have one round more.
@@ -241,7 +241,7 @@ describe('a given order', () => {
     expect(Math.abs(total / 1024 - 1)).toBeLessThan(1e-9);
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
     expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
-    // What is kept of the order is not what a launch has scaled.
+    // The saved order must not contain the scaling of a launch.
     const again = givenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
     expect(again.blocks.means).toEqual(blocks.means);
   });

@@ -1,4 +1,4 @@
-/* Ways of taking the work beside whole units: even shares, padding, and units that several thread groups share. */
+/* Other ways of taking the work than whole units: even shares, padding, and units that several thread groups share. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
@@ -35,7 +35,7 @@ async function predictorOf(
 }
 type Predictor = Awaited<ReturnType<typeof predictorOf>>;
 
-/** A phase that is as long as so many iterations. */
+/** Returns a phase that is as long as this number of iterations. */
 const setup = (iterations: number) => ({ instructions: iterations * KERNEL.instructionsPerIteration });
 
 const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predictor, index, 1).timeMs[0];
@@ -54,7 +54,7 @@ describe('text of a balancing', () => {
 });
 
 describe('even shares', () => {
-  /** The items of a launch written out one by one: `true` where a unit starts. */
+  /** Lists the items of a launch: `true` where a unit starts. */
   function itemsOf(kind: EvenShareBalancing['kind'], lengths: readonly number[]): boolean[] {
     return lengths.flatMap((length) =>
       Array.from({ length: length + (kind === 'merge-path' ? 1 : 0) }, (_, i) => i === 0),
@@ -81,7 +81,7 @@ describe('even shares', () => {
             loop: 'nested',
             setupIterations,
           };
-          // Some of the lengths are those that repeat.
+          // Some lengths are repeated ones.
           const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
           const shared = sharedUnits({ kind }, Float64Array.from(lengths), units);
           const items = itemsOf(kind, repeated);
@@ -179,7 +179,7 @@ describe('even shares', () => {
     const predictor = await predictorOf(axes, kernel, { lengths, units: 100_000 });
     const { timeMs, order, parts } = explainDesign(predictor, 0)!;
     expect(order).toBe('given');
-    // As draws the image is predicted to take less than half as long.
+    // As draws, the image is predicted to take less than half the time.
     expect(Math.abs(timeMs / simulatedMs(predictor) - 1)).toBeLessThan(0.01);
     const sum = Object.values(parts).reduce((a, b) => a + b, 0);
     expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-12);
@@ -281,7 +281,7 @@ describe('padding', () => {
     const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
     const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
     const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
-    // Equal laws, on other steps.
+    // The laws are equal, but on other steps.
     expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
     for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
   });

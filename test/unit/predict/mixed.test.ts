@@ -14,7 +14,7 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true, serialFraction: 0.05, cooperationCost: 0.02 };
 
-/** Designs of some balancings on an A100, one thread per unit unless said otherwise. */
+/** Returns designs of some balancings on an A100, by default with one thread per unit. */
 async function predictorOf(lengths: string, balancing: string[], axes: object = {}, units = 1 << 16) {
   return createPredictor(
     await planOf(
@@ -57,7 +57,7 @@ describe('a mixed design', () => {
     expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
     const launches = playableLaunches(predictor, 0);
     expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
-    // The work of the classes is the work of all.
+    // The work of the classes is all of the work.
     const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
     expect(Math.abs(work / (predictor.plan.units * predictor.meanLength) - 1)).toBeLessThan(1e-3);
   });
@@ -96,7 +96,7 @@ describe('a mixed design', () => {
       else if (timeline.blockCount[i] === 1) expect(timeline.blockEndMs[i]).toBeLessThanOrEqual(second);
     });
     expect(Math.max(...timeline.blockEndMs) / timeline.kernelMs).toBeCloseTo(1, 9);
-    // Blocks that share a unit are as many thread groups as the others.
+    // Blocks that share a unit have as many thread groups as the others.
     const most = timeline.residentBlocks * timeline.groupsPerBlock;
     expect(timeline.groupsPerBlock).toBe(4);
     const after = Math.ceil(second / timeline.binMs);
@@ -143,7 +143,7 @@ describe('a mixed design', () => {
       const ends = classes.slice(0, -1).map(({ upTo }) => upTo!);
       expect(ends).toEqual([...new Set(ends)].sort((a, b) => a - b));
     }
-    // Units of one length have nothing to divide.
+    // Units of one length cannot be divided into classes.
     const same = await predictorOf('constant(20)', ['none']);
     expect(bestClasses(same, device, 3)).toHaveLength(1);
   });

@@ -7,7 +7,7 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
 
-/** The balancing of whole units that a text names. */
+/** Returns the balancing of whole units in a text. */
 export function lockstep(text: string): WholeUnitBalancing {
   const balancing = unwrap(parseBalancing(text));
   if (!isWholeUnit(balancing)) throw new Error(`${text} cuts or pads units`);
@@ -15,14 +15,14 @@ export function lockstep(text: string): WholeUnitBalancing {
 }
 
 export interface Played {
-  /** Depth of every group, and of every block of consecutive groups. */
+  /** The depth of every group, and of every block of consecutive groups. */
   readonly groups: Float64Array;
   readonly blocks: Float64Array;
-  /** Depth over mean lane length of every group (round by round for a nested loop). */
+  /** The depth over mean lane length of every group (round by round for a nested loop). */
   readonly losses: Float64Array;
 }
 
-/** Plays a launch unit by unit, with none of the model's formulas: the independent check of `groupDepth`. */
+/** Simulates a launch unit by unit without the model's formulas, as an independent check of `groupDepth`. */
 export function playLaunch(
   law: LengthLaw,
   n: number,
@@ -97,7 +97,7 @@ function orderedUnits(
 ): Float64Array {
   const total = slots * m;
   const units = Float64Array.from({ length: total }, () => draw(uniform));
-  // One draw per equal slice of the law, in order: the model's shares are those of endlessly many units.
+  // One draw per equal part of the law, in order, because the model's shares are for infinitely many units.
   const sorted = () => {
     const cumulated = cumulative(law);
     let at = 0;
@@ -127,8 +127,8 @@ function orderedUnits(
     }
     case 'window-sort': {
       const size = balancing.units;
-      // One round is a plain cut into windows. For more, a block meets another window, at another place, in every
-      // round.
+      // One round is a plain division into windows. For more, a block meets another window, at another position, in
+      // every round.
       if (m === 1) {
         for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();
         return units;
@@ -153,7 +153,7 @@ function shuffle(values: Float64Array, uniform: UniformSource): void {
   }
 }
 
-/** Mean, standard deviation, and standard error of the mean. */
+/** Returns mean, standard deviation, and standard error of the mean. */
 export function summary(values: Float64Array) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;

@@ -19,7 +19,7 @@ const image = (width: number, height: number, units = width * height): StudyFile
   units,
 });
 
-/** Losses of the thread groups of a launch of one tile per block, counted thread by thread. */
+/** Computes losses of the thread groups in a launch of one tile per block, thread by thread. */
 function countedLosses(width: number, height: number, threads: number, across: number, u: number) {
   const lengths = mandelbrotLengths(width, height, 200);
   const down = threads / across;
@@ -143,7 +143,7 @@ describe('units of an image by tiles', () => {
       { length: spaceSize(plan.axes) },
       (_, design) => describeDesign(predictor, design).invalid,
     );
-    // Each width has `none` first, then slots that fetch, for which the place of a unit in its block means nothing.
+    // Each width has `none` first, then fetching slots, for which the position of a unit in its block means nothing.
     expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
     expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');

@@ -3,7 +3,7 @@ import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
 import { ALL_DEVICES, deviceInView } from '../../../src-renderer/state/location.svelte.ts';
 
-/** What is said of an address, and which of its fields are dropped. */
+/** Returns the message about an address, and its dropped fields. */
 async function arrive(view: string, query: string, unknownView: string | null = null) {
   const dropped: string[] = [];
   const said: string[] = [];

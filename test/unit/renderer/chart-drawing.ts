@@ -2,7 +2,7 @@ import { init, type EChartsOption } from '../../../src-renderer/charts/echarts.t
 import type { ChartSize } from '../../../src-renderer/charts/parts.ts';
 import type { ChartTheme } from '../../../src-renderer/charts/theme.svelte.ts';
 
-/** A theme whose colours are their own names, so that a test can ask which token was used. */
+/** A theme whose colours are their own names, so that a test can see which token was used. */
 const TOKENS = [
   'bg', 'chrome', 'sunken', 'raised', 'hover', 'tie', 'line', 'line-2', 'control', 'text', 'text-2', 'text-3', 'disabled',
   'accent', 'accent-weak', 'on-accent', 'faster', 'slower', 'ok', 'warn', 'error', 'base', 'grid', 'plate',
@@ -20,7 +20,7 @@ export const THEME: ChartTheme = {
   animationMs: 0,
 };
 
-/** The chart as ECharts draws it, without a page. */
+/** Draws the chart with ECharts, without a page. */
 export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOption, size: ChartSize): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
   chart.setOption({ animation: false, ...build(THEME, size) });
@@ -29,12 +29,12 @@ export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOpti
   return svg;
 }
 
-/** The words of a drawn chart, in the order in which they are drawn. */
+/** Returns the words of a drawn chart, in the order of drawing. */
 export function wordsOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
 }
 
-/** How many shapes have a fill or a stroke. */
+/** Returns how many shapes have a fill or a stroke. */
 export function countOf(svg: string, colour: string): number {
   return svg.split(`"${colour}"`).length - 1;
 }

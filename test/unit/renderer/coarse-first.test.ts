@@ -8,7 +8,7 @@ interface Call {
   answer(result?: Result<string>): Promise<void>;
 }
 
-/** A follower whose calls wait to be answered, and what it showed. */
+/** Returns a follower whose calls the test answers, and what it showed. */
 function follower() {
   const calls: Call[] = [];
   const shown: string[] = [];

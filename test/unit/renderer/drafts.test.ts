@@ -7,7 +7,7 @@ import { StudyEditor } from '../../../src-renderer/state/editor.svelte.ts';
 
 const named = (name: string): Study => ({ name }) as Study;
 
-/** A page that edits a study of a server, which may be gone; what the browser stores outlives the page. */
+/** A page that edits a study of a server, which may be gone. The browser's storage outlives the page. */
 function page(stored: { study: Study }) {
   const state = { up: true, unload: () => {} };
   vi.stubGlobal('window', { addEventListener: (_: string, listener: () => void) => (state.unload = listener) });
@@ -26,7 +26,7 @@ describe('an edit that could not be saved', () => {
   let kept: Map<string, string>;
   beforeEach(() => {
     kept = new Map();
-    // Nothing is drawn here: a state is its value.
+    // Nothing is drawn here, so a state is its value.
     vi.stubGlobal(
       '$state',
       Object.assign(<T>(value: T) => value, { raw: <T>(value: T) => value }),

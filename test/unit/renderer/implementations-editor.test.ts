@@ -33,7 +33,7 @@ describe('implementations in the editor', () => {
       'propagate 2',
       'propagate 3',
     ]);
-    // The study format reads what the editor writes.
+    // The study format accepts what the editor writes.
     expect(unwrap(parseStudy(JSON.stringify(two))).implementations).toHaveLength(2);
   });
 
@@ -60,7 +60,7 @@ describe('implementations in the editor', () => {
     expect(one.kernel).toEqual(study.kernel);
     expect(kernelAt(one, 1)).toMatchObject({ accesses: [gather], bytesPerIteration: 0 });
     expect(one.implementations![1].kernel).not.toHaveProperty('bytesPerIteration');
-    // What the study lists, an implementation need not.
+    // An implementation need not have what the study lists.
     const without = withAccesses(all, [], 1);
     expect(kernelAt(without, 1)).toMatchObject({ accesses: undefined, bytesPerIteration: 12 });
     expect(kernelAt(without, 0).accesses).toEqual([array, gather]);

@@ -71,7 +71,7 @@ function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
   return unwrap(playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request));
 }
-/** What a page shows when these values are chosen. */
+/** Returns what a page shows for these values. */
 function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
   const { demo } = DEMOS.find((each) => each.id === id)!;
   const values = readValues(demo.controls, chosen, context);
@@ -96,7 +96,7 @@ function svgOf(figures: readonly Figure[], name: string, zoom = WHOLE): string {
   return drawn((theme, size) => build(theme, size, zoom), { width: 488, height: heightPx });
 } // prettier-ignore
 
-/** The values of a demo at the ends of every control, one control after another. */
+/** Returns the values of a demo at the ends of every control, one control after another. */
 function extremes({ controls }: Demo<Values, AnswerName>): readonly Readonly<Record<string, unknown>>[] {
   const values = readValues(controls, {}, CONTEXT);
   return [
@@ -138,7 +138,7 @@ describe.each(DEMOS)('the part to try of $id', ({ id, demo }) => {
         }
       }
     }
-    // Every control stands in a figure, and figures name no others.
+    // Every control is in a figure, and figures name no others.
     expect([...placed].sort()).toEqual(Object.keys(demo.controls).sort());
   });
 });

@@ -55,7 +55,7 @@ describe('the drawn distribution', () => {
       seed: 3,
     });
     expect(modelled.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
-    // Five standard errors of a bin's share; one bin in a million would leave it.
+    // The limit is five standard errors of a bin's share, which one bin in a million would exceed.
     modelled.forEach((p, i) =>
       expect(Math.abs(observed[0][i] - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
     );

@@ -38,7 +38,7 @@ describe('a launch that is played to be watched', () => {
 
   it('runs even work in whole waves', () => {
     const even = unwrap(playLaunch(unwrap(constantLaw(10)), request));
-    // 40 blocks in 6 slots: seven waves, each as long as ten iterations with what is resident.
+    // 40 blocks in 6 slots make seven waves, each as long as ten iterations with the resident groups.
     expect(new Set(even.blockStartCycles).size).toBe(7);
     expect(new Set(even.replicationCycles).size).toBe(1);
   });

@@ -18,7 +18,7 @@ function example(name: string): Study {
   return unwrap(validate(studySchema, JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')), name));
 }
 
-/** What a page does with a file, with an engine that keeps studies. */
+/** Returns how a page handles a file, with an engine that stores studies. */
 function page(study: Study, isExample: boolean) {
   const studies = new Map<number, Study>([[1, study]]);
   const state = { opened: 1, notice: '', undo: null as (() => void) | null };
@@ -136,7 +136,7 @@ describe('a file that is imported into an example', () => {
     const own = withWorkload(other, { lengths: 'file:heights.csv' });
     const grid = withAxis(withWorkload(own, { width: 640 }), 'blockWidth', [16]);
     expect(withWorkload(grid, { units: 7 })).toEqual({ ...grid, workload: { ...grid.workload, units: 7 } });
-    // Another file has rows of its own.
+    // Another file has its own rows.
     expect(withWorkload(grid, { lengths: 'file:others.csv' }).workload).not.toHaveProperty('width');
     expect(withWorkload(grid, { width: undefined }).axes).not.toHaveProperty('blockWidth');
   });

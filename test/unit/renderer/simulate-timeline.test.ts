@@ -13,7 +13,7 @@ import {
 } from '../../../src-renderer/views/ranking/timeline.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
 
-/** Two of four multiprocessors; the first has two slots in use, one of them with two blocks. */
+/** Two of four multiprocessors; the first uses two slots, one of them with two blocks. */
 const timeline: SimulationTimeline = {
   designIndex: 7,
   replication: 0,

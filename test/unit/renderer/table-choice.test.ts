@@ -15,7 +15,7 @@ const inspect = async (text: string, asked = {}): Promise<TableSummary> =>
   unwrap(await inspectTable(file(text), 'x.csv', asked));
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
 
-/** What the sheet says of a file before anything is changed, and what is then imported. */
+/** Returns the suggestion of the sheet for a file, and what is then imported. */
 async function suggested(text: string) {
   const summary = await inspect(text);
   const choice = suggestChoice(summary);

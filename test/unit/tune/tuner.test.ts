@@ -4,8 +4,8 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
 
 /**
- * Times that rise with the distance from one design in a grid of sizes; `wrong` is the error by the first coordinate,
- * of ln(time).
+ * Times increase with the distance from one design in a grid of sizes; `wrong` is the error of ln(time) along the first
+ * coordinate.
  */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
   const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
@@ -21,7 +21,7 @@ function grid(side: number, wrong: number): { readonly space: TuningSpace; reado
   };
 }
 
-/** Designs in the order in which they are measured, and the last estimate. */
+/** Returns designs in the order of measurement, and the last estimate. */
 function tuned({ space, trueMs }: ReturnType<typeof grid>, budget: number, { seed = 1, step = 3, scale = 1 } = {}) {
   const tuner = createTuner(space, seed);
   const measured: number[] = [];
