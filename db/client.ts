@@ -32,7 +32,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     worker.once('exit', (exitCode) => {
       ended ??= fail(
         'storage',
-        `the store's thread ended unexpectedly (exit code ${exitCode}). All that it reported as saved is saved`,
+        `the store's thread ended unexpectedly (exit code ${exitCode}). Everything that it reported as saved is saved`,
       );
       for (const answer of pending.values()) answer(ended);
       pending.clear();
@@ -41,7 +41,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
   });
   worker.once('error', (error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
-    ended ??= fail('storage', `the store's thread failed: ${message}. All that it reported as saved is saved`);
+    ended ??= fail('storage', `the store's thread failed: ${message}. Everything that it reported as saved is saved`);
   });
 
   const post = (message: ToThread, transfer: ArrayBuffer[] = []): void => worker.postMessage(message, transfer);

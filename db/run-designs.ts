@@ -11,7 +11,7 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
   function savePredictionChunk(runId: number, chunk: PredictionChunk): null {
     write(() => {
       const row = ownRow(runId);
-      if (row.best_wanted !== null) refuse('conflict', `Run ${runId} keeps its best designs alone.`, { runId });
+      if (row.best_wanted !== null) refuse('conflict', `Run ${runId} keeps only its best designs.`, { runId });
       const validCount = checkChunk(chunk, row.enumerated_count);
       const { firstDesign, count } = chunk;
       const overlapping = get<CommittedChunk>(

@@ -250,7 +250,7 @@ function onlyMeasured(
     decodeInto(at, counts, designIndex);
     if (at[AXIS.device] !== deviceAt) {
       const names = [at[AXIS.device], deviceAt].map((position) => plan.axes.devices[position].name);
-      return fail('bad-input', `design ${designIndex} is of ${names[0]}, not of ${names[1]}`, {
+      return fail('bad-input', `design ${designIndex} belongs to ${names[0]}, not to ${names[1]}`, {
         design: designIndex,
       });
     }
@@ -422,6 +422,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return fail(
     'conflict',
-    `the calibrated model has an error of ${percent(left)}, but one time for all designs ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
+    `the calibrated model has an error of ${percent(left)}, and a single time for all designs has an error of ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
   );
 }

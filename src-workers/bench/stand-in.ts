@@ -48,7 +48,7 @@ export interface UnitLoopShape {
 export function oldUnitLoop(): Result<never> {
   return fail(
     'unsupported',
-    'the measurement is of an older loop that stood in for a kernel, which this version does not run. Start a new measurement',
+    'the measurement used an older stand-in loop, which this version does not run. Start a new measurement',
   );
 }
 

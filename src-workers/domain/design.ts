@@ -177,11 +177,11 @@ export const INVALID_REASONS = [
   { code: 'implementation', text: 'the implementation does not allow this setting' },
   {
     code: 'classes',
-    text: 'classes of length have their own threads per unit: only designs of one thread per unit stand for them',
+    text: 'classes of length have their own threads per unit, so only designs with one thread per unit represent them',
   },
   {
     code: 'block-shape',
-    text: 'the block cannot have this shape: its width must divide its threads, its tile fit the image, and units be dealt as they lie (none)',
+    text: 'the block cannot have this shape: its width must divide its threads, its tile must fit in the image, and the balancing must be none',
   },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];

@@ -48,7 +48,7 @@ function partOf(device: GpuDevice, multiprocessors: number, slice: boolean): Gpu
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
     ? 'the same share as of the multiprocessors, as in a multi-instance slice'
-    : `all of it, with nothing beside this part; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
+    : `all of it, with no other work on the device; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
   const whole = sources['*'] ?? '';
   return {
     ...device,
@@ -63,7 +63,7 @@ function partOf(device: GpuDevice, multiprocessors: number, slice: boolean): Gpu
       multiprocessors: `given: ${text} (${sources['multiprocessors'] ?? whole})`,
       memoryBandwidthGbS: `estimate: ${shared} (${sources['memoryBandwidthGbS'] ?? whole})`,
       memoryGib: slice ? `estimate: ${shared}` : (sources['memoryGib'] ?? whole),
-      l2Bytes: `estimate: ${slice ? shared : 'all of it, with nothing beside this part'} (${sources['l2Bytes'] ?? whole})`,
+      l2Bytes: `estimate: ${slice ? shared : 'all of it, with no other work on the device'} (${sources['l2Bytes'] ?? whole})`,
     },
   };
 }

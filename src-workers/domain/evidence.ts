@@ -102,7 +102,7 @@ export function isMeasured(evidence: DeviceEvidence | null, kind: Implementation
 
 const percent = (fraction: number): string => `${Number((100 * fraction).toPrecision(2))} %`;
 
-const FROM_OTHERS = 'How far its times can be off is taken from other devices';
+const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
 /**
  * A sentence on how predicted times of a device agree with public measurements, for every place that shows a time.
@@ -139,7 +139,7 @@ export function evidenceGaps(
   if (unknown.length === 0 && partly.length === 0) return null;
   const whole = unknown.length === 0 ? [] : [listed.format(unknown.map(({ name }) => name))];
   const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
-  const text = `No public measurements are known of ${[...whole, ...parts].join('; ')}. How far these times can be off is taken from other devices.`;
+  const text = `No public measurements are known of ${[...whole, ...parts].join('; ')}. The possible errors of these times are taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const shown = new Set(devices.flatMap((device) => device.kinds));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;

@@ -28,7 +28,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
   const words: Readonly<Record<GlossaryId, readonly [term: string, definition: string]>> = {
     unit: ['unit', 'One independent piece of work: a particle, a matrix row, a pixel. A launch processes many.'],
     length: ['length', 'How many iterations of the loop one unit needs.'],
-    distribution: ['distribution', 'How likely each length is. All predictions rest on it.'],
+    distribution: ['distribution', 'How likely each length is. All predictions depend on it.'],
     lane: [say('lane'), `One of the ${threads} that a ${group} runs in lockstep.`],
     threadGroup: [group, `${sentenceCase(threads)} that run the same instruction at the same time; its number is the width of the device.`],
     depth: ['depth', `The length of the longest unit that a ${group} runs at once. All its ${lanes} wait for that unit.`],

@@ -179,7 +179,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 30,
     usual: [4, 100],
-    source: 'chosen: every instruction waits for the one before, as if their dependencies are unknown',
+    source: 'chosen: every instruction waits for the one before, because their dependencies are unknown',
   },
   dependentExchanges: {
     label: 'Exchanges per iteration',
@@ -227,7 +227,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 0,
     usual: [0, 0.1],
-    source: 'chosen: a reciprocal or exponential now and then',
+    source: 'chosen: an occasional reciprocal or exponential',
   },
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',

@@ -93,7 +93,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const declared = (texts.ptx ?? '').matchAll(/^[ \t]*\.extern[ \t]+\.shared\b([^;\n]*)/gm);
   const dynamic = new Set([...declared].map(([, rest]) => rest.split('[', 1)[0].split(' ').at(-1)));
   if (of(ptx)?.instructions.some(({ reads }) => reads.some((name) => dynamic.has(name))))
-    notes.push('It uses dynamic shared memory, which the launch sets: add its bytes.');
+    notes.push('It uses dynamic shared memory, whose size the launch sets: add this size.');
   if (!usage && file) notes.push('An object file does not list spills; a log of ptxas -v does.');
   return ok({
     entry,

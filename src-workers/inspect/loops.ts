@@ -350,7 +350,7 @@ function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at
     ...(unrolled === 1 && !asked && unrolling.repeats > 1
       ? [
           `Its body holds a group of instructions ${unrolling.repeats} times. ` +
-            `If a unit counts those groups, say so (--iterations-per-loop ${unrolling.repeats}).`,
+            `If each group is an iteration, specify --iterations-per-loop ${unrolling.repeats}.`,
         ]
       : []),
     ...(instructionsPerIteration >= MANY_WAYS * shortestPath
@@ -374,7 +374,7 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
     ...(matrix.length > 0
       ? [
           `An iteration has ${perIteration('matrix')} matrix instructions of tensor cores (${names.join(', ')}). They ` +
-            'count as one instruction each, but no prediction knows the time of tensor cores: do not trust its times.',
+            'count as one instruction each, but predictions do not model tensor cores: do not trust the times.',
         ]
       : []),
     ...(halves + pairs > 0

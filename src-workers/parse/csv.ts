@@ -186,7 +186,7 @@ export function columnsOf(record: readonly string[], label: string, line: number
     return refuse(
       label,
       { line, column: 3 },
-      `the file has ${width} columns. It needs one of lengths, or two of lengths and p or count, or a header that names the one of lengths ` +
+      `the file has ${width} columns. It needs one column of lengths, or two of lengths and p or count, or a header that names the column of lengths ` +
         `(${LENGTH_NAMES.join(', ')}), ${SEPARATORS}`,
     );
   }

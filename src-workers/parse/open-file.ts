@@ -35,7 +35,7 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
     } catch (error) {
       return fail(
         'not-found',
-        `${path} cannot be read (${systemReason(error)}). Files are looked for beside the study, or without one in the current folder.`,
+        `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the study, or without a study to the current folder.`,
       );
     }
     return ok({

@@ -703,7 +703,7 @@ head -c 100000 /dev/zero >"$2"
     const none = await compileCuda(compilation([HOST_OBJECT], { sources: join(folder, 'nowhere') }));
     expect(none).toMatchObject({ ok: false, error: { code: 'not-found' } });
     const wrong = await compileCuda(compilation([HOST_OBJECT], { nvcc: '/bin/true' }));
-    expect(wrong.ok ? '' : wrong.error.message).toMatch(/^\/bin\/true does not say its version: /);
+    expect(wrong.ok ? '' : wrong.error.message).toMatch(/^\/bin\/true does not print its version: /);
     const absent = await nvccVersion(join(folder, 'nvcc'));
     expect(absent).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });

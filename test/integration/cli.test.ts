@@ -140,7 +140,7 @@ describe('sweep', () => {
     );
     expect(whole.out).toMatch(/\nAgainst the event simulation, half of the predictions/);
     expect(whole.out).toContain(
-      '\nNo public measurements are known of GeForce RTX 4090; dynamic fetch on A100 SXM4 40 GB. How far these times can be off is taken from other devices.\n',
+      '\nNo public measurements are known of GeForce RTX 4090; dynamic fetch on A100 SXM4 40 GB. The possible errors of these times are taken from other devices.\n',
     );
     expect(whole.out).toContain(`\n${recommended.rule}\n`);
     expect(whole.out).toMatch(

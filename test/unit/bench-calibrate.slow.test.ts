@@ -213,7 +213,9 @@ describe('calibration from measured designs', () => {
     const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 5) % 16], designIndex }));
     const result = calibrateFromDesigns(plan, 0, shifted, options());
     expect(result).toMatchObject({ ok: false, error: { code: 'conflict' } });
-    expect(!result.ok && result.error.message).toMatch(/has an error of \d+ %, but one time for all designs \d+ %/);
+    expect(!result.ok && result.error.message).toMatch(
+      /has an error of \d+ %, and a single time for all designs has an error of \d+ %/,
+    );
   });
 
   it('refuses designs that are not of the device, that cannot run, or have no time, and too few', () => {
@@ -245,7 +247,7 @@ describe('calibration from measured designs', () => {
       },
     };
     expect(refusal([{ ...first, designIndex: 0 }], two)).toContain('conflict: design 0 is invalid (lengths-unknown)');
-    expect(refusal([{ ...first, designIndex: 1 }], two)).toContain('bad-input: design 1 is of V100');
+    expect(refusal([{ ...first, designIndex: 1 }], two)).toContain('bad-input: design 1 belongs to V100');
     expect(refusal(many, two, 2)).toContain('unsupported: ');
   });
 });

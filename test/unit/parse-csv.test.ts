@@ -109,7 +109,7 @@ describe('failures have line, column, the text found and the form expected', () 
       '1,2,3\n',
       1,
       3,
-      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one of lengths, or two of lengths and',
+      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one column of lengths, or two of lengths and',
     ],
     [
       'speed,price\n1,2\n',
@@ -148,7 +148,7 @@ describe('failures have line, column, the text found and the form expected', () 
       '3;0,25\n',
       1,
       3,
-      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one of lengths, or two of lengths and',
+      'file:x.csv, line 1, column 3: the file has 3 columns. It needs one column of lengths, or two of lengths and',
     ],
     ['', 1, undefined, 'file:x.csv, line 1: the file has no lengths'],
     ['n\n', 2, undefined, 'file:x.csv, line 2: the file has no lengths'],

@@ -41,7 +41,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;
   const version = /HIP version: ([\d.]+)/.exec(asked.value.stdout)?.[1];
-  return version === undefined ? fail('unsupported', `${hipcc} does not say its version`) : ok(version);
+  return version === undefined ? fail('unsupported', `${hipcc} does not print its version`) : ok(version);
 }
 
 /** The architectures to compile for, without the features that a device also names (`gfx90a:sramecc+:xnack-`). */

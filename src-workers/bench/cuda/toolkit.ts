@@ -227,5 +227,5 @@ export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const release = /release [\d.]+, V([\d.]+)/.exec(asked.value.stdout);
   return asked.value.code === 0 && release
     ? ok(release[1])
-    : fail('unsupported', `${nvcc} does not say its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
+    : fail('unsupported', `${nvcc} does not print its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
 }

@@ -81,7 +81,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
     } catch (error) {
       return fail(
         'not-found',
-        `${path} cannot be read (${systemReason(error)}). Files are looked for beside the manifest`,
+        `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the manifest`,
       );
     }
   };

@@ -91,7 +91,7 @@ function triangular(): ReproductionTable[] {
     ),
   ];
   const staircaseNotes = [
-    'The staircase needs the bandwidth by active cores, which the slides show as a plot only. On the max-rate curve min(iβ, ρ) it equals the two-phase formula, so that is an upper bound of the printed column as long as no measured bandwidth lies above the curve.',
+    'The staircase needs the bandwidth by active cores, which the slides show as a plot only. On the max-rate curve min(iβ, ρ) it equals the two-phase formula, so the formula is an upper bound of the printed column as long as no measured bandwidth lies above the curve.',
     ...beyond.map(
       (cpu) =>
         `${cpu.cpu}: printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s, above the bound of ${derived(cpu).toFixed(2)} GB/s: some measured bandwidth there must exceed min(iβ, ρ).`,

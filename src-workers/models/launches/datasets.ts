@@ -33,7 +33,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     id: 'convolution',
     title: 'Block sizes of a 2-D convolution of Kernel Tuner',
     source:
-      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, everything but the block size held',
+      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, with everything but the block size constant',
     licence: 'MIT',
     notes: [
       'The file has no instruction counts, so one factor per kernel variant is taken from its other block sizes. The rank correlation is within variants.',

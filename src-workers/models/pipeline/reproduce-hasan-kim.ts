@@ -149,7 +149,7 @@ export function reproduceKim(): ReproductionTable[] {
   const slots = residentBlockSlots(KIM_CASE, launch(1));
   const wave = functionalUnitCycles(KIM_CASE, 4 * slots);
   const one = functionalUnitCycles(KIM_CASE, 4);
-  const rows = [reproductionRow('N_slot, block slots the least buffer', 4, slots, 0)];
+  const rows = [reproductionRow('N_slot, limited by block slots', 4, slots, 0)];
   for (const k of [1, 2, 3]) {
     rows.push(
       reproductionRow(`T at g = ${k}·N_slot, in full waves`, k, kimCycles(KIM_CASE, launch(k * slots)) / wave, 0),

@@ -88,7 +88,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     source: 'gunrock/loops: times; ginkgo-project/ginkgo-data: summaries of the same matrices, joined by name and size',
     licence: 'Apache-2.0 (times), CC-BY 4.0 (summaries)',
     notes: [
-      'The source does not name the GPU (compute capability ≥ 7.0). The data sheet of a V100 is assumed, whose bandwidth the times come close to.',
+      'The source does not name the GPU (compute capability ≥ 7.0). The data sheet of a V100 is assumed, because the times come close to its bandwidth.',
       'The file does not say how similar neighbouring rows are. The usual similarity in the matrices of Ginkgo is assumed.',
     ],
     gpus: [
