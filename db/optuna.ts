@@ -65,7 +65,7 @@ const ROWS_OF_STEP = 100;
  * choice, and is returned as the choice. Nothing in the file is run: its tables must be plain tables, so that a file
  * cannot bring its own query.
  *
- * @param file the storage alone, without a log beside it; its header is changed to say so
+ * @param file a storage without a log; its header is changed accordingly
  */
 export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   let database: Database.Database | null = null;

@@ -18,9 +18,9 @@ interface OwnerRow {
 
 /**
  * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is
- * one opening of the store, identified by a token. It is dead if its process is, or if its heartbeat has stopped for
- * long, since its process id may then belong to another process. Taking a run from a live owner by mistake (after a
- * machine slept) is harmless: a chunk is saved only while its store owns the run.
+ * one opening of the store, identified by a token. The owner is dead if its process has ended, or if its heartbeat has
+ * stopped for a long time, since its process id may then belong to another process. If a run is taken from a live owner
+ * by mistake (after a machine slept), no harm is done: a chunk is saved only while its store owns the run.
  */
 export interface Ownership {
   readonly token: string;

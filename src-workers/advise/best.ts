@@ -74,7 +74,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const found = (): FoundDesigns => {
     lower();
     const entries = Uint32Array.from({ length: size }, (_, entry) => entry);
-    // Both sorts are stable, so the first designs of the space stay among those with equal times.
+    // Both sorts are stable, so among designs with equal times the first ones of the space stay.
     const best = sortByValue(sortByValue(entries, designs), columns.timeMs).subarray(0, wanted);
     const kept = sortByValue(best, designs);
     return { designs: kept.map((entry) => designs[entry]), columns: columnsAt(columns, kept) };

@@ -29,7 +29,7 @@ const SLACK = 0.04;
 /** Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
-/** Number of designs that are predicted best first. Each may need other laws than the one before. */
+/** Number of designs that are predicted best first. Each may need other laws than the previous one. */
 const BEST_FIRST = 48;
 
 /** Bounds of the times of designs, for one predictor. */
@@ -91,7 +91,7 @@ export function closestBound(own: Predictor, candidate: Candidate): number {
   return launchesMs(own, candidate, lossyCycles);
 }
 
-/** The launch of a design, or of its classes, with what precedes it, ms; 0 on a CPU. */
+/** The launch of a design, or of its classes, and the work before it, ms; 0 on a CPU. */
 function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
   const { device, classes } = candidate;
   if (device.kind === 'cpu') return 0;

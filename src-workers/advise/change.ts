@@ -19,7 +19,7 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Whether a change alters the lengths. Laws are cached by what they depend on, so other changes need no new laws. */
+/** Whether a change alters the lengths. Laws are cached by their inputs, so other changes need no new laws. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }

@@ -59,7 +59,7 @@ export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonl
   });
 }
 
-/** The given designs, and those that differ from one of them in the block size alone or in the launch alone. */
+/** The given designs, and designs that differ from a given one only in the block size or only in the launch. */
 export function neighboursOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };

@@ -24,7 +24,7 @@ const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 export interface ErrorPlace {
   /** Number of its way to take the work (`TiePlace`). */
   readonly place: number;
-  /** Its block size, within what it shares with other block sizes. */
+  /** The block size, within the part that is shared with other block sizes. */
   readonly block: string;
   readonly design: number;
 }

@@ -11,9 +11,9 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it executes,
- * which is what is predicted. The instructions of a pass other than its steps are counted in the machine code of
- * compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it executes and
+ * that is predicted. The instructions of a pass other than its steps are counted in the machine code of compute
+ * capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
@@ -21,7 +21,7 @@ type StandInBackend = 'cuda' | 'webgpu';
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers of the loop other than those of its steps. */
+/** Registers of the loop that its steps do not use. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
@@ -36,7 +36,7 @@ export interface UnitLoopShape {
   readonly loadRate: number;
   readonly streamed: number;
   readonly streamRate: number;
-  /** Machine instructions of the pass: all, and those of integers and logic. */
+  /** Machine instructions of the pass: all of them, and the instructions of integers and logic. */
   readonly instructions: number;
   readonly integerInstructions: number;
   /** Steps once per unit, and in each step that combines results. */
@@ -90,7 +90,7 @@ function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: Uni
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** Instructions that a pass needs in addition to its steps: all of them, and those of integers and logic. */
+/** Instructions that a pass needs in addition to its steps: all of them, and the instructions of integers and logic. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = shareOf(profile, u);
   const exchanges = exchangesOf(profile, u);
@@ -131,7 +131,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class has one link before it and one after it.
+  // Each class has a link before it and a link after it.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));

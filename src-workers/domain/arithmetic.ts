@@ -12,7 +12,7 @@ export interface Arithmetic {
   cpp(named: (name: string) => string): string;
 }
 
-/** For each function: its number of arguments, what it computes, and its name in C++. */
+/** For each function: its number of arguments, its result, and its name in C++. */
 const FUNCTIONS: Readonly<
   Record<string, { readonly takes: number; readonly apply: (...given: number[]) => number; readonly cpp: string }>
 > = {

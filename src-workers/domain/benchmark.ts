@@ -220,7 +220,7 @@ export interface BenchPlan {
   readonly kernel?: KernelTask;
 }
 
-/** The sweep whose designs a plan measures, with what identifies it in its database. */
+/** The sweep whose designs a plan measures, with the properties that identify it in its database. */
 export interface PlanSource {
   readonly runId: number;
   /** Name of the sweep's study. */
@@ -309,7 +309,7 @@ export type BenchRecord =
       readonly message: string;
       readonly digest?: string;
     }
-  /** What a case found besides its time: bandwidths, cycles per group, a limit of the device. */
+  /** Findings of a case other than its time: bandwidths, cycles per group, a limit of the device. */
   | {
       readonly type: 'values';
       readonly case: string;

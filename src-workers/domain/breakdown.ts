@@ -56,7 +56,7 @@ export interface Achieved {
   readonly issueFraction: number | null;
   /**
    * Traffic of device memory, GB/s, and its fraction of the peak bandwidth, 0…1. If the level-2 cache is the limit,
-   * this is what memory could move in the cache's time. Null if the kernel is not known to move data.
+   * this is the traffic that memory could move in the cache's time. Null if the kernel is not known to move data.
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;

@@ -97,7 +97,7 @@ export interface Inspection {
   /** All kernels of the file. */
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;
-  /** Shared memory that is fixed at compile time. A profile also includes what the launch adds. */
+  /** Shared memory that is fixed at compile time. A profile also includes the memory that the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
@@ -107,7 +107,7 @@ export interface Inspection {
   /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
-  /** 1 if each iteration needs the result of the one before, so sharing a unit gains nothing; `null` if unknown. */
+  /** 1 if each iteration needs the previous result, so sharing a unit gains nothing; `null` if unknown. */
   readonly serialFraction: 1 | null;
   /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
@@ -199,7 +199,7 @@ export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFi
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
-/** Lists what the code of a kernel does not show, and how each gap affects the advice. */
+/** Lists properties that the code of a kernel does not show, and how each gap affects the advice. */
 export function unknownOf({
   accesses,
   bytesPerIteration,

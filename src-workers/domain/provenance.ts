@@ -325,7 +325,7 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/** The origin of a field of a kernel. If it is not stated, a default value is assumed, any other value given. */
+/** The origin of a field of a kernel. Without a stated origin, a default value is assumed; any other value is given. */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -353,7 +353,7 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** The full kernel of an implementation: its own fields, then the study's. Traffic is a number or accesses. */
+/** The full kernel of an implementation: its own fields, then the study's fields. It has one form of traffic. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -539,8 +539,8 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: the stated one, or an assumed one if every kernel of its kind has such a phase. By default,
- * changing a unit costs as much as the unit phase. `undefined` if none is known; the prediction then leaves it out.
+ * The phase of a kernel: the stated one, or an assumed one if every kernel of its kind has this phase. By default,
+ * changing a unit costs as much as the unit phase. `undefined` if none is known; the prediction then omits it.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;

@@ -59,7 +59,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** Why the operating system refused, as part of a message, with its error code if it has one, such as `ENOENT`. */
+/** The reason for an error of the operating system, as part of a message, with the error code such as `ENOENT`. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);

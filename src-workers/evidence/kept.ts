@@ -18,7 +18,7 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
  * Predicted times, µs, in the order of a file's matrices. `heldOut`: with parameters fitted without the matrix.
  * `unseen`: as for a GPU that nobody measured, with the implementation's parameters on other GPUs. `catalogue`: as in a
  * sweep, with the catalogue's values of the device. `assumed`: with the catalogue's values of the other devices.
- * `null`: there are no such values, or the matrix was not measured.
+ * `null`: these values are missing, or the matrix was not measured.
  * The predictions take minutes, so `predicted.json.gz` holds those from the time of the fit.
  * `test/unit/evidence.slow.test.ts` repeats some of them.
  */

@@ -300,7 +300,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 /**
  * Reads the launches of a data set.
  * @param folder `db/evidence`
- * @param devices devices of the catalogue that include those of the data set
+ * @param devices devices of the catalogue, including the devices of the data set
  */
 export async function readLaunches(
   { id, gpus }: LaunchDataset,

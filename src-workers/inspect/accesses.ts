@@ -77,8 +77,8 @@ const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /**
- * The arrays that an iteration reads and writes, by how their addresses grow. Parts of one element count as one access.
- * Footprints stay unknown.
+ * The arrays that an iteration reads and writes, distinguished by the growth of their addresses. Parts of one element
+ * count as one access. Footprints stay unknown.
  * @param counted the instructions of an iteration
  * @param unrolled number of source iterations in these instructions
  */

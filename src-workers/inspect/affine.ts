@@ -8,8 +8,8 @@ export interface Sum {
 }
 
 /**
- * The values of registers as sums, for one loop. The named values are those at the start of a pass, those that stay the
- * same, and those that are not followed.
+ * The values of registers as sums, for one loop. The named values are values at the start of a pass, values that stay
+ * the same, and values that are not followed.
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;

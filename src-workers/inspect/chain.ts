@@ -9,7 +9,7 @@ export interface Region {
   readonly counts: (at: number) => boolean;
 }
 
-/** Dependent operations of a region, for which a thread waits one after another. */
+/** The dependent operations for which a thread waits one after another in a region. */
 export interface Chain {
   /** Dependent arithmetic instructions, as a number of latencies of one. */
   readonly instructions: number;
@@ -32,7 +32,7 @@ export function chainOf(graph: Graph, region: Region, repeats: boolean): Chain {
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of that latency; fitted to the same loops. */
 const BRANCH = 3 / 2;
-/** Number of passes before a loop is periodic, and of those whose mean time is taken. */
+/** Number of passes before a loop is periodic, and number of passes whose mean time is taken. */
 const PASSES = 4;
 
 /** The time to issue in order, where each instruction waits for its operands. Loads and exchanges do not wait here. */

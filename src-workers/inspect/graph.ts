@@ -10,7 +10,7 @@ const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /** The first instruction of each reachable block, and the one after its last; blocks are in reverse postorder. */
+  /** The first instruction of each reachable block, and the next one after it; blocks are in reverse postorder. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];
@@ -165,9 +165,9 @@ const NONE: ReadonlySet<number> = new Set();
 const MAX_TAILS = 8;
 
 /**
- * The backward branches of an inner loop that shares its head with an outer loop. Compilers produce such a pair from
- * one loop over all units. If the inner loop has no exit from the outer one, all lanes meet in the outer loop before
- * any continues.
+ * The backward branches of an inner loop that shares its head with an outer loop. Compilers produce the two loops from
+ * one loop over all units. If the inner loop has no exit from the outer loop, all lanes meet in the outer loop before
+ * any lane continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];

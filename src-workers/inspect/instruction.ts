@@ -1,6 +1,6 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 
-/** An instruction of PTX or machine code, as the search for loops, classes and dependencies needs it. */
+/** The properties of an instruction of PTX or machine code for the search for loops, classes and dependencies. */
 export interface Instruction {
   readonly text: string;
   readonly class: InstructionClass;

@@ -14,7 +14,7 @@ import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instructi
 import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
 import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
 
-/** Finds the loops of a kernel, what an iteration of each contains, and which one counts, in PTX and machine code. */
+/** Finds the loops of a kernel, the contents of their iterations, and the loop that counts, in PTX and machine code. */
 
 /** The search for dominators takes up to the square of this many steps. */
 const MAX_BLOCKS = 20_000;

@@ -11,7 +11,7 @@ import { workOf } from './unrolling.ts';
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /** Whether an iteration needs the result of the one before, so threads sharing the unit all do every iteration. */
+  /** Whether an iteration needs the previous result, so that threads sharing the unit all do every iteration. */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
   /** Number of threads that the unrolled tree of a unit combines; 1 if it has none. */
@@ -151,9 +151,9 @@ function straightRest(
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Whether an iteration needs the result of the one before: an exit of the loop, or the address of a load, depends on a
- * value that each iteration computes from the one before, other than by counting. A sum does not count, because threads
- * can add up parts of it. If several paths write a value, the last one in the code is followed.
+ * Whether an iteration needs the result of the previous one: an exit of the loop, or the address of a load, depends on
+ * a value that each iteration computes from its previous value, other than by counting. A sum does not count, because
+ * threads can add up parts of it. If several paths write a value, the last write in the code is followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;

@@ -11,7 +11,7 @@ export function sharedSteps(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(THREADS * CELLS * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** The shared cells of a thread. Thread numbers only increase; those of one pool differ by less than THREADS. */
+/** The shared cells of a thread. Thread numbers only increase; numbers of one pool differ by less than THREADS. */
 export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
   const from = (threadId % THREADS) * CELLS;
   return shared.subarray(from, from + CELLS);

@@ -293,7 +293,7 @@ export function recordType(value: unknown): string | null {
 
 /**
  * Checks one record of a measurement: a program's output line, or a line of a page or file. Returns `null` for an
- * unknown type. A failure names the field, its value and what it must be.
+ * unknown type. A failure names the field, its value and the permitted values.
  */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);
@@ -301,7 +301,7 @@ export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
 }
 
-/** Checks the first line of a result file. A failure names the field, its value and what it must be. */
+/** Checks the first line of a result file. A failure names the field, its value and the permitted values. */
 export function parsePlanLine(value: unknown): Result<PlanLine> {
   const plan = checked(planLine, value);
   if (!plan.ok) return plan;

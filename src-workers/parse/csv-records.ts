@@ -8,7 +8,8 @@ const MAX_RECORD_BYTES = 4096;
 /**
  * Reads a CSV file record by record. Returns the number of lines.
  *
- * Throws a `FailureError`, with the line, on an invalid record (`expected`: what the file should be), or a read error.
+ * Throws a `FailureError`, with the line, on an invalid record (`expected`: the required form of the file), or a read
+ * error.
  */
 export async function eachCsvLine(
   source: ByteSource,

@@ -178,7 +178,7 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
 
 /**
  * Checks a device of the catalogue or of the user. It must have every field and no other field, and its limits must
- * match its occupancy rules. A failure names the first wrong field, its value and what it must be.
+ * match its occupancy rules. A failure names the first wrong field, its value and the permitted values.
  */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);

@@ -25,8 +25,8 @@ const SIZES = [
 ] as const;
 
 /**
- * Reads measured times from CSV. The columns are `matrix`, those of `SIZES` and optionally `sellp_cells`; the columns
- * of `wanted` are times, µs. An empty field or 0 means "not measured". Matrices without elements are dropped.
+ * Reads measured times from CSV. The columns are `matrix`, the columns of `SIZES`, and optionally `sellp_cells`; the
+ * columns of `wanted` are times, µs. An empty field or 0 means "not measured". Matrices without elements are dropped.
  *
  * Fails, with the line, if a column is missing, a field is not a number, or no wanted column is present.
  */

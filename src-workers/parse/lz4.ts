@@ -1,6 +1,6 @@
 /**
- * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop writes, and frames. The
- * available packages add other codecs or native code, and read a damaged block as zeros.
+ * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop writes, and
+ * frames. The available packages add other codecs or native code, and read a damaged block as zeros.
  */
 
 /** The length of a literal or match of at least 15 bytes continues in the next bytes, up to the first below 255. */
@@ -42,7 +42,7 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first 
     const match = lengthOf(token & LONG) + MIN_MATCH;
     if (from > packed.length || distance === 0 || distance > to - first || to + match > bytes.length)
       throw new Error(`LZ4 with a match of ${match} bytes at a distance of ${distance}`);
-    // A match may overlap what it writes: a distance of 1 repeats one byte.
+    // A match may overlap its own output: a distance of 1 repeats one byte.
     for (const until = to + match; to < until; to++) bytes[to] = bytes[to - distance];
   }
   return to;

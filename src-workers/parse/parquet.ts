@@ -28,8 +28,8 @@ const firstPath = (column: SchemaTree): SchemaTree[] =>
   column.children.length === 0 ? [column] : [column, ...firstPath(column.children[0])];
 
 /**
- * Opens a Parquet file with its columns of plain values and of lists, without those of structures. The largest row
- * group bounds the memory.
+ * Opens a Parquet file with its columns of plain values and of lists. Columns of structures are skipped. The largest
+ * row group bounds the memory.
  */
 export async function openParquet(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);

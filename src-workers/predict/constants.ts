@@ -3,7 +3,7 @@
  *
  * - **fitted** on simulated launches: the comment names the data, the range tried and the effect of the number;
  * - **resolution** of a table or a sample: a finer one costs time and changes less than the model's own error;
- * - **limit** of what is kept or computed, so that a large space cannot fill the memory.
+ * - **limit** of the values that are kept or computed, so that a large space cannot fill the memory.
  */
 import type { Phase } from '../domain/kernel.ts';
 
@@ -142,7 +142,7 @@ export const LAST_LIVES = 2 ** 16;
 
 /** A sum of this many terms of comparable variance is a Pearson III law with its first three cumulants. */
 export const SMOOTH_TERMS = 16;
-/** The largest skewness of such a sum. */
+/** Maximum skewness of a sum for which `SMOOTH_TERMS` holds. */
 export const SMOOTH_SKEWNESS = 0.5;
 /** A sum of this many draws is a Pearson III law at any skewness. */
 export const SMOOTH_DRAWS = 256;

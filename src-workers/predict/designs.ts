@@ -122,8 +122,8 @@ export interface PlayableLaunch {
 }
 
 /**
- * The launches of a design, which run one after another. A mixed design has one for each class, any other design a
- * single one.
+ * The launches of a design, which run one after another. A mixed design has one for each class, any other design has
+ * one.
  * @returns an empty list if the design is invalid or runs on a CPU
  */
 export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {

@@ -444,7 +444,7 @@ export function shareOverhead(predictor: Predictor, candidate: Candidate): numbe
   return paceOf(predictor, candidate).overheadIterations;
 }
 
-/** Time of an iteration of the launch over that of its cycle table, due to phases and the reconvergence stack. */
+/** Time of an iteration of the launch over the cycle table's time, due to phases and the reconvergence stack. */
 export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
 }

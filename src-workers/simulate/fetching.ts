@@ -138,8 +138,8 @@ function listsFor({ M, R, n, groupsEach }: FetchingSetup) {
     heapEnd: new Float64Array(M * groupsEach),
     heapGroup: new Int32Array(M * groupsEach),
     activeGroups: new Int32Array(M),
-    // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus the
-    // group's offset, and it stands still during setup.
+    // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus
+    // the group's offset, and it stands still during setup.
     laneEnd: new Float64Array(M * groupsEach * n),
     laneIndex: new Int32Array(M * groupsEach * n),
     groupLanes: new Int32Array(M * groupsEach),
@@ -190,8 +190,8 @@ function play(run: FetchingRun, cancelled?: () => boolean): number {
       nextCheck = done + CANCEL_CHECK_UNITS;
     }
     if (given === null && run.left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
-      // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has
-      // no effect. Each runs ahead on its own, which is faster.
+      // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has no
+      // effect. Each runs ahead on its own, which is faster.
       const now = nextEnd[queue.first()];
       const horizon = now * (1 + (AHEAD_SHARE * run.left) / done);
       queue.clear();

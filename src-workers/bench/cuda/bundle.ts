@@ -154,7 +154,7 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   ].join('');
 }
 
-/** The device, the slice, and what the folder holds already. */
+/** Determines the device and the slice, and the files that the folder already holds. */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.

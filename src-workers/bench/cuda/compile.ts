@@ -151,7 +151,7 @@ export function withoutCap(flags: readonly string[]): readonly string[] {
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
-/** Flags of nvcc for architectures, such as those of a `ToolkitChoice`. */
+/** Flags of nvcc for architectures, such as the architectures of a `ToolkitChoice`. */
 export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);

@@ -25,7 +25,7 @@ export interface CudaObject {
   readonly name: string;
   /** File among the CUDA sources. */
   readonly source: string;
-  /** Flags in addition to those of all objects, as plain words. */
+  /** Flags for this object, in addition to the flags of all objects, as plain words. */
   readonly flags: readonly string[];
 }
 

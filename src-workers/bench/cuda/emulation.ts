@@ -24,7 +24,7 @@ export interface EmulatedProgram {
   readonly timeLimitMs: number;
 }
 
-/** Checks whether this machine can emulate; fails with what is missing. */
+/** Checks whether this machine can emulate. Fails with the missing requirement. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return fail('unsupported', 'The emulation of CUDA needs Linux. Use it in a container or in WSL.');

@@ -48,7 +48,7 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/** The toolkit of this machine for the GPUs that nvidia-smi lists, or else those that CUDA lists. Fails as these do. */
+/** The toolkit of this machine for the GPUs that nvidia-smi lists, or otherwise CUDA. Fails as they do. */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

@@ -63,8 +63,8 @@ async function versionFolders(environment: Environment): Promise<readonly string
 }
 
 /**
- * Every nvcc, each once. If the user set NVCC, only that one; otherwise those in PATH, CUDA_HOME, CUDA_PATH and
- * /usr/local/cuda, then in the folders of other versions. Fails with `not-found` and the searched places.
+ * Every nvcc, each once. If the user set NVCC, only this one is returned. Otherwise the order is: PATH, CUDA_HOME,
+ * CUDA_PATH, /usr/local/cuda, and the folders of other versions. Fails with `not-found` and the searched places.
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];

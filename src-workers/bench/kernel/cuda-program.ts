@@ -108,7 +108,7 @@ export async function kernelProgram(
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 }
 
-/** Writes what the program reads, and the host program of each entry, in a folder by its content. */
+/** Writes the files that the program reads, and the host program of each entry, into a folder named by its content. */
 async function writeHosts(
   kernel: KernelTask,
   source: string,

@@ -126,7 +126,7 @@ export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchVa
 /** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
-/** The entry that measures a design. Fails with `unsupported`, and names what no entry implements. */
+/** The entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements. */
 export function entryOf({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   let fitting = entries;
   const narrow = (what: string, has: readonly string[], fits: (entry: KernelEntry) => boolean): Result<null> => {

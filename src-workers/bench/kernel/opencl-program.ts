@@ -40,8 +40,8 @@ export interface OpenclHost {
 }
 
 /**
- * The first Python of PATH with PyOpenCL, and the devices of all its platforms. Fails with `not-found` and what is
- * missing.
+ * The first Python of PATH with PyOpenCL, and the devices of all its platforms. Fails with `not-found` and the missing
+ * part.
  * @param host path of `opencl/host.py`
  */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {

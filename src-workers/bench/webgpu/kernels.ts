@@ -46,7 +46,7 @@ export type MatrixTimes = Map<string, { lockstep?: number; independent?: number 
 
 /**
  * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times
- * are those of whole launches. After both executions have been measured, the later record has the aggregate loss
+ * are of whole launches. After both executions have been measured, the later record has the aggregate loss
  * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
  * drawn lengths, which differs from the law's if they are few.
  */

@@ -29,7 +29,7 @@ export interface Shortlist {
   readonly bestMs: number;
   /** `bestMs` over the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /** Whether the interval of `bestMs` overlaps that of the best measured time; `null` if intervals are unknown. */
+  /** Whether the intervals of `bestMs` and of the best measured time overlap; `null` if intervals are unknown. */
   readonly withinNoise: boolean | null;
   /** Minimum number of random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;

@@ -28,8 +28,8 @@ const SPILL_SIGNIFICANCE = 4;
 
 /**
  * Least squares of cycles = base + a·(divergent branches) + s·(spills), with the counts of the emulated reconvergence
- * stack. a is the slope over n, and s the step from n = 16 on. If the step could be chance, it is left out: the device
- * then has no such stack.
+ * stack. a is the slope over n, and s the step from n = 16 on. If the step could be chance, it is omitted: the device
+ * then has no reconvergence stack.
  *
  * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
  */

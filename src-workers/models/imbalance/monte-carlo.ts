@@ -19,8 +19,8 @@ export interface SampledLoss {
 
 /**
  * Mean and aggregate loss of `groups` work groups of n sampled units: a check that shares no formula with the models.
- * It is Algorithm 1 of Swatman et al. 2022 (doi:10.1109/MASCOTS56607.2022.00026) without the device. The standard error
- * of the aggregate loss is that of a ratio of sums (delta method).
+ * It is Algorithm 1 of Swatman et al. 2022 (doi:10.1109/MASCOTS56607.2022.00026) without the device. The aggregate loss
+ * has the standard error of a ratio of sums (delta method).
  *
  * @param n,groups integers ≥ 1
  */

@@ -82,8 +82,8 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Fraction of sectors that miss the first-level cache, and fraction of these that miss the level-2 cache. Both caches
- * catch equal fractions of the sectors that gathers share, in addition to those that fit.
+ * Fraction of sectors that miss the first-level cache, and fraction of these that miss the level-2 cache. Besides the
+ * sectors that fit, both caches catch equal fractions of the sectors that gathers share.
  */
 function missesOf(
   { l2Bytes }: GpuDevice,

@@ -32,7 +32,7 @@ const CAPACITY_SHARPNESS = 3;
 /**
  * Fraction of accesses that hit a cache which the same launch filled before, 0…1.
  * @param footprintBytes bytes touched between two uses, ≥ 0
- * @param cacheBytes 0 if there is no such cache
+ * @param cacheBytes 0 if there is no cache of this level
  */
 export function hitFraction(footprintBytes: number, cacheBytes: number): number {
   if (!(cacheBytes > 0)) return 0;

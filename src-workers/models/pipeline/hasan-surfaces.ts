@@ -45,8 +45,9 @@ export interface HasanModelSurfaces {
 }
 
 /**
- * Model surfaces over launches, by default those of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65). The
- * caption of its Fig. 2 swaps the ranges of the axes: no block has 1,248 threads.
+ * Model surfaces over launches, by default the launches of Fig. 1 (Hasan et al. 2014,
+ * doi:10.1007/978-3-662-44917-2_65). The caption of its Fig. 2 swaps the ranges of the axes: no block has 1,248
+ * threads.
  *
  * @param soft τ and c in ms: `fitHasan()`
  */

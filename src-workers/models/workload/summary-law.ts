@@ -30,7 +30,7 @@ const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * The law of least assumption with the given figures: the law of maximum entropy among all with these quartiles,
+ * The law of least assumption with the given figures: the law of maximum entropy among all laws with these quartiles,
  * moments and ends. Between two quartiles it is exp of a polynomial, which is equal in every section except for a
  * factor that gives the section its mass. Its moments are fitted, and it is marked `fitted`. Source: Jaynes, Phys. Rev.
  * 106 (1957), doi:10.1103/PhysRev.106.620.
@@ -150,7 +150,7 @@ function sectionsOf({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): re
   let from = low;
   let below = 0;
   return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
-    // A section begins above the one before. If two figures are equal, all of its mass is there.
+    // A section begins above the previous one. If two figures are equal, all of the section's mass is there.
     const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
     from = value;
     below = share;

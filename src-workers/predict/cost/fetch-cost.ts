@@ -23,7 +23,7 @@ export interface FetchCost {
   readonly startCycles: number;
   /** Iterations of a group until the units run out. Each of them has the extra cycles below. */
   readonly iterations: number;
-  /** Latency that fetching adds to an iteration, cycles. Other groups run meanwhile, as with any latency. */
+  /** Latency that fetching adds to an iteration, cycles. Other groups run in the meantime, as with any latency. */
   readonly latencyCycles: number;
   /** Cycles that the counter needs to serve one iteration of all groups of the device. */
   readonly counterCycles: number;

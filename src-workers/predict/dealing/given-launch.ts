@@ -541,8 +541,8 @@ function laneWork(
   const kept = lengths.length;
   lanes.fill(0);
   let position = first;
-  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a unit for every lane
-  // and lie within one repetition of the lengths.
+  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a unit for every
+  // lane and lie within one repetition of the lengths.
   const fits = (from: number): boolean => from % kept <= kept - lanes.length;
   if (part === 1)
     for (; position + 3 * stride <= units - lanes.length; position += 4 * stride) {

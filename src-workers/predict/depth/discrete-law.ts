@@ -56,7 +56,7 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** The values with a positive probability. A far tail may have no such value left. */
+/** The values with a positive probability. A far tail may have none. */
 export function atomsOf(law: DiscreteLaw) {
   const masses = massesOf(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };

@@ -49,7 +49,7 @@ interface RoundStarts {
 
 /**
  * Counts starts if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from buckets.
- * The starts a(t) of a lane are those of its partial sums, as in `independentStarts`.
+ * As in `independentStarts`, the starts a(t) of a lane follow from its partial sums.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param patterns counts of each pattern of lanes

@@ -269,7 +269,7 @@ function groupSizes(n: number): readonly number[] {
 
 /** Depths without setup. */
 interface DepthModel extends StepLaw {
-  /** Number of values that the model keeps in addition to those that it shares with other models. */
+  /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
   /** Laws of the sums of lanes of a flattened loop over several rounds, one for each kind of lane. */
   readonly laneSums?: LaneLaws;

@@ -176,7 +176,7 @@ function slowestInto(
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
       // The maximum number of groups that are active on any multiprocessor, by the first terms of Cornish and Fisher's
-      // expansion. The skewness is that of a count of clumps.
+      // expansion. The skewness is the skewness of a count of clumps.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
