@@ -261,7 +261,7 @@ export function vary({
   );
 }
 
-/** A predictor that is used once. It shares the unchanged plan's cached laws; its own laws are dropped with it. */
+/** A predictor that is used once. It shares the cached laws of the unchanged plan; its own laws are then dropped. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = advisorOf(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);

@@ -77,7 +77,7 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/** Enough for the programs of many plans and several compilers; the programs of one plan take a few megabytes. */
+/** Maximum size of the cache, enough for many plans and several compilers. One plan takes a few megabytes. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Far above any time limit of a compilation. A draft this old belongs to a killed process. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;

@@ -79,7 +79,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
   const { timeLimitMs, signal } = options;
   if (signal?.aborted) return Promise.resolve(fail('cancelled', `${program} was cancelled`));
   return new Promise((resolve) => {
-    // A separate process group lets the processes behind a compiler be killed with it.
+    // With a separate process group, the processes behind a compiler can be killed together.
     const ownGroup = process.platform !== 'win32';
     const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

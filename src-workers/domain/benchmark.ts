@@ -178,7 +178,7 @@ export interface ProgramTask {
 
 export type BenchCase = {
   readonly [Id in BenchmarkId]: {
-    /** Unique within the plan; letters, digits and `.-_`. */
+    /** The id of the case, unique within the plan; letters, digits and `.-_`. */
     readonly id: string;
     readonly benchmark: Id;
     readonly parameters: BenchParameters[Id];
@@ -212,9 +212,9 @@ export interface BenchPlan {
   readonly alternating?: number;
   /** The cache of a CUDA or HIP device before a launch; `warm` if absent. */
   readonly cache?: CacheState;
-  /** Present for unit loops, and for a `program` that reads the lengths. */
+  /** The workload, for unit loops and for a `program` that reads the lengths. */
   readonly workload: UnitLoopWorkload | null;
-  /** Present for the backend `program`. If there is also a kernel, the commands are made from it. */
+  /** The task of the backend `program`. If there is also a kernel, the commands are made from the kernel. */
   readonly program?: ProgramTask;
   /** The user's own kernel, which is measured in place of the unit loop. In CUDA, the backend `program` measures it. */
   readonly kernel?: KernelTask;
@@ -248,7 +248,7 @@ export interface MeasuringDevice {
   /** `external`: another program measured, and its file gives only the device's name. */
   readonly backend: BenchBackend | 'external';
   readonly name: string;
-  /** Made from name, driver and versions, so that results of another device or driver are never mixed in unnoticed. */
+  /** An identifier from name, driver and versions, so that results of different devices or drivers are never mixed. */
   readonly fingerprint: string;
   readonly driver: string;
   /** Compiler, runtime, browser, program: name → version. */
@@ -353,7 +353,7 @@ export interface CaseResult {
   readonly warmUpMs: readonly number[];
   /** Median over the counted launches. */
   readonly clockMhz: number | null;
-  /** Absent if nothing was read. */
+  /** The conditions; absent if nothing was read. */
   readonly conditions?: Conditions;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
   /** Whether the result equals the CPU's, or the result of other designs; `null` if it was not checked. */

@@ -68,7 +68,7 @@ export interface DeviceAgreement {
   readonly dataset: string;
   /** The kinds that were measured. */
   readonly kinds: readonly ImplementationKind[];
-  /** Measured times. */
+  /** Number of measured times. */
   readonly count: number;
   /** |predicted / measured − 1|, for the predictions of a sweep. */
   readonly medianError: number;

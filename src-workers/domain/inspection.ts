@@ -293,7 +293,7 @@ export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): 
 /** Kinds of files about a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 
-/** Far above any kernel: the PTX of the largest libraries takes about 10 MB. */
+/** Maximum size of a file, far above any kernel: the PTX of the largest libraries takes about 10 MB. */
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 

@@ -18,7 +18,7 @@ export interface MemoryAccess {
   /** Fraction of a gather's reads that need a separate sector from memory after the caches, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
-   * Set if each element is read once and `footprintBytes` is all that the launch reads in this way. The part that fits
+   * Whether each element is read once and `footprintBytes` is all that the launch reads in this way. The part that fits
    * in the level-2 cache is then already there, as in a measurement that repeats a launch.
    */
   readonly isWarm?: boolean | undefined;

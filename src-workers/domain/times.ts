@@ -43,13 +43,13 @@ export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   return timeUnit(least);
 }
 
-/** The times of a table that programs read: the name of their common unit, and a time, ms, as a number of it. */
+/** The times of a table for programs: the name of their common unit, and each time as a number in this unit. */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;
 } {
   const { name, perMs } = commonUnit(timesMs);
-  // The product of a decimal fraction and a power of ten has digits of its own beyond the fifteenth.
+  // The product of a decimal fraction and a power of ten has meaningless digits beyond the fifteenth.
   return { unit: name, of: (ms) => Number((ms * perMs).toPrecision(15)) };
 }
 

@@ -92,7 +92,7 @@ function sectionsOf(view: DataView, bytes: Uint8Array): readonly Section[] {
 /** Reads an offset or a size. Files are far below the largest integer. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
-/** Far above the name of any C++ function. */
+/** Maximum length of a name, far above any C++ function's. */
 const MAX_NAME = 4096;
 const textAt = (bytes: Uint8Array, at: number): string => {
   const end = bytes.subarray(at, at + MAX_NAME).indexOf(0);

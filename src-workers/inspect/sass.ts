@@ -44,7 +44,7 @@ export function parseSass(text: string): KernelCode[] {
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 
-/** Far above any instruction. It bounds the search in a listing without line ends. */
+/** Maximum length of a row, far above any instruction. It bounds the search in a listing without line ends. */
 const MAX_ROW = 4096;
 const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
 

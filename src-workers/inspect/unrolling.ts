@@ -15,8 +15,9 @@ const MAX_UNROLLED = 256;
 const LEAST_WORK = 0.85;
 
 /**
- * Finds the factor by which a compiler unrolled a loop. It divides the step of the value that is compared at the end;
- * each kind of work occurs a multiple of it; and the growing addresses reach as many places in a pass.
+ * Finds the factor by which a compiler unrolled a loop. The factor divides the step of the value that is compared at
+ * the end. The number of each kind of work is a multiple of the factor. The growing addresses reach this number of
+ * places in a pass.
  */
 export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;

@@ -167,7 +167,7 @@ const planLine = v.object({
           ],
           'a unit loop of version 1 to 3',
         ),
-        // Absent in files of older versions.
+        // The traffic is absent in files of older versions.
         traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),
       }),
     ),
@@ -202,7 +202,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** Enough for one number per group, with 32 times the published work groups. */
+/** Maximum number of values: one per group, for 32 times the published work groups. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [

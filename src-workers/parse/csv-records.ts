@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Far above any record. It bounds the memory for a file without line ends. */
+/** Maximum size of a record, far above any real one. It bounds the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**

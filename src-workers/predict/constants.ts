@@ -278,7 +278,8 @@ export const REDUCTION_BYTES = 8;
 
 /**
  * Demand of combining the results of the thread groups that share a unit, once per unit: a store to shared memory, a
- * barrier, a load and a second barrier, with the addresses. Counted by hand and assumed for every kernel.
+ * barrier, a load and a second barrier, with the addresses. The instructions are counted by hand, and assumed for every
+ * kernel.
  */
 export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 

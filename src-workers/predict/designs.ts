@@ -97,7 +97,7 @@ export interface PlayableDesign {
   /** Units in flight in one block. The last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
-  /** More than 1 if the threads of a unit span several thread groups, which then run in step. */
+  /** Number of thread groups of a work group; more than 1 if the threads of a unit span several, which run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;

@@ -23,7 +23,7 @@ export interface SweepPlan {
   /** The kernel whose pipeline parameters were measured; `kernel` if omitted. */
   readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
-  /** Measured pipeline parameters by device id. They replace those derived from the device's data sheet. */
+  /** Measured pipeline parameters by device id. They replace the parameters derived from the device's data sheet. */
   readonly pipeline: Readonly<
     Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>
   >;

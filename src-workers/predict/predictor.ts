@@ -186,8 +186,8 @@ export function pipelineOf(
   const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap), bytesPerIteration });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // The kernel was measured as compiled. A register cap, or other threads per unit, scale the result as in the
-  // derivation.
+  // The parameters belong to the kernel as it was compiled. A register cap, or other threads per unit, scale the result
+  // as in the derivation.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {

@@ -151,7 +151,7 @@ export interface Caches {
 
 export interface DepthLaws {
   readonly means: DepthMeans;
-  /** Computed on demand, because the times of sorted launches do not need it. */
+  /** The table is computed on demand, because the times of sorted launches do not need it. */
   readonly table: DepthTable;
   /** Block laws by W_b, for the fill of the last group in the most recent design. */
   blocks: (KnownBlock | undefined)[];

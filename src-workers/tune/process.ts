@@ -54,7 +54,7 @@ export function axisOf(values: Float64Array, isNamed: boolean): Axis {
 
 /** The prior variance of c. */
 const COMMON = 1;
-/** Added to the diagonal: without it, the factorisation fails for designs that are nearly equal. */
+/** A small number on the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
 const JITTER = 1e-6;
 /** Priors of the natural logarithms of the widths: mean and standard deviation, in the order of `Widths`. */
 const PRIOR = {

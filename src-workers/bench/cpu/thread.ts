@@ -34,7 +34,7 @@ export type ThreadMessage =
   /** `message` is empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
-/** Long enough that threads leave together, short enough not to be noticed with more threads than cores. */
+/** Number of spins: threads then leave together, without a noticeable delay if there are more threads than cores. */
 const START_SPINS = 20_000;
 const SCALE = 3;
 /** Number of rows of each share that are computed again. */

@@ -166,7 +166,7 @@ function compiled(
   cwd: string,
 ): Promise<Result<CacheEntry>> {
   return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Otherwise hipcc would use an nvcc if there is one.
+    // Without this setting, hipcc uses an nvcc if there is one.
     runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

@@ -21,7 +21,7 @@ export interface PlacedFile {
 
 /** One source file of the program that measures, compiled with its own settings. */
 export interface CudaObject {
-  /** Unique within the program; letters, digits and `-`. */
+  /** The name, unique within the program; letters, digits and `-`. */
   readonly name: string;
   /** File among the CUDA sources. */
   readonly source: string;

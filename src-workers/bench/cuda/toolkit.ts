@@ -182,8 +182,8 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
 }
 
 /**
- * Flags that name the host's compiler to nvcc. On Windows it is Visual Studio's, which its installer locates; elsewhere
- * nvcc finds its own. Fails with `not-found`.
+ * Flags that name the host's compiler to nvcc. On Windows, the installer of Visual Studio locates this compiler; on
+ * other systems, nvcc finds one itself. Fails with `not-found`.
  */
 export async function hostCompilerFlags(
   environment: Environment,

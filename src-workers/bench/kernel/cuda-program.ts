@@ -280,7 +280,7 @@ async function compilerFor(
     const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
     const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
-    // Otherwise hipcc would use an nvcc if there is one.
+    // Without this setting, hipcc uses an nvcc if there is one.
     return ok({ words, env: { HIP_PLATFORM: 'amd' } });
   }
   if (platform === 'emulation') {

@@ -52,7 +52,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const reason = error instanceof Error ? error.message : String(error);
     return fail('unsupported', `the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
   }
-  // Otherwise timestamps are rounded to 0.1 ms.
+  // Without this toggle, timestamps are rounded to 0.1 ms.
   const gpu = create(['disable-dawn-features=timestamp_quantization']);
   keptAlive.push(gpu);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);

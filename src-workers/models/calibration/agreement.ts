@@ -170,7 +170,7 @@ function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
 }
 
 /**
- * Percentile intervals over resampled designs. A resample without a correlation is ignored for it.
+ * Percentile intervals over resampled designs. Resamples without a correlation do not count for the correlation.
  * Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
  */
 function bootstrap(

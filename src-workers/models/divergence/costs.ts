@@ -52,9 +52,10 @@ export interface DeviceStack {
 }
 
 /**
- * The reconvergence stack of a device. Maxwell's cost of a divergent branch is the fit's, unless `maxwell` selects the
- * summary's. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent
- * Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
+ * The reconvergence stack of a device. Maxwell's cost of a divergent branch is taken from the fit, unless `maxwell`
+ * selects the summary. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section
+ * "Independent Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar
+ * branches.
  */
 export function deviceStack(
   device: Pick<GpuDevice, 'occupancy'>,

@@ -16,7 +16,7 @@ export interface LossMoments {
 /** A trapezoidal rule in log s; `lossMoments` states its error. */
 interface LogRule {
   readonly step: number;
-  /** The rest of an integral is dropped if it is below this fraction of it. */
+  /** The remaining part of an integral is dropped if it is below this fraction of the integral. */
   readonly droppedFraction: number;
   /**
    * The nodes s = 1, e^−h, e^−2h, … have an infinite, nearly constant tail: a measure on (0, 1] with geometric masses.
