@@ -200,7 +200,7 @@ export interface AskedTimes {
   readonly work?: readonly (LaunchWork | null)[];
 }
 
-/** What a launch on a GPU does, as predicted. */
+/** The predicted work of a launch on a GPU. */
 export interface LaunchWork {
   /** Instructions of thread groups; null if an iteration has none. */
   readonly instructions: number | null;

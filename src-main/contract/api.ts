@@ -473,7 +473,7 @@ export interface ExportFormat {
   readonly about: 'report' | 'table' | 'code' | 'tuner';
   /** Whether the number of listed designs matters. */
   readonly rows: boolean;
-  /** Whether it can express designs of GPUs alone. */
+  /** Whether it can express only designs of GPUs. */
   readonly gpus: boolean;
 }
 

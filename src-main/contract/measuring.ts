@@ -310,7 +310,7 @@ export interface RunsComparison {
   /** The design whose worst ratio to the fastest of each run is smallest; null if none was measured in all. */
   readonly oneForAll: {
     readonly design: number;
-    /** Its worst time over the fastest time of a run, ≥ 1. */ readonly worst: number;
+    /** The largest ratio of its time to the fastest time of a run, ≥ 1. */ readonly worst: number;
   } | null;
   readonly common: number;
   readonly warnings: readonly string[];

@@ -318,8 +318,8 @@ const advice = {
     }),
   ).returns<Robust>(),
   /**
-   * Predicts designs by their parameters. A name is that of a design's field in exports, or is explained in
-   * `parameters`; other parameters are ignored. Values need not be on the axes of the study.
+   * Predicts designs by their parameters. `parameters` may explain a name; otherwise it must be the name of a field in
+   * exports. Other parameters are ignored. Values need not be on the axes of the study.
    */
   'advice.predict': procedure(
     v.strictObject({
@@ -784,7 +784,7 @@ const others = {
   'export.render': procedure(
     v.strictObject({
       runId: id,
-      /** As `export.formats` names them. */
+      /** The ids of `export.formats`. */
       format: shortText,
       designIndex: v.optional(index),
       /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */

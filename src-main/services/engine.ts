@@ -193,7 +193,7 @@ async function openStored({
   return catalogue;
 }
 
-/** Lets agents take work: by the Redis of the options, or in hosts with a window by that of the settings. */
+/** Lets agents take work. The Redis is in the options, or else in the settings of a host with a window. */
 async function joinAgents({ store, agents, host }: Context, { redis }: EngineOptions): Promise<Result<null>> {
   if (redis) {
     const joined = await agents.use(redis);

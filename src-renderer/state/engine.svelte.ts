@@ -42,7 +42,7 @@ export class Engine implements Api {
   get state(): EngineState {
     return this.#state;
   }
-  /** Why the engine is lost; otherwise ''. */
+  /** The reason for the loss of the engine; '' if it is connected. */
   get reason(): string {
     return this.#reason;
   }

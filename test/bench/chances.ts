@@ -1,7 +1,8 @@
 /**
  * Whether the stated chances hold: of the designs that are "p % sure to be within 3 % of the best", p % should be. The
- * errors of predictions are drawn by the functions of the advice, and the outcome is measured. `npm run bench -- chances`:
- * a table for public SpMV times (which kernel to write, by matrix) and for block sizes of measured spaces.
+ * errors of predictions are drawn by the functions of the advice, and the outcome is measured.
+ * `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix) and for block sizes
+ * of measured spaces.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,11 +24,11 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDER = join(ROOT, 'db', 'evidence');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Designs that compete, with what decides the errors of their predictions. */
+/** The competing designs, and the properties that determine their errors. */
 interface Contest {
   readonly device: GpuDevice;
   readonly designs: readonly {
-    /** Designs of one place differ in their shape alone. */
+    /** Designs of one place differ only in their shape. */
     readonly place: string;
     readonly kind: ImplementationKind;
     readonly block: string;

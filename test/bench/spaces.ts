@@ -7,7 +7,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { NO_KERNEL, predictedMs } from '../../src-workers/evidence/shapes.ts';
 import { constantLaw } from '../../src-workers/models/workload/laws.ts';
 
-/** Public spaces that were measured in full, and what the predictor says of them. */
+/** Public spaces that were measured completely, and their predictions. */
 
 const ROOT = join(import.meta.dirname, '../..');
 

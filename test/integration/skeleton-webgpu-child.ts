@@ -6,7 +6,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 // Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. For each kernel, prints the sums of all units and how
 // often each unit ended.
 
-/** Consecutive launches; `lists` are the bindings after the launch, in order. */
+/** Launches that run one after another. `lists` are the bindings that follow the launch's own, in order. */
 export interface WgslKernelRun {
   readonly code: string;
   readonly lengths: readonly number[];

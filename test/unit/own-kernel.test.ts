@@ -142,7 +142,7 @@ it('values are bytes, lowest first', () => {
     expect([half, bytes('f16', half)]).toEqual([half, expected.toString('hex')]);
   }
   expect(bytes('bf16', -1.5)).toBe('c0bf');
-  // A tie goes to the even neighbour, and what is above a tie upwards.
+  // A tie is rounded to the even neighbour, and a value above it upwards.
   expect(bytes('bf16', 1 + 2 ** -8)).toBe('803f');
   expect(bytes('bf16', 1 + 3 * 2 ** -8)).toBe('823f');
   expect(bytes('f64', 1)).toBe('000000000000f03f');

@@ -47,7 +47,7 @@ const columnsOf = fc
     gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
   }));
 
-/** The definition, pair by pair. */
+/** Compares two designs by the definition. */
 function areEqual(ranking: Ranking, a: number, b: number): boolean {
   const { columns } = ranking;
   const at = (axis: number, design: number) => axisPosition(ranking, axis, design);

@@ -102,7 +102,7 @@ function measuringFor(pid: number): readonly string[] {
       try {
         return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
       } catch {
-        return []; // it ended meanwhile
+        return []; // it ended in the meantime
       }
     })
     .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));

@@ -131,7 +131,7 @@ export async function uncertainty(
 
 /** The number of samples of the errors, combined with samples of the inputs. */
 const SAMPLES = 256;
-/** Returns what the errors of designs go by. */
+/** Returns the properties of designs that determine their errors. */
 function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
   const group = groupOf({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;

@@ -20,21 +20,21 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { sharedLaw } from '../studies/workloads.ts';
 
-/** The launches of one kernel, predicted for other lengths and numbers of units than those of the study. */
+/** Predicts the launches of one kernel for other lengths and numbers of units than in the study. */
 
-/** Mean lengths and numbers of units of the table, over those of the study. */
+/** The mean lengths and numbers of units of the table, relative to the study. */
 const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
-/** Standard deviations of the lengths, over their mean. */
+/** The standard deviations of the lengths, relative to their mean. */
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
-/** Laws between those of the table by which it is judged. */
+/** The number of laws between those of the table that test it. */
 const HELD_OUT = 24;
-/** Above this many designs, only blocks of a power of two are predicted. */
+/** With more designs than this, only blocks of a power of two are predicted. */
 const MANY_DESIGNS = 4096;
-/** The most designs that are predicted for each law. */
+/** The largest number of designs to predict for each law. */
 const MAX_DESIGNS = 16_384;
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
-/** The real root of x⁴ = x + 1, whose powers are the least related in three dimensions. */
+/** The real root of x⁴ = x + 1. Its powers spread points evenly over three dimensions. */
 const PLASTIC = 1.220_744_084_605_76;
 
 /** A launch that the table can choose. */
@@ -55,7 +55,7 @@ interface Choices {
 }
 
 export interface ChoiceTable extends Choices {
-  /** Designs that were predicted for each law. */
+  /** The number of designs that were predicted for each law. */
   readonly of: number;
   /** Whether only usual block sizes were predicted. */
   readonly isThinned: boolean;
@@ -71,15 +71,15 @@ export interface Ratios {
   readonly worst: number;
 }
 
-/** How the choice did at laws that are not in the table. */
+/** The results of the choice at laws that are not in the table. */
 interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
-  /** The design that the study's own law chooses, for all laws. */
+  /** The ratios of the design for the study's own law, at all laws. */
   readonly fixed: Ratios;
 }
 
-/** The weights of the table's points around a place: at most eight, which add up to 1. */
+/** Returns the weights of the table's points around a position: at most eight, with a sum of 1. */
 function pointsAround(
   { means, spreads, units }: Omit<Choices, 'designs' | 'logNs'>,
   mean: number,
@@ -111,7 +111,7 @@ function pointsAround(
   return points;
 }
 
-/** The design of the table with the least time between its points; −1 if none can run. */
+/** Returns the design with the least interpolated time; −1 if none can run. */
 function chosenDesign(table: Choices, mean: number, spread: number, count: number): number {
   const points = pointsAround(table, mean, spread, count);
   const { length } = table.designs;
@@ -126,8 +126,8 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 
 /**
  * Predicts every launch of a kernel, with the order, the loop, the cap and the implementation of `row`, for a grid of
- * laws of lengths. Of these launches it keeps the fewest, by a greedy cover, that hold one within `AGREEMENT_FRACTION`
- * of the fastest of each law: a recommendation takes such times as equal.
+ * laws of lengths. A greedy cover keeps few of these launches, so that each law has one within `AGREEMENT_FRACTION` of
+ * its fastest, because a recommendation treats these times as equal.
  */
 export async function choiceTable(
   pool: Pool,
@@ -196,8 +196,8 @@ export async function choiceTable(
 }
 
 /**
- * The axes of the launches alone: one device, implementation, order, loop and cap, and blocks of one row. A unit for
- * each slot is always among the launches, since fewer units than a fixed grid has room for are launched so.
+ * Returns the axes of launches only: one device, implementation, order, loop and cap, and blocks of one row. A unit for
+ * each slot is always included, because too few units for a fixed grid are launched in this way.
  */
 function launchAxes({ ranking, predictor }: RunView, device: Device, { designIndex }: RankRow): SpaceAxes {
   const { blockWidth: _rows, ...axes } = predictor.plan.axes;
@@ -219,7 +219,7 @@ function launchAxes({ ranking, predictor }: RunView, device: Device, { designInd
   };
 }
 
-/** The designs of a space of launches alone, by their numbers. */
+/** Returns the designs of a space of launches, by their numbers. */
 function launchesOf(axes: SpaceAxes): readonly ChoiceDesign[] {
   const counts = axisCounts(axes);
   const at = new Int32Array(counts.length);
@@ -233,15 +233,15 @@ function launchesOf(axes: SpaceAxes): readonly ChoiceDesign[] {
   });
 }
 
-/** Blocks that a launch has for any number of units; 0 if the units decide. */
+/** Returns the fixed number of blocks of a launch; 0 if it follows from the units. */
 export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
   if (launch.kind === 'units-per-thread') return 0;
   return launch.kind === 'grid' || device.kind === 'cpu' ? launch.value : launch.value * device.multiprocessors;
 }
 
 /**
- * The sweep refuses a fixed grid with blocks that have no unit. The header launches fewer blocks then, one unit for a
- * slot, which is another design with a time.
+ * The sweep refuses a fixed grid in which blocks have no unit. The header then launches fewer blocks, with one unit for
+ * a slot, which is another design with a time.
  */
 function withFewerBlocks(
   designs: readonly ChoiceDesign[],
@@ -268,7 +268,7 @@ const distinct = (values: readonly number[]): readonly number[] => [...new Set(v
 const bestOf = (times: Float64Array): number =>
   times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
 
-/** The fewest designs, as a greedy choice finds them, of which each law has one within the fraction of its fastest. */
+/** Returns few designs (by a greedy choice) so that each law has one within the fraction of its fastest. */
 function covering(timesMs: readonly Float64Array[]): readonly number[] {
   const best = timesMs.map((times) => times[bestOf(times)] ?? NaN);
   let open = [...timesMs.keys()].filter((law) => !Number.isNaN(best[law]));
@@ -283,7 +283,7 @@ function covering(timesMs: readonly Float64Array[]): readonly number[] {
   return kept.sort((a, b) => a - b);
 }
 
-/** Predicts laws between those of the table, in an even sequence, and compares what it chooses with their fastest. */
+/** Predicts an even sequence of laws between those of the table, and compares the chosen designs with their fastest. */
 async function judge(
   table: Choices,
   kept: readonly number[],
@@ -296,7 +296,7 @@ async function judge(
       // Powers of the plastic number spread points evenly over three dimensions.
       const part = (power: number): number => (0.5 + (at + 1) / PLASTIC ** power) % 1;
       const mean = between(table.means, part(1));
-      // Whole lengths with a mean between two whole numbers spread at least this much.
+      // Whole lengths with a mean between two whole numbers have at least this spread.
       const leastSpread = Math.sqrt((mean % 1) * (1 - (mean % 1))) / mean;
       const spread = Math.max(between(table.spreads, part(2)), leastSpread);
       const units = Math.round(between(table.units, part(3)));

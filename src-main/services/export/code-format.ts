@@ -36,18 +36,18 @@ type Limit = readonly [what: string, value: number, most: number];
 interface CodeOptions extends FormatWords {
   readonly extension: string;
   readonly mediaType?: string;
-  /** The form's name at the start of a sentence; by default it is code for GPUs. */
+  /** The form's name at the start of a sentence. The default is code for GPUs. */
   readonly name?: string;
   /** Whether blocks can take tiles of an image. */
   readonly tiles?: boolean;
   readonly narrow?: CodeForm['narrow'];
-  /** The numbers of the code that are limited. */
+  /** Returns the numbers in the code that have a limit. */
   limits(source: CodeSource, row: RankRow): readonly Limit[];
   /** @param width threads of a thread group of the device */
   write(source: CodeSource, row: RankRow, width: number): string;
 }
 
-/** A format for the code of one design. */
+/** Makes a format for the code of one design. */
 export function codeFormat(options: CodeOptions): CodeExporter {
   const { id, label, text, words, extension, name, narrow, limits, write } = options;
   const { mediaType = 'text/plain', tiles = false } = options;
@@ -89,7 +89,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
   };
 }
 
-/** Limits of launch constants. @param unitsPerBlockMost the largest number of units that a block counts */
+/** Returns the limits of launch constants. @param unitsPerBlockMost the largest number of units that a block counts */
 export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MAX_WORD): readonly Limit[] {
   const [[, thresholds]] = launchNumbers(row);
   return [
@@ -99,13 +99,13 @@ export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MA
   ];
 }
 
-/** Slots of the largest launch of a design. */
+/** Returns the number of slots in the largest launch of a design. */
 function slotsOf(row: RankRow): number {
   const [, [, threadsPerUnit], [, blocks]] = launchNumbers(row);
   return Math.max(...blocks.map((grid, at) => grid * (row.design.blockThreads / threadsPerUnit[at])));
 }
 
-/** Limits of code that loops over the units. */
+/** Returns the limits of code that loops over the units. */
 export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   return [
     ...launchLimits(source, row),
@@ -115,7 +115,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** The limit of code that cuts even shares of the iterations by sums of 32 bits. */
+/** Returns the limit of code that cuts even shares of the iterations by sums of 32 bits. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];
@@ -125,19 +125,16 @@ export function threadGroupWidth(device: Device): number {
   return device.kind === 'gpu' ? device.threadGroupWidth : 1;
 }
 
-/** A design of a GPU, with what its code says about it. */
+/** A design of a GPU, and a note for its code. */
 export interface GpuDesign {
   readonly device: Device;
   readonly row: RankRow;
   readonly source: CodeSource;
-  /** Says which faster design the form cannot express; empty where there is none. */
+  /** Names the faster design that the form cannot express, if there is one. */
   readonly note: string;
 }
 
-/**
- * The design that code is written for: the chosen one, or the fastest that the form can express, unless a person chose
- * it.
- */
+/** Returns the design for code: the one that the user chose, or else the fastest that the form can express. */
 export function gpuDesign(
   job: ExportJob,
   form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
@@ -188,7 +185,7 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
   );
 }
 
-/** Places on the axis of block widths whose blocks are one row. */
+/** Returns the positions on the axis of block widths at which blocks are one row. */
 const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
@@ -201,10 +198,10 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
 }
 
 /**
- * The design for a form that takes some orders and loops alone: the chosen one, or the fastest that it takes. Fails if a
- * person chose another.
+ * Returns the design for a form that accepts only some orders and loops: the chosen one, or the fastest that it
+ * accepts. Fails if the user chose another.
  *
- * @param words what it takes, after "with"
+ * @param words what the form accepts, after "with"
  */
 export function narrowTo(
   takes: (kind: string, loop: LoopForm) => boolean,

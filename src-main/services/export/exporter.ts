@@ -11,32 +11,31 @@ import type { RunView } from '../runs/run-view.ts';
 import type { CodeSource } from './code.ts';
 
 /**
- * A format of exports is one file in `formats/` with a value of this type, and a place in the list of `formats.ts`. The
- * interface and the command line show what it says about itself.
+ * A format of exports is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`.
+ * The interface and the command line show its texts.
  */
 export interface Exporter extends ExportFormat {
   /** Writes a sweep, or one of its designs. */
   write(job: ExportJob): Promise<Result<Rendered>>;
-  /** Writes a measurement. Absent where the format cannot express one. */
+  /** Writes a measurement. Absent if the format cannot express one. */
   readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
-  /** What `writeMeasured` writes, where the name of the format does not say it. */
+  /** The output of `writeMeasured`, if the name of the format does not show it. */
   readonly measuredAs?: string;
-  /** For the code of one design: how it is written, also for a study that is not saved. */
+  /** Writes the code of one design, also for an unsaved study. Absent for other formats. */
   readonly code?: CodeForm;
 }
 
-/** What a format says about itself, apart from what its kind says. */
+/** The texts of a format that its kind does not supply. */
 export type FormatWords = Pick<ExportFormat, 'id' | 'label' | 'text' | 'words'>;
 
-/** How the code of one design is written. */
 export interface CodeForm {
   /**
-   * The design that the form can express, where not all can be expressed: the fastest such design, or a failure if a
-   * person chose another.
+   * Returns the design that the form can express, if it cannot express all: the fastest of these, or a failure if the
+   * user chose another.
    */
   readonly narrow?: (view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>;
   /**
-   * A design as code. Fails if it has what the code has not, or numbers that the code cannot hold.
+   * Writes a design as code. Fails if the code lacks a feature of the design, or cannot hold one of its numbers.
    *
    * @param width threads of a thread group of the device
    */
@@ -53,7 +52,7 @@ export interface PickedRow {
   readonly picked: RecommendedDesign | null;
 }
 
-/** What every exporter gets: the run, the designs that the document covers, and the chosen one. */
+/** The input of every exporter: the run, the designs in the document, and the chosen one. */
 export interface ExportJob {
   readonly context: Context;
   readonly view: RunView;
@@ -62,11 +61,11 @@ export interface ExportJob {
   readonly base: string;
   readonly within: RankingFilter;
   readonly chosen: RankRow;
-  /** How the chosen design was picked; null if a person chose it. */
+  /** How the chosen design was picked; null if the user chose it. */
   readonly recommended: RecommendedDesign | null;
 }
 
-/** A configuration that was measured, as the parameters of Kernel Tuner. */
+/** A measured configuration, as the parameters of Kernel Tuner. */
 export interface MeasuredConfiguration {
   readonly configuration: Readonly<Record<string, number | string | boolean>>;
   readonly record: MeasurementRecord;
@@ -78,7 +77,7 @@ export interface MeasuredJob {
   readonly measured: readonly MeasuredConfiguration[];
   /** The start of the file name. */
   readonly base: string;
-  /** What the document says about where it is from. */
+  /** The source of the document. */
   readonly metadata: Readonly<Record<string, unknown>> & { readonly device_name: string };
 }
 
@@ -87,7 +86,7 @@ export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
   readonly parts: AsyncIterator<string, void>;
 }
 
-/** A study's name as the start of a file name. It is safe on every system. */
+/** Returns a study's name as the start of a file name, which is safe on every system. */
 export function fileStem(name: string): string {
   const words = name
     .toLowerCase()
@@ -96,7 +95,7 @@ export function fileStem(name: string): string {
   return words.replace(/^-+|-+$/g, '') || 'run';
 }
 
-/** A design as a row of the ranking of some designs; its rank is 0 if it is not among them. */
+/** Returns a design as a row of the ranking of some designs. Its rank is 0 if it is not among them. */
 export function chosenRow(view: RunView, within: RankingFilter, designIndex: number): RankRow {
   const list = rankedDesigns(view.ranking, within, 'timeMs');
   const rank = list.indexOf(designIndex) + 1;

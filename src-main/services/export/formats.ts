@@ -22,7 +22,7 @@ import { triton } from './formats/triton.ts';
 import { wgslKernel } from './formats/wgsl-kernel.ts';
 import { wgsl } from './formats/wgsl.ts';
 
-/** Every format, in the order in which the interface shows those of one kind. */
+/** Every format. Formats of one kind are in the order of the interface. */
 export const EXPORTERS: readonly Exporter[] = [
   html,
   pdf,
@@ -45,10 +45,10 @@ export const EXPORTERS: readonly Exporter[] = [
   optuna,
 ];
 
-/** Finds the format that a call names. */
+/** Finds a format by its id. */
 export const exporterOf = (format: string): Result<Exporter> => named(EXPORTERS, format, 'export.render');
 
-/** Finds the format that a call names among those that write the code of any design. */
+/** Finds a format by its id among those that write the code of any design. */
 export const codeExporterOf = (format: string): Result<CodeExporter> =>
   named(
     EXPORTERS.filter((each): each is CodeExporter => each.code !== undefined && !each.code.narrow),

@@ -5,7 +5,7 @@ import type { RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { head, launchNumbers, type CodeSource } from './code.ts';
 
-/** What the headers for C++ libraries have in common. Only checked numbers and cleaned names reach the text. */
+/** The common parts of the headers for C++ libraries. Only checked numbers and cleaned names reach the text. */
 
 /** Whether the units of a launch are assigned to slots in rounds: neither fetched nor cut. */
 export function isDealt({ design }: RankRow): boolean {

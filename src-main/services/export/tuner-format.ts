@@ -38,25 +38,25 @@ export interface TunedRun {
   readonly seed: number | null;
 }
 
-/** Which designs a tuner can launch, and how many its file lists. */
+/** The launches that a tuner supports, and the number of designs in its file. */
 interface TunerForm {
   /** Its name in sentences. */
   readonly name: string;
-  /** What it can launch, in a sentence. */
+  /** The launches that it supports, in a sentence. */
   readonly launchable: string;
-  /** Designs that a file lists at most. */
+  /** The largest number of designs in a file. */
   readonly most: number;
-  /** Whether it can launch a mixed design, which is several launches. */
+  /** Whether it can launch a mixed design, which has several launches. */
   readonly mixed?: boolean;
   /** Whether it can launch blocks of this number of thread groups; by default any. */
   readonly launchesGroups?: (groups: number) => boolean;
-  /** Whether it varies the blocks alone: neither the implementation, the order of the units nor the loop. */
+  /** Whether it varies only the blocks, and not the implementation, the order of the units or the loop. */
   readonly blocksOnly?: boolean;
   /** Whether its designs are chosen by predictions for other numbers of units. */
   readonly otherUnits?: boolean;
 }
 
-/** What the file of a tuner is written from. */
+/** The input for the file of a tuner. */
 export interface TunerJob extends ExportJob {
   readonly device: Device;
   readonly source: TunerSource;
@@ -69,13 +69,13 @@ interface TunerOptions extends FormatWords, TunerForm {
   readonly measuredAs?: string;
 }
 
-/** A file, and how many designs it lists. */
+/** A file, and the number of its designs. */
 export interface TunerText {
   readonly text: string;
   readonly listed: number;
 }
 
-/** A format for the best designs of a device as a file of Python. */
+/** Makes a format for the best designs of a device as a file of Python. */
 export function tunerFormat(options: TunerOptions): Exporter {
   const { id, label, text, words, writeMeasured, measuredAs } = options;
   return {
@@ -112,8 +112,9 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
- * The best designs of the device of `chosen` that a tuner can launch, and what is left out. A tuner that varies neither
- * the order of the units nor the loop gets designs with those of `chosen`, or of the fastest design that it can launch.
+ * Returns the best designs of the device of `chosen` that a tuner can launch, and what is left out. If a tuner varies
+ * neither the order of the units nor the loop, its designs have the order and loop of `chosen`, or of the fastest
+ * design that it can launch.
  */
 function tunerDesigns(
   view: RunView,
@@ -161,7 +162,7 @@ function tunerDesigns(
     leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // A form that is predicted at other numbers of units chooses by these, among more designs than it lists.
+  // A form with predictions at other numbers of units chooses by these, from more designs than it lists.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const seen = new Set<string>();
   const designs: TunedDesign[] = [];
@@ -172,7 +173,7 @@ function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    // One launch written in two ways is listed once. At other numbers of units the two differ.
+    // One launch that is written in two ways is listed once. The two differ only at other numbers of units.
     const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched];
     if (seen.has(key.join('|'))) continue;

@@ -180,7 +180,7 @@ export async function linkDesigns(
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
 
-/** Finds the design of each case, or why it is none, and what the case is of it. */
+/** Finds the design of each case and its state, or the reason why it has none. */
 async function findCases(
   view: RunView,
   cases: readonly CaseResult[],
@@ -191,7 +191,7 @@ async function findCases(
 ): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
-  // Where the configurations are marked with several devices, each is of its own, whichever is asked for.
+  // If the configurations are marked with several devices, each belongs to its own, whichever is requested.
   const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const linked: (LinkedCase | null)[] = [];
@@ -208,7 +208,7 @@ async function findCases(
   return { found, linked };
 }
 
-/** Finds the fastest case of each design on a device. A case comes before those without a time. */
+/** Finds the fastest case of each design on a device. Cases without a time come last. */
 async function fastestCases(
   linked: readonly (LinkedCase | null)[],
   device: Device,
@@ -228,7 +228,7 @@ async function fastestCases(
   return best;
 }
 
-/** How many sweeps and devices exported scripts have marked the configurations with; those without a mark count as one. */
+/** Counts the sweeps and devices in the marks of exported scripts; all configurations without a mark count as one. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
@@ -392,13 +392,13 @@ export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  // Of blocks and units per thread, files for tuners write 0 for the one that follows from the other.
+  // Files for tuners write 0 for the number (blocks or units per thread) that follows from the other.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 
 /**
- * Whether a launch says what a file for tuners fixes: no blocks and some units per thread are blocks as the units need
- * them, the reverse a number of blocks, which other units per thread may come to as well.
+ * Whether a launch matches the number that a tuner's file fixes. If blocks are 0 and units per thread are not, the
+ * number of blocks follows from the units. Otherwise it is fixed, and other units per thread may give it too.
  */
 function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted): boolean {
   if (gridBlocks?.value === 0 && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';

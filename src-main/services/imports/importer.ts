@@ -4,7 +4,10 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import type { ImportedFile } from '../../contract/measuring.ts';
 
-/** A format of measurements is one file in `formats/` with a value of this type, and a place in the list of `formats.ts`. */
+/**
+ * A format of measurements is one file in `formats/` with a value of this type, and an entry in the list of
+ * `formats.ts`.
+ */
 export interface Importer {
   readonly id: string;
   /** The format in a sentence that lists all of them. */
@@ -14,20 +17,20 @@ export interface Importer {
   /** Whether a file is of this format, by its content. */
   matches(file: FileContent): boolean;
   read(file: ImportInput): Promise<Result<Imported>>;
-  /** Whether times have no unit in the file, so that a person says it. */
+  /** Whether times in the file have no unit, so that the user must specify it. */
   readonly needsUnit?: boolean;
-  /** Names the studies of a file that may hold several, of which one is imported. */
+  /** Returns the names of the studies in a file that may hold several; one of them is imported. */
   readonly studies?: (file: ImportInput) => Promise<Result<readonly string[]>>;
 }
 
-/** A file whose format is to be found. It is not compressed. */
+/** An uncompressed file whose format must be found. */
 export interface FileContent {
   readonly bytes: Uint8Array;
   /** The start of the file as text, without spaces before it. */
   readonly head: string;
   /** Names of the columns, if the file is a table. */
   readonly columns: readonly string[];
-  /** The value of a file that begins as a JSON object; absent for any other, and for one that is cut off or too long. */
+  /** The value of a file that begins as a JSON object; absent for others, and for one that is cut off or too long. */
   readonly json?: unknown;
 }
 
@@ -82,7 +85,7 @@ export const NOTHING_SAID = {
   warnings: [],
 } as const;
 
-/** The device that a person names for the file. */
+/** Returns the device that the user names for the file. */
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
 /** Parses the names of published files, `convolution-A100_T4.json.gz`: a kernel, then a device. */
@@ -108,7 +111,7 @@ export const hasMembers = (value: unknown, ...names: readonly string[]): boolean
 export const hasColumns = ({ columns }: FileContent, ...names: readonly string[]): boolean =>
   names.every((name) => columns.includes(name));
 
-/** A format whose reader gives the cases alone. */
+/** Reads a format whose reader returns only the cases. */
 export async function readCases(
   kind: Imported['kind'],
   input: ImportInput,

@@ -57,7 +57,7 @@ export function kneeThreadGroups(
 
 type Best = NonNullable<DeviceBest['best']>;
 
-/** What the cells of a row say, for a device with a best design. */
+/** The texts of a row's cells, for a device with a best design. */
 interface CellOptions {
   readonly unit?: string;
   readonly hint?: string;
@@ -228,7 +228,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
   ];
 }
 
-/** Why a device is as fast as it is. */
+/** The reasons for the speed of a device. */
 function reasonRows(comparison: Comparison): readonly CompareRow[] {
   const { study, term } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'why');

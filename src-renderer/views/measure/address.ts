@@ -3,7 +3,7 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
-/** In a narrow window, `setup` is a tab of its own. Otherwise it is next to the others. */
+/** In a narrow window, `setup` is a separate tab. Otherwise it is next to the others. */
 export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** The address of a measurement. `run` is the sweep, so the measurement has another name. */

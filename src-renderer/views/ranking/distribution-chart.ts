@@ -174,7 +174,7 @@ function lineOfMedian(medianX: number, bestX: number, baseX: number | null, base
   );
 }
 
-/** A bar of so many designs. */
+/** Draws a bar for a number of designs. */
 function barOf(
   area: Plane,
   { x, width, many }: { readonly x: number; readonly width: number; readonly many: number },

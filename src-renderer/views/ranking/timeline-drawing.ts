@@ -15,7 +15,7 @@ const TOP = 18;
 export const ROWS = TOP + CURVE + 28;
 export const AXIS = 32;
 
-/** All that a picture of the timeline depends on. */
+/** The inputs of a picture of the timeline. */
 export interface TimelineScene {
   readonly timeline: SimulationTimeline;
   readonly theme: ChartTheme;
@@ -23,13 +23,13 @@ export interface TimelineScene {
   /** Colour of the device, and of blocks by their duration, if they are coloured by it. */
   readonly own: string;
   readonly colours: readonly string[] | null;
-  /** The part of the launch that is in view. */
+  /** The visible part of the launch. */
   readonly view: { readonly fromMs: number; readonly toMs: number };
   readonly width: number;
   readonly height: number;
   readonly plotPx: number;
   readonly roomPx: number;
-  /** How far the rows are scrolled, px, and how far they can be. */
+  /** The scroll position of the rows, and its maximum, px. */
   readonly topPx: number;
   readonly lastTopPx: number;
   readonly geometry: RowGeometry;
@@ -39,7 +39,7 @@ export interface TimelineScene {
   /** Tone of each block, 0 or 1, and its duration, 0…1. */
   readonly tones: ArrayLike<number>;
   readonly durations: ArrayLike<number>;
-  /** What the curve reaches at most, which is its scale. */
+  /** The largest value of the curve, which sets its scale. */
   readonly most: number;
   /** The row and the block under the pointer. */
   readonly over: { readonly row: number; readonly bar: number } | null;
@@ -65,7 +65,7 @@ function placeOf({ view, plotPx }: TimelineScene): (ms: number) => number {
 
 const axisPlace = ({ roomPx, geometry }: TimelineScene): number => ROWS + Math.min(roomPx, geometry.totalPx) + 2;
 
-/** The rows that are in view. */
+/** Returns the visible rows. */
 function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly [first: number, end: number] {
   return [
     Math.max(0, Math.floor(topPx / geometry.rowPx)),
@@ -73,7 +73,7 @@ function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly 
   ];
 }
 
-/** Draws inside a rectangle alone. */
+/** Draws only inside a rectangle. */
 function clipped(
   context: CanvasRenderingContext2D,
   [x, y, width, height]: readonly [number, number, number, number],
@@ -117,7 +117,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   context.stroke();
 }
 
-/** Mean, least and most active thread groups of a multiprocessor, and those of the row under the pointer. */
+/** Draws the mean, least and most active thread groups of a multiprocessor, and those of the row under the pointer. */
 function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, term, theme, width, height, plotPx, most, over, view, own } = scene;
   const { colour } = theme;
@@ -202,7 +202,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
   });
 }
 
-/** Where launches after the first begin. */
+/** Draws the starts of all launches after the first. */
 function drawLaunches(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { colour } = scene.theme;
   const x = placeOf(scene);

@@ -129,7 +129,7 @@ function onceFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** What it costs that threads share a unit, that one loop has several units, and that instructions wait. */
+/** The costs of sharing a unit, of one loop over several units, and of waiting instructions. */
 function sharingFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -168,7 +168,7 @@ function sharingFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Shares of instructions, memory, and what the model fits. */
+/** Shares of instructions, memory, and fitted parameters of the model. */
 function detailFields(speak: Term): readonly KernelField[] {
   const block = speak('block');
   return [

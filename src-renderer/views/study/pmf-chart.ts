@@ -88,8 +88,8 @@ export function pmfBins(input: PmfInput): PmfBins {
 const LETTER_PX = 6.2;
 
 /**
- * Places the words of vertical lines, from left to right: the mean's left of its line and a depth's right of it, unless
- * the edge is too near, and a row lower than the line before where that line's words would be crossed.
+ * Places the labels of vertical lines, from left to right. The mean's label is left of its line, a depth's is right,
+ * unless the edge is too close. A label is one row lower than the previous one if it would cross it.
  */
 function placeLabels(
   marks: readonly (readonly [xPx: number, wordsPx: number])[],
@@ -242,7 +242,7 @@ function lineOfMark(marks: readonly Mark[], place: number, widthPx: number, them
   };
 }
 
-/** Says what is beyond the end of the axis. */
+/** Describes the part beyond the end of the axis. */
 function beyondNote({ beyond, to }: PmfBins, theme: ChartTheme) {
   return {
     type: 'text',

@@ -95,7 +95,7 @@ describe('a fit', () => {
   });
 
   it('keeps a bound that the data imply: neither known nor held', () => {
-    // Any a of at most about 0.01 is right, but not its initial value 5.
+    // Every value of a up to about 0.01 is correct, but not the initial value 5.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
       ...problem,

@@ -17,7 +17,7 @@ export const choice: Exporter = {
   gpus: true,
   async write(job) {
     const { context, view, base } = job;
-    // A launch is chosen for one kernel, and a mixed design is several.
+    // One kernel needs one launch, but a mixed design has several.
     const narrow = narrowTo((kind) => kind !== 'mixed', 'an order other than mixed');
     const gpu = gpuDesign(job, { name: 'A choice between launches', narrow });
     if (!gpu.ok) return gpu;
@@ -34,7 +34,7 @@ export const choice: Exporter = {
   },
 };
 
-/** ln(ns) of a design that cannot run: above that of any other, and a number, so that a share of it counts. */
+/** The ln(ns) of a design that cannot run: larger than any other, but finite, so that interpolation works. */
 const CANNOT_RUN = '1e30f';
 
 const list = (values: readonly string[], perLine: number): string =>
@@ -45,14 +45,14 @@ const list = (values: readonly string[], perLine: number): string =>
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** A launch: units of a slot or 0, and blocks or 0, of which one says the other. */
+/** Writes a launch: the units of a slot and the blocks, one of which is 0 and follows from the other. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
   return `{${threadsPerUnit}u, ${blockThreads}u, ${rounds}u, ${fixedBlocks(design, device)}u}`;
 }
 
-/** How the choice did at laws between those of the table, and one launch for all. */
+/** Describes the results of the choice at laws between those of the table, and of one launch for all. */
 function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
   const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (where it can run: ${own})`);
@@ -66,8 +66,8 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
 }
 
 /**
- * A header that chooses the launch of a kernel when its lengths are known, by predicted times over a grid of laws.
- * C++17; includes the standard library alone, so CUDA, HIP and plain C++ read it.
+ * Writes a header that chooses the launch of a kernel when its lengths are known, by predicted times over a grid of
+ * laws. C++17. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
  */
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);
