@@ -43,7 +43,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
         }
         db.pragma('journal_mode = WAL');
       });
-      // With FULL, a commit survives a power cut. Chunks are large, so it costs one sync per tens of thousands of rows.
+      // With FULL, a commit survives a power cut. The cost is one sync per chunk, which has tens of thousands of rows.
       db.pragma('synchronous = FULL');
       db.pragma('wal_autocheckpoint = 4000');
       db.pragma('cache_size = -32768');

@@ -54,9 +54,9 @@ export interface Store {
    * Fails with `conflict` if there are more than the run keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
-  /** In a run that simulates, also counts the records as valid. */
+  /** If the run simulates, this also counts the records as valid. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
-  /** Also counts the records in the run: records with a failure as invalid, the others as valid. */
+  /** Also counts the records in the run: records with a failure as invalid, others as valid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
   /** Saves the device that measures a run, any JSON value. Fails with `conflict` if it is already saved. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;

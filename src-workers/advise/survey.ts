@@ -36,7 +36,7 @@ export interface Survey {
 /** Number of fastest designs that are kept for each group. */
 const FASTEST_KEPT = 4;
 
-/** Predicts a list of designs. It is as fast as a sweep if neighbours in the list are neighbours in the space. */
+/** Predicts a list of designs, as fast as a sweep if neighbours in the list are neighbours in the space. */
 function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
   const positions = new Int32Array(predictor.counts.length);

@@ -2,7 +2,7 @@ import type { Graph } from './graph.ts';
 
 /** A part of a kernel that is executed as a whole. */
 export interface Region {
-  /** In reverse postorder: without backward branches, all predecessors of a block come before it. */
+  /** Blocks in reverse postorder: apart from backward branches, all predecessors of a block come before the block. */
   readonly blocks: readonly number[];
   readonly head: number;
   /** Whether an instruction counts. The others only provide values. */

@@ -362,7 +362,7 @@ function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at
   ];
 }
 
-/** Notes on instructions of an iteration that a prediction has no figures for. */
+/** Notes on instructions of an iteration for which a prediction has no figures. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const own = [...instructionsIn(graph, loop.own)].map((at) => graph.code[at]);
   const perIteration = (kind: Instruction['unit']): number =>

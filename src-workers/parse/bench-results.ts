@@ -10,7 +10,7 @@ export interface BenchResults {
   readonly plan: PlanLine;
   /** `null` if the file ends before the record of the device; then no case has a time. */
   readonly device: MeasuringDevice | null;
-  /** In the order of the plan, without cases that were not reached. */
+  /** Results in the order of the plan, without cases that were not reached. */
   readonly cases: readonly CaseResult[];
   /** Time of all complete sessions. */
   readonly elapsedMs: number;

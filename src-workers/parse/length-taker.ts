@@ -22,7 +22,7 @@ export interface ReadLengths {
   readonly form: LengthForm;
   /** Units in the file; `null` if it gives only proportions. */
   readonly units: number | null;
-  /** In the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
+  /** Lengths in the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
   /** Number of columns of a sparse matrix, whose rows are the units. The vector in the product is as long as this. */
   readonly matrixColumns?: number;

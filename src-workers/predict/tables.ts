@@ -77,7 +77,7 @@ export interface UnitClass {
 /** A key is a text if a law depends on more than a number: a setup that cooperation lengthens, or items of a share. */
 export type LawKey = number | string;
 
-/** For each position of these axes, whether an implementation supports it. */
+/** Whether an implementation supports each position of these axes. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];

@@ -253,7 +253,7 @@ function beginUnit(run: FetchingRun, s: number, group: number, lane: number, clo
   pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
 }
 
-/** Starts the next block in a slot, with as many groups as there are units for. */
+/** Starts the next block in a slot, without the groups that get no unit. */
 function start(run: FetchingRun, s: number, slot: number): void {
   const {
     R,

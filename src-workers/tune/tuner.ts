@@ -58,8 +58,8 @@ export interface TuningEstimate {
   /** Expected time of this design, ms, by its own measurement and the others. */
   readonly timeMs: number;
   /**
-   * By how much this design is slower than the fastest of the space, as a fraction: the larger of the expectation and
-   * the 90 % quantile. It is at least the gain of the last two thirds of the measurements.
+   * The fraction by which this design is slower than the fastest of the space: the larger of the expectation and the 90
+   * % quantile, and at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number;
 }

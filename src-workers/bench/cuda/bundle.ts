@@ -404,7 +404,7 @@ function windowsScript(objects: readonly CudaObject[], cases: number): string {
   ].join('');
 }
 
-/** The compilers, and the GPUs that each compiles for. */
+/** Finds the compilers, and the GPUs for which each compiles. */
 const WINDOWS_OPENING = `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
 param([int]$Device = 0)

@@ -16,9 +16,9 @@ export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' |
 const ASK_LIMIT_MS = 30_000;
 
 /**
- * Lists all devices with a program that is compiled if it is not in the cache. It runs no code on a device, so it can
- * be compiled before the devices are known. Fails as `compileCuda` does, and with `not-found` and the reason if no
- * device answers.
+ * Lists all devices with a program that is compiled if it is not in the cache. The program runs no code on a device, so
+ * it can be compiled before the devices are known. Fails as `compileCuda` does, and with `not-found` and the reason if
+ * no device answers.
  */
 export async function listDevices(
   compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,

@@ -18,12 +18,12 @@ export interface Toolkit {
   readonly known: readonly number[];
 }
 
-/** The compiler to use, and the architectures to compile for. */
+/** The compiler to use, and the target architectures. */
 export interface ToolkitChoice {
   readonly nvcc: string;
   /** Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; may be empty. */
   readonly architectures: readonly string[];
-  /** GPUs of this machine that the toolkit does not compile for. */
+  /** GPUs of this machine that the toolkit does not support. */
   readonly lacking: readonly number[];
 }
 

@@ -129,7 +129,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // Without this, the results of an earlier design could be taken for the results of this design.
+      // Without clearing, the results of an earlier design could be taken for the results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);

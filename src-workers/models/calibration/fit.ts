@@ -32,7 +32,7 @@ export interface FitProblem {
   readonly measuredMs: Float64Array;
   /** Standard error of each measured time over that time; 0 if unknown. */
   readonly relativeErrors: Float64Array;
-  /** At least one set of start values; the best result counts. */
+  /** Sets of start values, at least one; the best result counts. */
   readonly starts: readonly (readonly number[])[];
 }
 

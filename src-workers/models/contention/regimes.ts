@@ -58,7 +58,7 @@ export interface RegimeMap {
   readonly saturatingCores: number;
   /**
    * For each entry of `cores`, the imbalance at which the longest task alone takes as long as all work at full
-   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. It separates "only the total counts" from "only the longest task counts".
+   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. This line separates "only the total counts" from "only the longest task counts".
    */
   readonly balanceLine: readonly number[];
 }

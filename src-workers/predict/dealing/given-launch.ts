@@ -44,7 +44,7 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order out to a launch. It computes all blocks, or evenly spread ones if there are too many
+ * Deals units in a given order out to a launch. All blocks are computed, or evenly spread ones if there are too many
  * groups or a sample is enough.
  * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
@@ -374,7 +374,7 @@ function spreadBlocks(G: number, count: number): Int32Array {
 }
 
 /**
- * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. It takes one row from
+ * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. One row is taken from
  * each stretch of the launch, alternately a short and a long one, so that long blocks are as frequent as in the launch.
  * @param mostGroups maximum number of groups of all rows together
  */

@@ -15,7 +15,7 @@ export interface Tile {
 
 /** The units of an image in the order of its tiles. */
 export interface TiledUnits {
-  /** Iterations at each place of an image; 0 if it has no unit. */
+  /** Iterations at each place of an image; 0 for a place without a unit. */
   readonly lengths: Float64Array;
   /** Number of places of all images, including places without a unit. */
   readonly units: number;

@@ -9,7 +9,7 @@ export interface Bucket {
 }
 
 /**
- * Makes k buckets of equal share. It cuts the sorted lengths where the cumulative probability passes i/k. Units of the
+ * Makes k buckets of equal share. The sorted lengths are cut where the cumulative probability passes i/k. Units of the
  * same length may fall on both sides of a cut.
  */
 export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
@@ -95,7 +95,7 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
 }
 
 /**
- * Computes share·E[longest of n] of every bucket i…j, row-major. It is P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
+ * Computes share·E[longest of n] of every bucket i…j, row-major. This equals P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
  * v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without
  * cancellation or overflow.
  */

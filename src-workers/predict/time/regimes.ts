@@ -36,7 +36,7 @@ export interface TimedLaunch {
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether this is the way for the launch, provided that no earlier way in the table fits. */
+  /** Whether this way fits the launch, provided that no earlier way in the table does. */
   when(launch: TimedLaunch): boolean;
   /** Expected time, cycles. */
   cycles(launch: TimedLaunch): number;

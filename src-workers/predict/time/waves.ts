@@ -50,7 +50,7 @@ function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLive
   return isKnown ? { fresh, gridBlocks } : null;
 }
 
-/** Cycles of a launch whose blocks all start at once, which is a drain. Some multiprocessors hold one block more. */
+/** Cycles of a launch that is a drain, because all blocks start at once. Some multiprocessors hold one block more. */
 export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
