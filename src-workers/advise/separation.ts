@@ -3,8 +3,8 @@ import { mersenneTwister } from '../numeric/random.ts';
 import type { TieTable } from '../sweep/ties.ts';
 
 /**
- * What measured pairs of designs show about predicted times. How far the errors of two predictions differ depends on
- * the differences between the designs (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in
+ * Differences between the errors of two predictions, as measured pairs of designs show them. The difference depends on
+ * the properties in which the designs differ (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in
  * measurements, and all designs get the same draws.
  */
 
@@ -17,9 +17,9 @@ export interface ErrorParts {
 /** Standard deviation of ln(time) between launches of a block size; 80 % of Hasan's Table 2 err by less than 2.9 %. */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
-/** What a design's error goes by. */
+/** The properties of a design that determine its error. */
 export interface ErrorPlace {
-  /** Number of its way to take the work (`TiePlace`). */
+  /** Number of the design's place (`TiePlace`). */
   readonly place: number;
   /** The block size, within the part that is shared with other block sizes. */
   readonly block: string;

@@ -13,7 +13,7 @@ export interface Sum {
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
-  /** The value of an operand of an instruction. One that a damaged listing lacks is unknown. */
+  /** The value of an operand of an instruction; unknown if a damaged listing lacks the operand. */
   readonly operand: (text: string | undefined, at: number) => Sum;
   /** The low half of the address that an instruction accesses; null if it has none. */
   readonly address: (at: number) => Sum | null;
@@ -171,7 +171,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
   return { inLoop, operand, address, growth, before, ofThread, last, carried };
 }
 
-/** Values of registers and operands, by the writes that they go back to. */
+/** Values of registers and operands, followed back to the instructions that write them. */
 function valuesOf(
   code: Graph['code'],
   { passes, block, last }: Pick<Writers, 'passes' | 'block' | 'last'>,
@@ -229,7 +229,7 @@ function valuesOf(
   return { writtenBy, operand, address };
 }
 
-/** The instruction whose result a name stands for; null if it is another name. */
+/** The instruction whose result a name represents; null for any other name. */
 function writerIn(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);

@@ -189,13 +189,13 @@ fi
 
 interface ShellBuild {
   readonly platform: string;
-  /** Chooses the flags for the GPUs that are listed. */
+  /** Chooses the flags for the listed GPUs. */
   readonly choice: string;
-  /** Name of the program that measures. */
+  /** Name of the measuring program. */
   readonly program: string;
   /** Flags of every compilation, as words. */
   readonly compileFlags: string;
-  /** Lines that build the program that lists the devices, and the one that measures. */
+  /** Lines that build the two programs: one lists the devices, the other measures. */
   readonly devices: string;
   readonly measuring: string;
 }

@@ -138,7 +138,7 @@ async function writeHosts(
   return ok(hosts);
 }
 
-/** The constants of an entry for a design, as the compiler takes them. */
+/** The constants of an entry for a design, in the form that the compiler takes. */
 function definitions(
   { platform, units }: Pick<KernelTask, 'platform' | 'units'>,
   { constants }: KernelEntry,
@@ -221,7 +221,7 @@ function argumentRow(argument: KernelArgument, at: number, units: number): strin
   return `    {${fields.join(', ')}},`;
 }
 
-/** The type that hands an argument to the kernel, whose parameter it checks. */
+/** The type that passes an argument to the kernel, and checks the parameter of the kernel. */
 function argumentStruct({ name: called, type: text, value }: KernelArgument, at: number): string {
   const type = elementType(text)!;
   const { cpp } = VALUE_TYPES[type.value];

@@ -1,4 +1,4 @@
-"""Sums of jagged rows in Triton, launched by the configurations of a Lockstep export: the worked example of ../README.md.
+"""Sums of jagged rows in Triton with the configurations of a Lockstep export: the worked example of ../README.md.
 
 values holds the rows one after another, and row i is values[offsets[i]:offsets[i + 1]].
 """
