@@ -83,7 +83,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   });
 }
 
-/** What stays the same in all runs: M multiprocessors of R blocks of W groups, G blocks in all, and n lanes a group. */
+/** The constants of all runs: M multiprocessors of R blocks of W groups, G blocks in total, and n lanes per group. */
 interface FetchingSetup {
   readonly M: number;
   readonly R: number;
@@ -128,7 +128,7 @@ function setupOf(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   });
 }
 
-/** The lists of a launch, which its runs share. */
+/** The lists of a launch, which all its runs share. */
 function listsFor({ M, R, n, groupsEach }: FetchingSetup) {
   return {
     time: new Float64Array(M),
@@ -153,19 +153,19 @@ function listsFor({ M, R, n, groupsEach }: FetchingSetup) {
   };
 }
 
-/** A launch while it is played. */
+/** A launch during its simulation. */
 interface FetchingRun extends FetchingSetup, ReturnType<typeof listsFor> {
   readonly queue: ReturnType<typeof indexedQueue>;
   readonly timeline: Timeline | undefined;
-  /** The length of a unit of the queue. */
+  /** Returns the length of a unit of the queue. */
   readonly lengthOf: (unit: number) => number;
-  /** Units left in the queue, and blocks that have started. */
+  /** Remaining units in the queue, and number of blocks that have started. */
   left: number;
   block: number;
-  /** When the last group ended so far, and when the last block started, cycles. */
+  /** The times at which the last group so far ended and the last block started, cycles. */
   last: number;
   lastDispatchCycles: number;
-  /** t(w) at present. */
+  /** The current t(w). */
   rate: Float64Array;
 }
 
@@ -295,7 +295,7 @@ function start(run: FetchingRun, s: number, slot: number): void {
   if (timeline) recordActive(run, s);
 }
 
-/** Computes when the next unit of a multiprocessor ends. */
+/** Computes the time at which the next unit of a multiprocessor ends. */
 function plan(run: FetchingRun, s: number): void {
   const { groupsEach, time, virtual, nextEnd, heapEnd, activeGroups } = run;
   nextEnd[s] =
