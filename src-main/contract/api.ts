@@ -340,8 +340,9 @@ export interface RankPage {
 export interface Histogram {
   /** The bin edges, ms (length bins + 1), logarithmic. */
   readonly edgesMs: Float64Array;
-  /** The number of designs in each bin: of all (or of the filter's device), and of those that pass the filter. */
+  /** The number of all designs (or of the filter's device) in each bin. */
   readonly counts: Float64Array;
+  /** The number of these designs that pass the filter, in each bin. */
   readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;

@@ -147,7 +147,7 @@ const ZERO_BY_DEFAULT = [
 
 /**
  * Adds the origins of zeros to the kernels of a study, before defaults are filled in.
- * @param written the origin of a zero without one: `assumed` in studies that were saved before origins existed
+ * @param written the origin to add to a zero that has none: `assumed` in studies that were saved before origins existed
  */
 export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

@@ -422,7 +422,7 @@ describe('runs and ranks', () => {
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
     expect(await failure(1, 'runs', 'restore', '1', '--db', db)).toBe('lockstep: Run 1 is not in the bin.\n');
   });
-  // A PDF is printed below, and a table of choices takes seconds: export-choice.slow.test.ts.
+  // Other tests cover PDF (below) and tables of choices, which take seconds (export-choice.slow.test.ts).
   it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'pdf' && format !== 'choice'))(
     'export as %s, to a file and to standard output',
     async (format) => {

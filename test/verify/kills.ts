@@ -30,7 +30,7 @@ interface Outcome {
   readonly killed: boolean;
 }
 
-/** When to kill: a time after the process begins or is ready; the process, or the program that it runs. */
+/** The time of a kill, after the start of the process or after it is ready, and its target. */
 interface Kill {
   readonly after: 'start' | 'ready';
   readonly ms: number;

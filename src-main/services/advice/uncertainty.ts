@@ -31,7 +31,7 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** The number of draws that choose the groups and variants. All draws are then tried on these. */
+/** The number of draws for choosing the groups and variants. The chosen ones then get all draws. */
 const FIRST_DRAWS = 6;
 /** A group is left out if it leads in none of these draws and its expected loss exceeds the least by more than this. */
 const FAR = Math.log(1.5);

@@ -5,11 +5,11 @@ import { isAdvanced, kernelFields } from './kernel-fields.ts';
 
 /** A field of the Study view, for the palette. */
 export interface FieldName {
-  /** The id of the command that leads to it. */
+  /** The id of the command that shows the field. */
   readonly id: string;
   readonly label: string;
   readonly words: string;
-  /** The accessible name of its control. */
+  /** The accessible name of the field's control. */
   readonly control: string;
   /** Whether it is under Advanced. */
   readonly advanced: boolean;

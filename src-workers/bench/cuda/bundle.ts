@@ -365,7 +365,7 @@ fi
 `;
 
 const HIP_TOOLCHAIN = `compiler='' settings="\${HIPCC_COMPILE_FLAGS_APPEND:-}"
-# Otherwise hipcc would use an nvcc if there is one.
+# Without this variable, hipcc would prefer nvcc, if it is installed.
 export HIP_PLATFORM=amd
 if [ -n "\${HIPCC:-}" ]; then set -- "$HIPCC"
 else set -- hipcc "\${HIP_PATH:-}/bin/hipcc" "\${ROCM_PATH:-}/bin/hipcc" /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc; fi
