@@ -125,7 +125,7 @@ export interface BestDesign {
   readonly design: string;
 }
 
-/** How an execution ended. `failure` is set only with `failed`. */
+/** The end of an execution. `failure` is set only with `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
   /** Execution time of this and all earlier attempts, milliseconds. */

@@ -15,7 +15,7 @@ export const PICK_RULE =
 export const CORES_RULE =
   'Picks the simplest design within 1.5 % of the fastest: even rows, then the fewest cores; the fastest among equals.';
 
-/** How unusual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else 3. */
+/** The oddity of a block size: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else 3. */
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;
   if (Number.isInteger(Math.log2(blockThreads))) return 1;

@@ -3,7 +3,7 @@ import { sortedQuantile } from '../numeric/statistics.ts';
 /** A design counts as good if it takes at most this much longer than the best, as a fraction. */
 export const GOOD_FRACTION = 0.03;
 
-/** What the draws of unknown inputs show about a design. A regret is ln(its time over the draw's best time). */
+/** The results of the draws of unknown inputs for a design. A regret is ln(its time over the draw's best time). */
 export interface DesignRegret {
   /** Mean over the draws. */
   readonly expected: number;
@@ -55,8 +55,9 @@ const SHUFFLES = 8;
 
 /**
  * Expected value of knowing one input (of partial perfect information): the mean regret that is saved if its value
- * decides the design. What a design saves over the chosen one is fitted by a parabola in the ranks of the input. A fit
- * to few draws always gains something by chance. The same fit to permuted ranks shows how much, and this is subtracted.
+ * decides the design. The saving of a design over the chosen one is fitted by a parabola in the ranks of the input. A
+ * fit to few draws always gains something by chance. The same fit to permuted ranks shows how much, and this is
+ * subtracted.
  * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {

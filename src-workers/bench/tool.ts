@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../domain/result.ts';
 import { childEnvironment, ownNode } from './parent.ts';
 
-/** How a tool ended. */
+/** The end of a tool's run. */
 export interface ToolRun {
   readonly code: number;
   readonly stdout: string;

@@ -8,7 +8,7 @@ export const CUDA_GROUP_WIDTH = 32;
  */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** What a target can run. Designs are predicted for another device, which may allow more. Null means no known bound. */
+/** The limits of a target. Designs are predicted for another device, which may allow more. Null: no known limit. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;

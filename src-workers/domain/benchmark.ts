@@ -276,7 +276,7 @@ export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>
 
 export type BenchRecord =
   | MeasuringDevice
-  /** What the compiler reports about a case's kernel. */
+  /** The compiler's report on a case's kernel. */
   | {
       readonly type: 'compiled';
       readonly case: string;
@@ -378,7 +378,7 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   values: {},
 };
 
-/** What a comparison of two measured times says about the later one. */
+/** The verdict of a comparison of two measured times about the later one. */
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {

@@ -28,12 +28,12 @@ export const BREAKDOWN_PARTS = [
 export type BreakdownPart = (typeof BREAKDOWN_PARTS)[number]['id'];
 export interface Breakdown {
   readonly timeMs: number;
-  /** How the time was computed, and how well this method agrees with the event simulation. */
+  /** The method that computed the time, and its agreement with the event simulation. */
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
   /** The order of the units of a launch on a GPU; absent on a CPU. */
   readonly order?: UnitsOrder;
-  /** How much of the device's peaks the design achieves. */
+  /** The fractions of the device's peaks that the design achieves. */
   readonly achieved: Achieved;
   /** The longest unit, if it alone takes a large part of the time; otherwise absent. */
   readonly longestUnit?: LongestUnit;

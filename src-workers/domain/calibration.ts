@@ -73,7 +73,7 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
   };
 }
 
-/** How well the measurement determines one parameter. */
+/** The accuracy with which the measurement determines one parameter. */
 export interface ParameterIdentification {
   /** Standard error, in the unit of the parameter; `null` if it was not fitted or has none. */
   readonly standardError: number | null;
@@ -96,7 +96,7 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** What the measured designs of a kernel on a device determine. It replaces figures of the device's data sheet. */
+/** The parameters that the measured designs of a kernel on a device determine, in place of data sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

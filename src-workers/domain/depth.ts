@@ -13,7 +13,7 @@ export interface GroupDepth extends StepLaw {
   readonly aggregateLoss: number;
   /** E[H] of a group (Swatman's mean loss) ≥ 1. */
   readonly meanLoss: number;
-  /** How often the lanes of a work group fetch from the common counter; absent if none do. */
+  /** The fetches of a work group's lanes from the common counter; absent if there are none. */
   readonly fetches?: GroupFetches;
 }
 

@@ -148,7 +148,7 @@ export function evidenceGaps(
   return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
-/** How close times must be to be tied, and why: `within 18 %, from shapes of a kernel on …`. */
+/** The largest difference of tied times, and its source: `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
     ? `within ${percent(fraction)}, ${takenFrom}, as no such times of this device are known`

@@ -1,4 +1,4 @@
-/** How the loop of a lane treats its units. */
+/** The form of a lane's loop over its units. */
 export type LoopForm = 'nested' | 'flattened';
 
 /**
@@ -88,7 +88,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly bytesPerIteration: number;
   /** Arrays read in an iteration. Traffic follows from them, the device and the mapping (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** How threads share a unit; `split` if omitted. */
+  /** The way in which threads share a unit; `split` if omitted. */
   readonly sharing?: Sharing | undefined;
   /** σ of `split`, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number;

@@ -9,7 +9,7 @@ export interface LossReport {
     readonly truncatedMass: number;
     /** Whether the law was fitted to given figures, so that its shape is assumed. */
     readonly fitted: boolean;
-    /** How a file was read, if a user could expect otherwise. */
+    /** A note on the reading of a file, if a user could expect otherwise. */
     readonly note?: string;
   };
   readonly rows: readonly {
@@ -23,7 +23,7 @@ export interface LossReport {
     readonly givenOrder: GivenLoss | null;
     /** `null` if the quantiles were not requested. */
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
-    /** How the quantiles were computed; `resolution` is their largest relative error. */
+    /** The method for the quantiles; `resolution` is their largest relative error. */
     readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number } | null;
   }[];
 }

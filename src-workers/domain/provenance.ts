@@ -75,7 +75,7 @@ export interface KernelInput {
   readonly level: 'basic' | 'advanced';
   /** A plausible value for an unknown kernel. */
   readonly assumed: number;
-  /** The range of most kernels: 5 to 95 % of the law in `db/assumed.json`, if it has one. */
+  /** The range of most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
   /** Why these figures were chosen. */
   readonly source: string;

@@ -22,7 +22,7 @@ export interface Accuracy {
 export interface RegimeInfo {
   readonly id: RegimeId;
   readonly label: string;
-  /** How the time is computed, in one sentence. */
+  /** The method of computing the time, in one sentence. */
   readonly method: string;
   /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
@@ -82,7 +82,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
 };
 
-/** What a regime computes and how well it agrees with the event simulation. */
+/** The method of a regime, and its agreement with the event simulation. */
 export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }

@@ -59,7 +59,7 @@ export interface TimeColumn {
   readonly decimals: number;
 }
 
-/** Gives the best time of a list, ms, four significant digits, and the others the same decimals. */
+/** Writes the best time of a list, ms, with four significant digits, and the other times with the same decimals. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;

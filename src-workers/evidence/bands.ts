@@ -11,7 +11,7 @@ export interface KeptBand {
   readonly dataset: string;
 }
 
-/** How predictions for a device of the catalogue agree with measurements. */
+/** The agreement of predictions for a device of the catalogue with measurements. */
 export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }

@@ -25,7 +25,7 @@ import { createPredictor } from '../predict/predictor.ts';
 
 /** Compared designs of one kernel, mostly different launches. The times of one family have the same unit. */
 export interface ShapeFamily {
-  /** What is the same in all designs, in words. */
+  /** The common properties of all designs, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
   readonly blocks: readonly number[];

@@ -15,7 +15,7 @@ export interface Instruction {
   readonly bytes: number;
   /** Its access to device memory (a load, a store or an atomic): bytes of a lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
-  /** How it passes a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
+  /** Its exchange of a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it copies its operand. */
   readonly moves: boolean;

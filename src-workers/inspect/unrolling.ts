@@ -5,7 +5,7 @@ import type { Instruction } from './instruction.ts';
 /** Source iterations in one pass of a loop. */
 export interface Unrolling {
   readonly iterations: number;
-  /** How often an iteration repeats a group of instructions, as after unrolling by hand; 1 if it does not. */
+  /** Number of repetitions of a group of instructions in an iteration, as after unrolling by hand; at least 1. */
   readonly repeats: number;
 }
 

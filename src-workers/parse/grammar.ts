@@ -168,7 +168,7 @@ export interface OrderedWorkload {
   readonly lengths: Float64Array | null;
   /** The number of columns of a sparse matrix, whose rows are the units. */
   readonly matrixColumns?: number;
-  /** How a file was read, if a user could expect otherwise. */
+  /** A note on the reading of a file, if a user could expect otherwise. */
   readonly note?: string;
 }
 

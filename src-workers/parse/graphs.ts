@@ -254,7 +254,7 @@ export function isAdjacencyList(head: Uint8Array): boolean {
 export function readAdjacencyList(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
     const { degrees, numberOf } = numbering(label);
-    /** How often other lines name a vertex, and whether the vertex had its own line. */
+    /** For each vertex, the number of times that other lines name it, and whether it had its own line. */
     const others: number[] = [];
     const isDone: boolean[] = [];
     const order: number[] = [];

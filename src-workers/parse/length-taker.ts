@@ -26,7 +26,7 @@ export interface ReadLengths {
   readonly lengths: Float64Array | null;
   /** Number of columns of a sparse matrix, whose rows are the units. The vector in the product is as long as this. */
   readonly matrixColumns?: number;
-  /** How the file was read, if a user could expect otherwise: which array, which end of an edge, or a lost order. */
+  /** A note on the reading of the file: which array, which end of an edge, or a lost order. */
   readonly note?: string;
 }
 

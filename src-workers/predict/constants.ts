@@ -25,9 +25,9 @@ export const SHORTEST_PHASE_MEMORY = 3;
  */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
- * How sharply the bound of the slowest multiprocessor fades as the ranking of the multiprocessors changes over time.
- * Fitted on 500 random designs (2 to 16 tried): without the bound, times of launches with a few very long units are up
- * to 30 % too short.
+ * The sharpness with which the bound of the slowest multiprocessor fades as the ranking of the multiprocessors changes
+ * over time. Fitted on 500 random designs (2 to 16 tried): without the bound, times of launches with a few very long
+ * units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
 /**

@@ -73,7 +73,7 @@ export interface TimedDesign {
   timeMs: number;
   meanLoss: number;
   aggregateLoss: number;
-  /** How the time was computed. */
+  /** The regime that computed the time. */
   regime: RegimeId;
 }
 

@@ -38,7 +38,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
-  /** For each entry, the previous representing entry. */
+  /** For each entry, the previous entry that represents a group. */
   const earlier = new Int32Array(most);
   const capOf = (entry: number): number => {
     const design = designs ? designs[entry] : entry;

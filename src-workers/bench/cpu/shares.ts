@@ -75,7 +75,7 @@ export interface DesignMachine {
   readonly maxThreads: number;
 }
 
-/** The shares of a design, and how many times a launch moves the design's bytes. */
+/** The shares of a design, and the number of times that a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
   /** Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by it. */

@@ -285,7 +285,7 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
 }
 
-/** How slots get their units, and the number of units of one fetch. */
+/** The way in which slots get their units, and the number of units of one fetch. */
 function dispatchOf(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;

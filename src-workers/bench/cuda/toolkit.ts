@@ -97,7 +97,7 @@ export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/** How an nvcc compiles for a GPU; null if it cannot. A newer GPU gets its newest code, which the driver assembles. */
+/** The architecture that an nvcc has for a GPU, or null. A newer GPU gets code that the driver assembles. */
 function architectureFor({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);

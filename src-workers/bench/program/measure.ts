@@ -172,7 +172,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   };
 }
 
-/** What is wrong with a result; null if nothing is known to be wrong. */
+/** Describes the error of a result; null if no error is known. */
 function wrongText(
   before: Measured,
   { correct, maxError, digest }: ProgramOutput,

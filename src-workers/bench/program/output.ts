@@ -92,7 +92,7 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** How a program failed: its exit code, its signal, and its last line. */
+/** Describes the failure of a program: its exit code, its signal, and its last line. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;

@@ -57,7 +57,7 @@ export interface AxisResiduals {
   readonly values: readonly AxisValueResiduals[];
 }
 
-/** How well predicted times agree with measured ones. Errors are |predicted/measured − 1|. */
+/** The agreement of predicted with measured times. Errors are |predicted/measured − 1|. */
 export interface Agreement {
   readonly designs: number;
   readonly designsOfRun: number;

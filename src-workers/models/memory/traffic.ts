@@ -24,8 +24,9 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
- * How sharply the hit rate falls when a footprint exceeds the cache. A cyclic pass over an LRU cache is a step; hashed
- * sets and other replacement soften it. It is assumed; values of 2 to 4 fit the times of `db/evidence` equally well.
+ * Sharpness of the fall of the hit rate when a footprint exceeds the cache. A cyclic pass over an LRU cache is a step;
+ * hashed sets and other replacement soften it. The value is assumed; values of 2 to 4 fit the times of `db/evidence`
+ * equally well.
  */
 const CAPACITY_SHARPNESS = 3;
 

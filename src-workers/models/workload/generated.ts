@@ -56,7 +56,7 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
 
 const SHORT_LENGTHS = 65_536;
 
-/** How often each length occurs. */
+/** Counts the occurrences of each length. */
 export function countLengths(lengths: Float64Array): Map<number, number> {
   const counts = new Map<number, number>();
   // Even among millions of lengths, most are short. An array counts these ten times as fast.

@@ -7,7 +7,7 @@ export interface ResolvedLaunch {
   readonly unitsPerThread: number;
   /** Mean number of units of a slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
-  /** False if any block would have no unit. */
+  /** Whether every block has a unit. */
   readonly everyBlockWorks: boolean;
 }
 

@@ -26,7 +26,7 @@ export interface Shape {
   readonly limitedBy: number;
   /** Bytes of device memory that one lane moves in an iteration; 0 on a CPU. */
   readonly bytesPerIteration: number;
-  /** How the threads read the arrays of the kernel. */
+  /** The properties of the threads that decide how they read the arrays of the kernel. */
   readonly accessing: AccessingThreads;
 }
 
