@@ -48,7 +48,10 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
-    refuse('bad-input', `A chunk must have at least one design, from 0 on, not ${count} from ${firstDesign}.`);
+    refuse(
+      'bad-input',
+      `A chunk must have at least 1 design, from design 0 or later on. It has ${count} from ${firstDesign} on.`,
+    );
   }
   if (firstDesign + count > enumeratedCount) {
     refuse(

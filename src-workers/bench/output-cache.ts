@@ -62,7 +62,7 @@ export async function cachedOutput(
   }
   const written = await readEntry(folder, file);
   return written === null
-    ? fail('storage', `${join(folder, file)} is not what was written there`)
+    ? fail('storage', `${join(folder, file)} has changed since it was written`)
     : ok({ key, path: join(folder, file), log: written, made: true });
 }
 

@@ -11,7 +11,7 @@ export interface ReproductionRow {
   readonly passed: boolean;
 }
 
-/** One table or figure of a paper, reproduced. `passed` is true when every row is. */
+/** One table or figure of a paper, reproduced. `passed` is true if all rows pass. */
 export interface ReproductionTable {
   /** Short name used on the command line: `swatman`, `hasan`, `bialas`, `langguth`, `kim`. */
   readonly paper: string;
