@@ -60,7 +60,7 @@ export function openAndRun(app: App, view: ViewId, id: string): void {
     command.run();
     return true;
   };
-  openAndAct(app, view, act, `${viewLabel(view)} has nothing to do this with yet`);
+  openAndAct(app, view, act, `${viewLabel(view)} has no data for this command yet`);
 }
 
 /** Opens the Study view at a field. */

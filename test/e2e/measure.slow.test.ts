@@ -107,13 +107,13 @@ test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, 
   const steps = page.getByRole('table', { name: 'Steps of the tuning' }).getByRole('row');
   await expect(steps).toHaveCount(2, { timeout: 120_000 });
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await expect(page.getByText('Cancelled: what was measured is kept')).toBeVisible();
+  await expect(page.getByText('Cancelled. The measurements are kept')).toBeVisible();
 
   // Tuning continues until the budget is spent or little is left to gain.
   await page.getByRole('button', { name: 'Continue tuning' }).click();
   await expect(steps).toHaveCount(3, { timeout: 120_000 });
   await expect(
-    page.getByText(/slower than the fastest of all\. (That is within 0\.1\s%|8 designs were tried)/),
+    page.getByText(/slower than the fastest design of all\. (That is within 0\.1\s%|8 designs were tried)/),
   ).toBeVisible();
   await expect(page.getByText(/^measured of \d+$/)).toBeVisible();
   await expect(

@@ -67,10 +67,10 @@ describe('plot of a tuning', () => {
     const says = (stopped: Parameters<typeof tuningVerdict>[1]['stopped'], running = false) =>
       tuningVerdict(stepAfter([8, 4], 0.125), { running, stopped }, limits);
     expect(says(null, true)).toMatch(
-      /with nine chances in ten the best found is at most 12\.5\s% slower than the fastest of all\. Measuring the next 2 designs\.$/,
+      /with a chance of 90\s% the best design found is at most 12\.5\s% slower than the fastest design of all\. Measuring the next 2 designs\.$/,
     );
     expect(says('budget')).toContain('4 designs were tried');
-    expect(says('cancelled')).toContain('what was measured is kept');
+    expect(says('cancelled')).toContain('The measurements are kept');
     const failed = tuningVerdict(stepAfter([null, null, null], 0), { running: false, stopped: 'all-failed' }, limits);
     expect(failed).toBe(
       'All 3 designs failed: The compiler is missing. Mend that, or choose another target; Continue tries the next designs.',
@@ -89,7 +89,9 @@ describe('what is said of the prediction', () => {
     expect(says(0.5) + says(null)).toBe('');
     const step = { ...stepAfter([8, 4], 0.125), skill: -0.41 };
     const verdict = tuningVerdict(step, { running: true, stopped: null }, { budget: 4, within: 0.03 });
-    expect(verdict).toMatch(/fastest of all\. The measured order contradicts .* measurements\. Measuring the next/);
+    expect(verdict).toMatch(
+      /fastest design of all\. The measured order contradicts .* measurements\. Measuring the next/,
+    );
   });
 });
 

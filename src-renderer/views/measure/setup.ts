@@ -31,13 +31,13 @@ export const SUITES: Readonly<
 > = {
   designs: {
     label: 'Designs of this run',
-    what: 'Runs designs on the workload itself, and compares their times with what was predicted.',
+    what: 'Runs designs on the workload itself, and compares their times with the predictions.',
     action: 'Measure the designs',
     backends: ['cuda', 'hip', 'webgpu', 'cpu'],
   },
   'matrix-power': {
     label: 'Matrix power',
-    what: 'Powers of small matrices in lockstep and one by one: what imbalance costs, against the loss the model gives.',
+    what: 'Powers of small matrices in lockstep and one by one: the cost of imbalance, compared with the loss in the model.',
     action: 'Measure matrix power',
     backends: ['cuda', 'hip', 'webgpu'],
   },
@@ -49,7 +49,7 @@ export const SUITES: Readonly<
   },
   'launch-grid': {
     label: 'Launch grid',
-    what: 'One kernel over blocks and threads per block: where waves and latency show.',
+    what: 'One kernel over blocks and threads per block, which shows waves and latency.',
     action: 'Measure the launch grid',
     backends: ['cuda', 'hip', 'webgpu'],
   },
@@ -180,8 +180,8 @@ export function refusal(
   if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still loading.';
   if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'
-      ? 'This run predicts no CPU, whose designs are what a CPU measures: add one to the devices of the study.'
-      : 'This run predicts no GPU, whose designs are what a GPU measures: add one to the devices of the study.';
+      ? 'This run predicts no CPU, and a CPU can measure only designs for CPUs. Add one to the devices of the study.'
+      : 'This run predicts no GPU, and a GPU can measure only designs for GPUs. Add one to the devices of the study.';
   if (setup.suite === 'designs' && unsupported !== null) return unsupported;
   if (plannedDesigns(setup, runnable) === 0)
     return setup.choose === 'named'

@@ -71,7 +71,7 @@ export function tuningVerdict(
   const regret =
     expectedRegret === null
       ? ''
-      : `By the measurements, with nine chances in ten the best found is at most ${percent(expectedRegret)} slower than the fastest of all. ${note && `${note} `}`;
+      : `According to the measurements, with a chance of 90 % the best design found is at most ${percent(expectedRegret)} slower than the fastest design of all. ${note && `${note} `}`;
   if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);
@@ -88,7 +88,7 @@ export function tuningVerdict(
     case 'other-device':
       return 'The last step added no measurement: its device is not the one that measured before. Predict again to tune for this device.';
     case 'cancelled':
-      return `${regret}Cancelled: what was measured is kept, and Continue measures the next designs.`;
+      return `${regret}Cancelled. The measurements are kept, and Continue measures the next designs.`;
     case 'all-failed':
     case null:
       return regret.trim();

@@ -34,7 +34,7 @@ export const agreement = {
   validity: [
     'Latency and issue cost scale all times together. Only designs with few and with many active thread groups separate them. Among saturated designs, latency keeps its value.',
     'The softness of the knee shows only near the knee.',
-    'With one number of threads per unit, nothing is known of sharing. With two, serial fraction and cooperation cost cannot be separated, and only the first is fitted.',
+    'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the first is fitted.',
     'The overhead of a launch shows in the shortest launches, the set-up of a unit where units are short.',
     'Schedulers are those of the device and are never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
     'Rely on the error on designs that a fit had not seen. The error on its own designs is always too small.',

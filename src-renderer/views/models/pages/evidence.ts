@@ -103,7 +103,7 @@ function choiceFigure({ gpu, unseen, points }: GpuDetail): Figure | null {
   const found = choiceRows(gpu, unseen).filter(({ cells }) => cells.some((cell) => cell !== '–'));
   return {
     title: isMatrices ? 'Choice of an implementation' : 'Choice of a launch',
-    hint: 'time over that of the fastest measured',
+    hint: 'time over the time of the fastest measured one',
     blocks: [
       {
         kind: 'table',
