@@ -478,6 +478,9 @@ export interface ExportFormat {
   readonly gpus: boolean;
 }
 
+/** The most designs whose expected losses a table has. Each is predicted under all draws, which takes milliseconds. */
+export const MAX_WEIGHED = 1000;
+
 export const MAX_LISTED = 2_000_000;
 
 /** A document. The text of a `pdf` is a page, which each host prints to the file. */

@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { MAX_WEIGHED } from '../../contract/api.ts';
 import type { UncertainDesign } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -6,9 +7,6 @@ import { tooLarge } from '../studies/plan.ts';
 import { createPredictions, savedPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
-
-/** Every design is predicted under all draws, which takes some milliseconds each. */
-const MAX_WEIGHED = 1000;
 
 /** Computes the expected loss of designs against the best of their device. A design that fails in a draw has none. */
 export async function weighedDesigns(

@@ -12,6 +12,8 @@ export const exportAddress = {
   /** The exported design. The default is the recommended one of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),
+  /** Whether tables have expected losses and chances. */
+  weigh: flagField(),
   /** Whether Markdown is shown as its source. */
   source: flagField(),
 };

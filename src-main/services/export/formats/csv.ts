@@ -96,7 +96,7 @@ function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void
 
   function regretOf(design: number): readonly (number | null)[] {
     const one = list.weighed?.get(design);
-    return [one?.expectedRegret ?? null, one?.chanceBest ?? null];
+    return one && Number.isFinite(one.expectedRegret) ? [one.expectedRegret, one.chanceBest] : [null, null];
   }
 
   function* lines(): Generator<string, void> {
