@@ -135,7 +135,7 @@ describe('a sweep of the best designs', () => {
       axes: { blockThreads: { from: 1, to: 1024 }, unitsPerThread: { from: 1, to: 4000 }, registerCap: Array.from({ length: 40 }, (_, i) => 24 + i) }, // prettier-ignore
     });
     expect(await refusalOf('runs.start', { study: huge })).toMatch(/327,680,000 designs.*--best/);
-    expect(await refusalOf('advice.robust', { runIds: [best.id] })).toMatch(`keeps its ${BEST} best designs`);
+    expect(await refusalOf('advice.robust', { runIds: [best.id] })).toMatch(`has only its ${BEST} best designs`);
   });
 
   it('that is cancelled has saved nothing, and finds the same when it is resumed', async () => {
