@@ -31,7 +31,7 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await predicted(page, 1);
   await smallStudy(page, [1, 2, 4, 8]);
   await setUp(page, 6);
-  await expect(page.getByText(/^Only what this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
+  await expect(page.getByText(/^Only designs that this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
   await page.getByRole('radio', { name: 'Spread' }).click();
   await page
     .getByRole('button', { name: /^Measure 6 designs/ })

@@ -307,7 +307,7 @@ test.each([
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const total = 78 * 16 + 12 * 20;
-  // Less than a pass, which is filled with copies, and more than one, which needs several.
+  // The first data are smaller than a pass, which copies fill. The second need several passes.
   for (const [factor, passBytes] of [
     [1, 2 ** 20],
     [2 ** 12, 2 ** 20],

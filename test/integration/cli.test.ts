@@ -118,7 +118,7 @@ describe('sweep', () => {
     expect(rest[0]).toMatch(/^Run 1, .*: 768 designs, /);
     expect(piped.out).toMatch(/\nPredicted times within 20 % of one another may be measured in another order\.\n/);
     expect(piped.out).not.toMatch(/Not valid|Against the event simulation/);
-    expect(piped.out).toMatch(/\n\d+ inputs are assumed\. lockstep recommend STUDY says /);
+    expect(piped.out).toMatch(/\n\d+ inputs are assumed\. lockstep recommend STUDY finds /);
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
     const first = swept.best[0];
     expect(best).toMatch(new RegExp(`^ *1 +${first.designIndex}  `, 'm'));

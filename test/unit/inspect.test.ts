@@ -52,7 +52,7 @@ describe('loops of PTX', () => {
         ],
         control: ['@%p3 bra $L__BB2_3'],
       },
-      // Both loads are of the node from the previous pass.
+      // Both loads read the node from the previous pass.
       1,
     ],
   ])('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly string[]>>, dependentLoads) => {

@@ -111,7 +111,7 @@ describe('points', () => {
     expect(scale).toBe(comparison.scale);
     expect(points[0].predictedMs).toBe(comparison.designs[0].predictedMs);
     expect(points[0].measured.designIndex).toBe(points[0].designIndex);
-    // It does not apply to another run.
+    // The comparison does not apply to another run.
     expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0].predictedMs).toBe(
       detail.cases[0].predictedMs,
     );

@@ -162,7 +162,7 @@ function sayRecommendation(
   if (draws > 1 && shown) {
     say(
       terminal,
-      `${percent(shown.chanceBest)} sure to be within ${percent(within)} of the best, ${percent(shown.expectedRegret)} over it on average, over ${draws} draws of ${counted(unknown.length, 'input')} that nobody gave.`,
+      `${percent(shown.chanceBest)} sure to be within ${percent(within)} of the best, ${percent(shown.expectedRegret)} over it on average, over ${draws} draws of ${counted(unknown.length, 'assumed input')}.`,
     );
     if (robust.designIndex !== designIndex)
       say(

@@ -124,7 +124,7 @@ export async function reportSweep(
     if (assumed.length > 0)
       say(
         terminal,
-        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY says which design holds whatever they are; --verbose lists them.`,
+        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY finds a design for all their likely values; --verbose lists them.`,
       );
     return EXIT_OK;
   }
