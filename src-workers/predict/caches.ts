@@ -28,6 +28,16 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   };
 }
 
+/**
+ * The limits of one of several caches that together keep about as much as one. Each keeps at least what a sweep keeps,
+ * since fewer laws would be computed again and again.
+ */
+export function sharedLimits(limits: CacheLimits, caches: number): CacheLimits {
+  const share = (of: keyof CacheLimits): number =>
+    Math.max(Math.min(limits[of], SWEEP_LIMITS[of]), Math.floor(limits[of] / caches));
+  return { depthLaws: share('depthLaws'), slabs: share('slabs'), launchNumbers: share('launchNumbers') };
+}
+
 /** The depth law of a key. `make` computes it if it is not cached. */
 export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
   const known = caches.depths.get(key);

@@ -232,8 +232,10 @@ export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
-/** Maximum number of cached depths of the launches of an order. The Collatz example needs about this many. */
-export const KEPT_ORDER_DEPTHS = 2 ** 22;
+/** Number of values in the cached launches of given orders, and again in those before; 16 MB each. */
+export const KEPT_LAUNCH_NUMBERS = 2 ** 21;
+/** Number of values in the cached samples of sorted orders, and again in those before; 8 MB each. */
+export const KEPT_SAMPLE_NUMBERS = 2 ** 20;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Number of lanes that are summed side by side. Chosen: it only saves time. */

@@ -8,7 +8,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { kept } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
-import { createCaches } from './caches.ts';
+import { createCaches, sharedLimits } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { mostTiles, tiledUnits, type Tile } from './dealing/tiles.ts';
@@ -124,7 +124,10 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
-    if (!ofLanes) caches.dealt.set(threads, (ofLanes = createCaches(caches.limits)));
+    if (!ofLanes) {
+      const limits = sharedLimits(caches.limits, plan.axes.threadsPerUnit.length);
+      caches.dealt.set(threads, (ofLanes = createCaches(limits)));
+    }
     const lanes = predictorOf({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
     const { shapes, elements, cpuLoads } = predictor;
     dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
@@ -146,7 +149,7 @@ export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   return kept(tiled, most, key, () => {
     const { law, units, lengths } = tiledUnits(given, plan.units, plan.law, width, tile);
     const places = { ...plan, law, units, ordered: givenLengths(lengths) };
-    const own = kept(caches.tiled, most, key, () => createCaches(caches.limits));
+    const own = kept(caches.tiled, most, key, () => createCaches(sharedLimits(caches.limits, most)));
     return { ...predictorOf(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
   });
 }

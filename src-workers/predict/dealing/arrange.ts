@@ -25,6 +25,8 @@ export function knownGivenOrder(
   return kept(orders, MAX_ORDERS, key, () => givenOrder(lengths, units, law, balancing, unitsPerGroup));
 }
 
+let nextId = 0;
+
 /**
  * @param lengths of the workload in its order; more units repeat them, fewer units use the first ones
  * @param law of the units, which determines the ranges of buckets
@@ -49,7 +51,7 @@ export function givenOrder(
     longestAt: new Map(),
     ends: null,
     losses: new Map(),
-    launches: { known: new Map(), depths: 0 },
+    id: nextId++,
   });
   switch (balancing.kind) {
     case 'none':

@@ -3,7 +3,7 @@ import {
   BOUND_ERRORS,
   BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
-  KEPT_ORDER_DEPTHS,
+  KEPT_LAUNCH_NUMBERS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
   MAX_BOUND_GROUPS,
@@ -20,6 +20,7 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
+import { sizedCache } from '../../numeric/kept.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { knownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
@@ -392,17 +393,11 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
   return rows;
 }
 
-function keptLaunch({ launches }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
-  let known = launches.known.get(key);
-  if (!known) {
-    if (launches.depths > KEPT_ORDER_DEPTHS) {
-      launches.known.clear();
-      launches.depths = 0;
-    }
-    launches.known.set(key, (known = make()));
-    launches.depths += known.depths.length;
-  }
-  return known;
+/** The most recent launches of all orders. */
+const recentLaunches = sizedCache<PlainLaunch>(KEPT_LAUNCH_NUMBERS, ({ depths }) => 2 * depths.length);
+
+function keptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
+  return recentLaunches(`${id} ${key}`, make);
 }
 
 /** The blocks that are computed, and the number of rounds that each of their rounds represents. */

@@ -52,14 +52,8 @@ export interface GivenOrder {
   ends: Float64Array | null;
   /** `lossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** The most recent launches; see `dealing/given-launch.ts`. */
-  readonly launches: KeptLaunches;
-}
-
-export interface KeptLaunches {
-  readonly known: Map<string, PlainLaunch>;
-  /** Number of cached depths. */
-  depths: number;
+  /** Identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
+  readonly id: number;
 }
 
 /** Groups of a launch, setup excluded. */

@@ -22,14 +22,8 @@ export interface SortedOrder {
   readonly longest: Float64Array;
   /** `meanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
-  readonly samples: KeptSamples;
-}
-
-/** Samples of the most recent launches; see `dealing/sample.ts`. */
-export interface KeptSamples {
-  readonly known: Map<string, PlainSample>;
-  /** Number of cached depths. */
-  depths: number;
+  /** Identifies the order in the cache of samples; see `dealing/sample.ts`. */
+  readonly id: number;
 }
 
 /** Blocks of a launch, setup excluded. */
@@ -54,13 +48,16 @@ export interface SortedReader extends UnitOrder {
   meanDepth(dealing: Dealing): number;
   /** Whether one window contains all units. If so, depths rise steadily from slot to slot. */
   readonly steady: boolean;
-  readonly samples: KeptSamples;
+  /** Identifies the order. */
+  readonly id: number;
 }
 
 /** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
 /** Maximum number of cached orders of a law: all windows of a study, at the last few numbers of units. */
 const MAX_ORDERS = 8;
+
+let nextId = 0;
 
 /** @param window M, between 1 and the number of units */
 export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
@@ -79,7 +76,7 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
       lengths: alike?.lengths ?? sortedLengths(law, count, ranks),
       longest: evenSample(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
       longestMeans: alike?.longestMeans ?? new Map(),
-      samples: { known: new Map(), depths: 0 },
+      id: nextId++,
     };
   });
 }
@@ -161,7 +158,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
       return (units / (slotsPerBlock * gridBlocks)) * (meanLongest(order, unitsPerGroup) + setupIterations);
     },
     steady,
-    samples: order.samples,
+    id: order.id,
     lengthAt,
     longestSum(first, count, stride) {
       if (!isAligned(first, count, stride)) return sumOfLongest(longestOf, units, first, count, stride);

@@ -1,5 +1,6 @@
 import {
   BOUND_STEPS,
+  KEPT_SAMPLE_NUMBERS,
   MIN_SAMPLED_BLOCKS,
   MIN_SAMPLED_GROUPS,
   KNOWN_GROUPS,
@@ -13,6 +14,7 @@ import {
   STEADY_GROUPS,
 } from '../constants.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
+import { sizedCache } from '../../numeric/kept.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from './blocks.ts';
@@ -158,8 +160,8 @@ function modularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-/** Maximum number of cached depths of an order's samples. */
-const MAX_KEPT_DEPTHS = 2 ** 19;
+/** The most recent samples of all orders. */
+const recentSamples = sizedCache<PlainSample>(KEPT_SAMPLE_NUMBERS, ({ depths }) => 2 * depths.length);
 
 /** Blocks of a launch, setup excluded. They are cached, because most loops and setups share them. */
 function plainSample(
@@ -168,30 +170,21 @@ function plainSample(
   which: 'all' | 'some',
   choose: (order: SortedReader, dealing: Dealing) => ChosenBlocks,
 ): PlainSample {
-  const { samples } = order;
   const { unitsPerGroup, slotsPerBlock, gridBlocks, groupsPerBlock: W } = dealing;
   const loop = keepsLanes(order.window, dealing) ? '' : dealing.loop;
-  const key = `${which} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${loop}`;
-  const known = samples.known.get(key);
-  if (known) return known;
-  const chosen = choose(order, dealing);
-  const depths = new Float64Array(chosen.blocks.length * W);
-  const plain = { ...dealing, setupIterations: 0 };
-  const scratch = dealingScratch(plain);
-  const strideOf = computedStrides(order, dealing);
-  chosen.blocks.forEach((block, i) => {
-    const stride = strideOf(block);
-    for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = groupDepth(order, plain, block, g, scratch);
-    depths[(i + 1) * W - 1] = groupDepth(order, plain, block, W - 1, scratch);
+  return recentSamples(`${order.id} ${which} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${loop}`, () => {
+    const chosen = choose(order, dealing);
+    const depths = new Float64Array(chosen.blocks.length * W);
+    const plain = { ...dealing, setupIterations: 0 };
+    const scratch = dealingScratch(plain);
+    const strideOf = computedStrides(order, dealing);
+    chosen.blocks.forEach((block, i) => {
+      const stride = strideOf(block);
+      for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = groupDepth(order, plain, block, g, scratch);
+      depths[(i + 1) * W - 1] = groupDepth(order, plain, block, W - 1, scratch);
+    });
+    return { ...chosen, depths, starts: null };
   });
-  const sample: PlainSample = { ...chosen, depths, starts: null };
-  if (samples.depths > MAX_KEPT_DEPTHS) {
-    samples.known.clear();
-    samples.depths = 0;
-  }
-  samples.known.set(key, sample);
-  samples.depths += depths.length;
-  return sample;
 }
 
 /** Counts the iterations in which any lane of each group starts a unit, for lanes that are out of step. */
