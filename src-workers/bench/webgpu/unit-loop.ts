@@ -59,7 +59,7 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
-    return fail('unsupported', `WebGPU cannot cap registers, here at ${design.registerCap} per thread`);
+    return fail('unsupported', `A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
