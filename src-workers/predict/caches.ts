@@ -28,14 +28,14 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   };
 }
 
-/**
- * The limits of one of several caches that together keep about as much as one. Each keeps at least what a sweep keeps,
- * since fewer laws would be computed again and again.
- */
-export function sharedLimits(limits: CacheLimits, caches: number): CacheLimits {
-  const share = (of: keyof CacheLimits): number =>
-    Math.max(Math.min(limits[of], SWEEP_LIMITS[of]), Math.floor(limits[of] / caches));
-  return { depthLaws: share('depthLaws'), slabs: share('slabs'), launchNumbers: share('launchNumbers') };
+/** The limits of one of several caches that together keep about as much as one. */
+export function sharedLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, caches: number): CacheLimits {
+  return {
+    depthLaws: Math.ceil(depthLaws / caches),
+    // A design needs some block laws at once.
+    slabs: Math.max(Math.min(slabs, SWEEP_LIMITS.slabs), Math.ceil(slabs / caches)),
+    launchNumbers: Math.ceil(launchNumbers / caches),
+  };
 }
 
 /** The depth law of a key. `make` computes it if it is not cached. */
