@@ -207,19 +207,21 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
       of(ended, id).find(({ type }) => type === 'failed');
     const message = (id: string): unknown => failedIn(records, id);
     expect(message('cap')).toMatchObject({ message: 'A cap of 32 registers per thread: WebGPU cannot cap registers' });
-    expect(message('block')).toMatchObject({ message: 'block of 512 threads; this device allows 256' });
+    expect(message('block')).toMatchObject({ message: "a block of 512 threads exceeds this device's limit of 256" });
     expect(message('share')).toMatchObject({
       message: /^8 threads per unit cannot be measured .* at most the 4 threads of a thread group/,
     });
     expect(message('cores')).toMatchObject({ message: /row-split/ });
-    expect(message('lanes')).toMatchObject({ message: /^4 lanes/ });
+    expect(message('lanes')).toMatchObject({ message: /^4 divergent lanes are too many/ });
     expect(message('probe')).toMatchObject({
       message: /^probe schedulers does not exist for WebGPU\. Use one of limits, /,
     });
     expect(message('stream')).toMatchObject({ message: /^stream does not run on a WebGPU device/ });
     expect(message('file')).toMatchObject({ message: /a\.csv/ });
-    expect(failedIn(limited, 'next')).toMatchObject({ message: /^block of 512 threads/ });
-    expect(failedIn(limited, 'long')).toMatchObject({ message: /^1\/64 of a launch took .* more than the 100 ms/ });
+    expect(failedIn(limited, 'next')).toMatchObject({ message: /^a block of 512 threads/ });
+    expect(failedIn(limited, 'long')).toMatchObject({
+      message: /^1\/64 of a launch took .* would exceed the limit of 100 ms/,
+    });
     expect(of(records, 'good').at(-1)).toMatchObject({ type: 'check', correct: true });
   });
 
