@@ -124,7 +124,7 @@ it.skipIf(lacks('swiftshader'))(
 it('refuses in one sentence what a kernel cannot do', async () => {
   const few = await sweep((study) => ({ ...reduced(study), implementations: undefined, axes: { blockThreads: [64], unitsPerThread: [1], balancing: ['none', 'full-sort'] } })); // prettier-ignore
   const plain = manifest('plain.kernel.json', (text) => text.replaceAll(/"implementation": "[^"]*",/g, ''));
-  expect(await refused('webgpu', { runId: few, kernel: { file: plain } })).toMatch(/does not implement the balancing full-sort, only none, merge-path, mixed\(\*\), which design \d+ of run \d+ has\. Leave it out of a copy/); // prettier-ignore
+  expect(await refused('webgpu', { runId: few, kernel: { file: plain } })).toMatch(/does not implement the balancing full-sort, only none, merge-path, mixed\(\*\), which design \d+ of run \d+ has\. Remove it from a copy/); // prettier-ignore
   expect(await refused('cpu')).toMatch(/measured on the targets cuda:0.*not on cpu/);
   expect(await refused('webgpu', { units: 100 })).toMatch(/A kernel is measured on all units/);
   expect(await refused('webgpu', { kernel: { file: join(folder, 'none.json') } })).toMatch(/none\.json cannot be read/);
