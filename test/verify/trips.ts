@@ -166,8 +166,8 @@ function t4Trip({ uniform }: Report, text: string, { rows }: RankPage, devices: 
 }
 
 const REFUSED =
-  /^([\d,]+) configurations? (?:of [\d,]+ (?:is|are) no design of run|(?:is|are) of another device than|(?:is|are) of a design that a faster one)/;
-const ELSEWHERE = /of another device than|of a design that a faster one/;
+  /^([\d,]+) configurations? (?:of [\d,]+ (?:is|are) no design of run|(?:is|are) of another device than|(?:has|have) the design of a faster)/;
+const ELSEWHERE = /of another device than|the design of a faster/;
 
 /**
  * Imports a file for each device. Each configuration must be the design in the file, or be refused with its reason.
