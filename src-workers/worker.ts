@@ -27,7 +27,7 @@ import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { kept } from './numeric/kept.ts';
 import { shareSteps, stepsOf } from './numeric/steps.ts';
-import { lawOfUnits, partOfUnits, sharedValues, type OrderedLengths } from './predict/ordered.ts';
+import { makeUnitLaw, takePart, shareValues, type OrderedLengths } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
@@ -53,7 +53,7 @@ import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
 import { createCaches } from './predict/caches.ts';
 import { ADVICE_LIMITS } from './predict/constants.ts';
-import { lossReport } from './predict/loss.ts';
+import { reportLoss } from './predict/loss.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
 import type { Caches, Predictor } from './predict/tables.ts';
@@ -376,7 +376,7 @@ export function loss({
   readonly groupSizes: readonly number[];
   readonly quantiles: boolean;
 }): LossReport {
-  return lossReport(law, lengths, groupSizes, quantiles);
+  return reportLoss(law, lengths, groupSizes, quantiles);
 }
 
 /** Fits a kernel's parameters to measured designs of one device. */
@@ -439,7 +439,7 @@ export function unitLengths({
     const uniform = mersenneTwister(seed);
     for (let unit = 0; unit < units; unit += 1) all[unit] = draw(uniform);
   }
-  const lengths = partOfUnits(all, part);
+  const lengths = takePart(all, part);
   const digest = createHash('sha256').update(wordBytes(lengths)).digest('hex');
   return handedOver({ lengths, digest }, [lengths]);
 }
@@ -449,7 +449,7 @@ export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): 
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
   const { law, lengths } = resolved.value;
-  const handed = ok({ ...resolved.value, lengths: lengths && sharedValues(lengths) });
+  const handed = ok({ ...resolved.value, lengths: lengths && shareValues(lengths) });
   return handedOver(handed, arraysOf({ law, lengths: null }));
 }
 
@@ -463,7 +463,7 @@ export function unitsLaw({
   readonly ordered: OrderedLengths;
   readonly units: number;
 }): LengthLaw {
-  const law = lawOfUnits(label, ordered, units);
+  const law = makeUnitLaw(label, ordered, units);
   return handedOver(law, [law.support, law.probability]);
 }
 

@@ -2,17 +2,17 @@ import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { examine, examineFamily, type Candidate } from '../predict/design/candidate.ts';
-import { paceOf } from '../predict/cost/pace.ts';
+import { getPace } from '../predict/cost/pace.ts';
 import {
-  aloneCycles,
-  balancingMs,
-  bestRate,
-  closeBusyCycles,
-  counterCycles,
-  fetchingCycles,
-  fewestIterations,
-  iterationFactor,
-  sureSetup,
+  computeAloneCycles,
+  computeBalancingMs,
+  findBestRate,
+  computeCloseBusyCycles,
+  computeCounterCycles,
+  computeFetchingCycles,
+  countFewestIterations,
+  computeIterationFactor,
+  computeSureSetup,
   type TimedDesign,
 } from '../predict/pipeline.ts';
 import { predictInto } from '../predict/ranges.ts';
@@ -82,8 +82,8 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
 /** Busy cycles if all multiprocessors hold as many thread groups as possible. */
 function familyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { shape } = candidate;
-  const rate = bestRate(paceOf(own, candidate).cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
-  return (fewestIterations(own, candidate, device) / device.multiprocessors) * rate;
+  const rate = findBestRate(getPace(own, candidate).cyclesPerIteration, shape.residentBlocks * shape.groupsPerBlock);
+  return (countFewestIterations(own, candidate, device) / device.multiprocessors) * rate;
 }
 
 /** A lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
@@ -95,14 +95,14 @@ export function closestBound(own: Predictor, candidate: Candidate): number {
 function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
   const { device, classes } = candidate;
   if (device.kind === 'cpu') return 0;
-  const before = balancingMs(own, candidate, device);
+  const before = computeBalancingMs(own, candidate, device);
   if (classes)
     return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
-  const alone = aloneCycles(own, candidate) / paceOf(own, candidate).iterationFactor;
-  const factor = iterationFactor(own, candidate, device);
+  const alone = computeAloneCycles(own, candidate) / getPace(own, candidate).iterationFactor;
+  const factor = computeIterationFactor(own, candidate, device);
   const cycles = Math.max(
     (1 - SLACK) * Math.max(busy(own, candidate, device), alone) * factor,
-    (1 - COUNTER_SLACK) * counterCycles(own, candidate),
+    (1 - COUNTER_SLACK) * computeCounterCycles(own, candidate),
   );
   return cycles / (device.clockMhz * 1e3) + before;
 }
@@ -114,13 +114,13 @@ function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice
   const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const groups = blocks * shape.groupsPerBlock;
   const groupIterations =
-    ((plan.units / unitsPerGroup) * (meanLength + sureSetup(own, candidate))) / device.multiprocessors;
-  return groupIterations * bestRate(paceOf(own, candidate).cyclesPerIteration, groups);
+    ((plan.units / unitsPerGroup) * (meanLength + computeSureSetup(own, candidate))) / device.multiprocessors;
+  return groupIterations * findBestRate(getPace(own, candidate).cyclesPerIteration, groups);
 }
 
 /** Busy cycles including the time in which lanes wait, and the cost of fetches. */
 function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
-  return closeBusyCycles(own, candidate, device) + fetchingCycles(own, candidate, device);
+  return computeCloseBusyCycles(own, candidate, device) + computeFetchingCycles(own, candidate, device);
 }
 
 /**

@@ -10,8 +10,8 @@ import {
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
-import { lawOfUnits } from '../predict/ordered.ts';
-import { planOfUnits, type SweepPlan } from '../predict/plan.ts';
+import { makeUnitLaw } from '../predict/ordered.ts';
+import { replanUnits, type SweepPlan } from '../predict/plan.ts';
 
 /** A change of one input of a plan to another value. `spread` stretches lengths about their mean by this factor. */
 export interface InputChange {
@@ -29,14 +29,14 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {
     case 'workload.units':
-      return { ...planOfUnits(plan, Math.max(1, Math.round(value))), id };
+      return { ...replanUnits(plan, Math.max(1, Math.round(value))), id };
     case 'workload.spread': {
       if (value === 1) return plan;
       const law = stretchedLaw(plan.law, value, moments(plan.law).mean);
       if (!plan.ordered) return { ...plan, id, law };
       const ordered = { ...plan.ordered, iterations: stretchedOrder(plan.ordered.iterations, value) };
       // Models expect that the law of a given order is the law of its units.
-      return { ...plan, id, ordered, law: ordered.given ? lawOfUnits(law.label, ordered, plan.units) : law };
+      return { ...plan, id, ordered, law: ordered.given ? makeUnitLaw(law.label, ordered, plan.units) : law };
     }
     default: {
       const { field, implementation } = kernelInput(input)!;

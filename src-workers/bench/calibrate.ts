@@ -28,7 +28,7 @@ import { moments } from '../models/workload/laws.ts';
 import type { UniformSource } from '../numeric/random.ts';
 import { median } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
-import { balancingTimeOf, describeDesign } from '../predict/designs.ts';
+import { computeBalancingTime, describeDesign } from '../predict/designs.ts';
 import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
@@ -189,7 +189,7 @@ export function predictMeasured(
   for (const [i, index] of designIndices.entries()) {
     const breakdown = explainDesign(predictor, index);
     if (!breakdown) return invalidDesign(predictor, index);
-    times[i] = breakdown.timeMs - balancingTimeOf(predictor, index) + launchOverheadMs;
+    times[i] = breakdown.timeMs - computeBalancingTime(predictor, index) + launchOverheadMs;
   }
   return ok(times);
 }
@@ -293,7 +293,7 @@ const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
-  for (const [i, index] of indices.entries()) orderingMs[i] = balancingTimeOf(first, index);
+  for (const [i, index] of indices.entries()) orderingMs[i] = computeBalancingTime(first, index);
   const { schedulers } = plannedPipeline(plan, device);
   const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...fitted }: Values) => {
     const { setupIterationsPerUnit, ...shared } = fitted;

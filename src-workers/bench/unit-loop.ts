@@ -1,6 +1,6 @@
 import type { Design, WholeUnitBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { bucketRanges } from '../predict/depth/group-depth.ts';
+import { listBucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
@@ -108,7 +108,7 @@ export function unitOrder(
       const next: number[] = [];
       let passed = 0;
       let from = 0;
-      for (const { share } of bucketRanges(law.value, unitsPerGroup, balancing)) {
+      for (const { share } of listBucketRanges(law.value, unitsPerGroup, balancing)) {
         passed += share;
         const to = Math.round(passed * units);
         for (let position = from; position < to; position++) bucketOf[sorted[position]] = next.length;

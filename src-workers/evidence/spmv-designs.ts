@@ -5,8 +5,12 @@ import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
-import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from '../predict/cost/balancing-cost.ts';
-import { givenLengths, lawOfUnits, repeatedUnits, type OrderedLengths } from '../predict/ordered.ts';
+import {
+  computeBalancingCost,
+  computeBalancingMilliseconds,
+  PASS_OVERHEAD_MS,
+} from '../predict/cost/balancing-cost.ts';
+import { makeGivenLengths, makeUnitLaw, repeatUnits, type OrderedLengths } from '../predict/ordered.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { predictChunk } from '../predict/ranges.ts';
@@ -75,15 +79,15 @@ function rowsOf(matrix: MatrixSummary): Workload {
       ? slicedLoss(shuffled(lengths, lengths.length)) ** USUAL_LIKENESS
       : slicedCells / Math.max(1, nonzeros);
   const pattern = inOrder(lengths, loss);
-  const order = repeatedUnits(pattern, Math.min(rows, MOST_ROWS)).slice();
+  const order = repeatUnits(pattern, Math.min(rows, MOST_ROWS)).slice();
   order[order.length >> 1] = max;
-  const ordered = givenLengths(order);
-  return { law: lawOfUnits(matrix.name, ordered, rows), ordered };
+  const ordered = makeGivenLengths(order);
+  return { law: makeUnitLaw(matrix.name, ordered, rows), ordered };
 }
 
 /** The law of these rows, with one longest row added. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
-  const { support, probability } = lawOfUnits('', givenLengths(lengths), lengths.length);
+  const { support, probability } = makeUnitLaw('', makeGivenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
 }
 
@@ -152,8 +156,8 @@ function rowsTogether(matrix: MatrixSummary, together: number): Workload {
     ordered?.iterations ?? Float64Array.from({ length: QUANTILES }, (_, i) => quantile(law, (i + 0.5) / QUANTILES));
   const sums = new Float64Array(Math.ceil(rows.length / together));
   rows.forEach((length, at) => (sums[Math.floor(at / together)] += length));
-  const given = givenLengths(sums);
-  return { law: lawOfUnits(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
+  const given = makeGivenLengths(sums);
+  return { law: makeUnitLaw(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
 }
 
 /** Splits each row into several units. */
@@ -163,8 +167,8 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   if (ordered) {
     const shorter = ordered.iterations.map(each);
     const lengths = Float64Array.from({ length: shorter.length * pieces }, (_, at) => shorter[at % shorter.length]);
-    const given = givenLengths(lengths);
-    return { law: lawOfUnits('', given, lengths.length), ordered: given };
+    const given = makeGivenLengths(lengths);
+    return { law: makeUnitLaw('', given, lengths.length), ordered: given };
   }
   return { law: withMasses(law.support.map(each), law.probability), ordered: null };
 }
@@ -566,9 +570,9 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
   // A matrix is converted to the format of the product before any time is measured.
   const predictor = createPredictor(plan, kept);
-  const stored = balancingMilliseconds(
+  const stored = computeBalancingMilliseconds(
     device,
-    balancingCost(predictor.balancing[0] as LockstepBalancing, units, kernel),
+    computeBalancingCost(predictor.balancing[0] as LockstepBalancing, units, kernel),
   );
   return (predictChunk(predictor, 0, 1).timeMs[0] - stored) * 1e3;
 }

@@ -1,11 +1,11 @@
 import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
-import { depthTable } from './depth/depth-table.ts';
+import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { clearArena, createArena } from './time/arena.ts';
-import { blockLawOf } from './time/block-law.ts';
+import { makeBlockLaw } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
-import { residencyOf, type Residency } from './time/residency.ts';
+import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
 /**
@@ -29,7 +29,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
 }
 
 /** The limits of one of several caches that together keep about as much as one. */
-export function sharedLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, caches: number): CacheLimits {
+export function divideLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, caches: number): CacheLimits {
   return {
     depthLaws: Math.ceil(depthLaws / caches),
     // A design needs some block laws at once.
@@ -39,7 +39,7 @@ export function sharedLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, c
 }
 
 /** The depth law of a key. `make` computes it if it is not cached. */
-export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
+export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
   const known = caches.depths.get(key);
   if (known) return known;
   let laws = caches.olderDepths.get(key);
@@ -48,7 +48,7 @@ export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth)
     laws = {
       means: depth,
       get table() {
-        return depthTable(depth);
+        return getDepthTable(depth);
       },
       blocks: [],
     };
@@ -65,7 +65,7 @@ export function cachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth)
  * The block law of a depth law at a residency, with the cycles of an iteration at this residency.
  * @param at number that identifies a device and a register cap
  */
-export function cachedResidency(
+export function getCachedResidency(
   caches: Caches,
   laws: DepthLaws,
   groupsPerBlock: number,
@@ -76,17 +76,17 @@ export function cachedResidency(
 ): Residency {
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
-    known = { law: blockLawOf(laws.table, groupsPerBlock, caches.arena, lastFilled), residencies: [] };
+    known = { law: makeBlockLaw(laws.table, groupsPerBlock, caches.arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
   // Another predictor that shares the caches may have other devices, so the residency must match.
   const last = known.residencies[at];
   if (last?.residentBlocks === residentBlocks && last.cyclesPerIteration === cyclesPerIteration) return last;
-  return (known.residencies[at] = residencyOf(known.law, residentBlocks, cyclesPerIteration));
+  return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration));
 }
 
 /** The launch of known units of a key. `make` computes it if it is not cached. */
-export function cachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
+export function getCachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
   const known = caches.launches.get(key);
   if (known) return known;
   const launch = caches.olderLaunches.get(key) ?? make();

@@ -8,7 +8,7 @@ import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
 import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
 import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
-import { bundledLengths, type OrderedLengths } from './ordered.ts';
+import { bundleLengths, type OrderedLengths } from './ordered.ts';
 
 /**
  * Designs for a CPU: a partition of the units over some of its cores. The time is the time of the cores' memory
@@ -31,11 +31,11 @@ export interface CpuLoads {
 }
 
 export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordered: OrderedLengths): CpuLoads {
-  return { kernel, units, ordered: bundledLengths(ordered), bytes: new Map() };
+  return { kernel, units, ordered: bundleLengths(ordered), bytes: new Map() };
 }
 
 /** Bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
-export function coreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
+export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   const known = loads.bytes.get(key);
   if (known) return known;
@@ -62,7 +62,7 @@ export function predictCpu(
   partition: PartitionBalancing,
   cores: number,
 ): CpuPrediction {
-  const bytes = coreLoads(loads, partition, cores);
+  const bytes = computeCoreLoads(loads, partition, cores);
   return { timeMs: staircaseMs(maxRateCurve(device, cores), bytes), loss: loadImbalance(bytes) };
 }
 
@@ -77,7 +77,7 @@ export function explainCpu(
   cores: number,
 ): Breakdown {
   const { timeMs } = predictCpu(loads, device, partition, cores);
-  const total = totalLoad(coreLoads(loads, partition, cores));
+  const total = totalLoad(computeCoreLoads(loads, partition, cores));
   const idealWork = transferMs(total, device.fullBandwidthGbS);
   const evenMs = transferMs(total, maxRateCurve(device, cores)[cores]);
   const parts = {

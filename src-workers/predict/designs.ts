@@ -8,9 +8,15 @@ import {
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS, blockWidthAt, decodeInto } from '../domain/space.ts';
-import { examine, lockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
-import { paceOf } from './cost/pace.ts';
-import { balancingMs, iterationFactor, playedFetches, setupIterations, shareOverhead } from './pipeline.ts';
+import { examine, getLockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
+import { getPace } from './cost/pace.ts';
+import {
+  computeBalancingMs,
+  computeIterationFactor,
+  playFetches,
+  getSetupIterations,
+  getShareOverhead,
+} from './pipeline.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
@@ -73,12 +79,12 @@ export function describeDesign(
       ...(blockWidth !== null && candidate.device.kind === 'gpu' && { blockWidth }),
       gridBlocks: candidate.gridBlocks,
       registerCap: axes.registerCap[positions[AXIS.registerCap]],
-      ...(candidate.classes && { classes: candidate.classes.map(designClass) }),
+      ...(candidate.classes && { classes: candidate.classes.map(describeClass) }),
     },
   };
 }
 
-function designClass({ units, candidate }: ClassCandidate): DesignClass {
+function describeClass({ units, candidate }: ClassCandidate): DesignClass {
   return {
     upTo: units.upTo === Infinity ? null : units.upTo,
     threadsPerUnit: candidate.threadsPerUnit,
@@ -126,24 +132,24 @@ export interface PlayableLaunch {
  * one.
  * @returns an empty list if the design is invalid or runs on a CPU
  */
-export function playableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
-  const { predictor, candidate } = candidateAt(whole, index);
+export function listPlayableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
+  const { predictor, candidate } = examineDesign(whole, index);
   if (candidate.invalid !== 0 || candidate.device.kind === 'cpu') return [];
-  if (!candidate.classes) return [{ predictor, design: playable(predictor, candidate, candidate.device) }];
+  if (!candidate.classes) return [{ predictor, design: makePlayable(predictor, candidate, candidate.device) }];
   const { device } = candidate;
-  const balancing = balancingMs(predictor, candidate, device);
+  const balancing = computeBalancingMs(predictor, candidate, device);
   return candidate.classes.map(({ units, candidate: own }, at) => {
-    const design = playable(units.predictor, own, device);
+    const design = makePlayable(units.predictor, own, device);
     return { predictor: units.predictor, design: at === 0 ? { ...design, balancingMs: balancing } : design };
   });
 }
 
 /** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
-export function balancingTimeOf(whole: Predictor, index: number): number {
-  return playableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
+export function computeBalancingTime(whole: Predictor, index: number): number {
+  return listPlayableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
 }
 
-function candidateAt(
+function examineDesign(
   whole: Predictor,
   index: number,
 ): { readonly predictor: Predictor; readonly candidate: Candidate } {
@@ -153,12 +159,12 @@ function candidateAt(
   return { predictor: examine(whole, positions, candidate), candidate };
 }
 
-function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice): PlayableDesign {
+function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDevice): PlayableDesign {
   const { shape, threadsPerUnit } = candidate;
   const { axes } = predictor.plan;
   return {
     device,
-    balancing: lockstepBalancing(predictor, candidate),
+    balancing: getLockstepBalancing(predictor, candidate),
     loop: axes.loop[candidate.loopAt],
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
@@ -167,11 +173,11 @@ function playable(predictor: Predictor, candidate: Candidate, device: GpuDevice)
     threadGroupsPerGroup: shape.threadGroupsPerGroup,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    setupIterations: setupIterations(predictor, candidate),
-    overheadIterations: shareOverhead(predictor, candidate),
-    cyclesPerIteration: paceOf(predictor, candidate).cyclesPerIteration,
-    fetches: playedFetches(predictor, candidate, device),
-    msPerCycle: iterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3),
-    balancingMs: balancingMs(predictor, candidate, device),
+    setupIterations: getSetupIterations(predictor, candidate),
+    overheadIterations: getShareOverhead(predictor, candidate),
+    cyclesPerIteration: getPace(predictor, candidate).cyclesPerIteration,
+    fetches: playFetches(predictor, candidate, device),
+    msPerCycle: computeIterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3),
+    balancingMs: computeBalancingMs(predictor, candidate, device),
   };
 }

@@ -7,22 +7,28 @@ import { decodeInto } from '../domain/space.ts';
 import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
-import { examine, lockstepBalancing, partitionOf, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import {
-  balancingMs,
-  cpuLoadsOf,
-  iterationFactor,
-  setupIterations,
-  stackFactor,
+  examine,
+  getLockstepBalancing,
+  getPartition,
+  type Candidate,
+  type ClassCandidate,
+} from './design/candidate.ts';
+import {
+  computeBalancingMs,
+  getCpuLoads,
+  computeIterationFactor,
+  getSetupIterations,
+  computeStackFactor,
   timeOnGpu,
   type TimedOnGpu,
 } from './pipeline.ts';
 import type { SweepPlan } from './plan.ts';
 import { phaseDemand } from '../models/pipeline/derive.ts';
-import { paceOf } from './cost/pace.ts';
-import { isOneLoop, meanRound } from './cost/mean-round.ts';
+import { getPace } from './cost/pace.ts';
+import { isOneLoop, getMeanRound } from './cost/mean-round.ts';
 import { isInGivenOrder } from './orders.ts';
-import { pipelineOf } from './predictor.ts';
+import { preparePipeline } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 
 /**
@@ -43,18 +49,18 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
 function explainClasses(predictor: Predictor, candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
   const each = classes.map(({ units, candidate: own }) => explainCandidate(units.predictor, own));
   const longest = each.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
-  const balancing = balancingMs(predictor, candidate, candidate.device as GpuDevice);
+  const balancing = computeBalancingMs(predictor, candidate, candidate.device as GpuDevice);
   const parts = { ...longest.parts };
   for (const name of Object.keys(parts) as (keyof typeof parts)[])
     parts[name] = each.reduce((sum, own) => sum + own.parts[name], name === 'balancing' ? balancing : 0);
   const timeMs = each.reduce((sum, own) => sum + own.timeMs, balancing);
-  const achieved = achievedTogether(each, timeMs);
+  const achieved = addAchieved(each, timeMs);
   const { longestUnit, ...whole } = { ...longest, timeMs, parts, achieved };
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
 /** Rates that several launches together achieve over their total time. */
-function achievedTogether(each: readonly Breakdown[], timeMs: number): Achieved {
+function addAchieved(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
     return values.includes(null)
@@ -74,18 +80,18 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const { device, shape } = candidate;
   if (candidate.classes) return explainClasses(predictor, candidate, candidate.classes);
   if (device.kind === 'cpu')
-    return explainCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), candidate.gridBlocks);
+    return explainCpu(getCpuLoads(predictor), device, getPartition(predictor, candidate), candidate.gridBlocks);
   const timed = {} as TimedOnGpu;
   timeOnGpu(predictor, candidate, device, timed);
   const { plan } = predictor;
   const groups = shape.residentBlocks * shape.groupsPerBlock;
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
-  const pace = paceOf(predictor, candidate);
-  const balancingKind = lockstepBalancing(predictor, candidate);
+  const pace = getPace(predictor, candidate);
+  const balancingKind = getLockstepBalancing(predictor, candidate);
   // An even share counts as one round. Its search is reported separately, below.
   const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
-  const round = meanRound(predictor, candidate, rounds);
+  const round = getMeanRound(predictor, candidate, rounds);
   // Milliseconds of all rounds of a multiprocessor, per cycle that a thread group needs in one round.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
@@ -98,12 +104,12 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const iterations = roundIterations(predictor, candidate, timed, round.iterations);
   const spilledMs = roundsMs * throughput(iterations);
   const cap = plan.axes.registerCap[candidate.capAt];
-  const spills = pipelineOf(plan, device, cap, 0).issueCycles / pipelineOf(plan, device, null, 0).issueCycles;
+  const spills = preparePipeline(plan, device, cap, 0).issueCycles / preparePipeline(plan, device, null, 0).issueCycles;
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
   // With one thread per unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
-  const alone = pipelineOf(plan, device, null, 0).issueCycles * predictor.elements;
+  const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
     Math.max(
@@ -129,9 +135,9 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const { meanBlock, meanGroup } = timed.launch.residency.block;
   // Mean fraction of a block's groups that are active while the block holds its slot.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
-  const balancing = balancingMs(predictor, candidate, device) + timed.fetchingMs;
+  const balancing = computeBalancingMs(predictor, candidate, device) + timed.fetchingMs;
   const withStackMs = timed.timeMs - balancing;
-  const wholeMs = withStackMs / stackFactor(predictor, candidate, device);
+  const wholeMs = withStackMs / computeStackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
   // Whole waves in step wait less than this, so the remaining time is an upper limit.
   const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
@@ -146,9 +152,9 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     divergence: withStackMs - wholeMs,
     balancing: balancing + wholeMs - kernelMs,
   };
-  const perIteration = cyclesPerIteration[1] * iterationFactor(predictor, candidate, device) * toMs;
-  const length = longestLength(plan);
-  const longestMs = (length + setupIterations(predictor, candidate)) * perIteration;
+  const perIteration = cyclesPerIteration[1] * computeIterationFactor(predictor, candidate, device) * toMs;
+  const length = findLongestLength(plan);
+  const longestMs = (length + getSetupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(balancingKind);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   const issueMs = roundsMs * issue(iterations) * Math.min(1, kernelMs / latencyMs);
@@ -181,14 +187,14 @@ function roundIterations(
   { aggregateLoss }: TimedOnGpu,
   ofDraws: number,
 ): number {
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   const isDealt = isInGivenOrder(predictor, candidate) && keepsOrder(balancing);
   const isSingle = isOneLoop(balancing, predictor.plan.axes.loop[candidate.loopAt]);
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
 /** The largest length that at least half a unit is expected to reach; the longest length of a list. */
-function longestLength({ law, units }: SweepPlan): number {
+function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {
     tail += law.probability[at];

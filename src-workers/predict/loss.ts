@@ -4,7 +4,7 @@ import { affordableLossDistribution } from '../models/imbalance/binned.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { quantile } from '../models/imbalance/distribution.ts';
 import { moments } from '../models/workload/laws.ts';
-import { lossInOrder } from './dealing/given.ts';
+import { computeLossInOrder } from './dealing/given.ts';
 
 /**
  * The losses of a workload by group size (Swatman 2022). Independent units have them in closed form, with quantiles
@@ -14,7 +14,7 @@ import { lossInOrder } from './dealing/given.ts';
  * @param quantiles whether to compute quantiles too, which takes up to half a second for each group size; the rest
  * takes some milliseconds
  */
-export function lossReport(
+export function reportLoss(
   law: LengthLaw,
   lengths: Float64Array | null,
   groupSizes: readonly number[],
@@ -27,7 +27,7 @@ export function lossReport(
       meanLoss: row.meanLoss,
       standardDeviationLoss: row.standardDeviationLoss,
       aggregateLoss: row.aggregateLoss,
-      givenOrder: lengths && lossInOrder(lengths, lengths.length, row.n),
+      givenOrder: lengths && computeLossInOrder(lengths, lengths.length, row.n),
       quantiles: distribution && {
         p50: quantile(distribution, 0.5),
         p95: quantile(distribution, 0.95),

@@ -14,19 +14,19 @@ export interface OrderedLengths {
 }
 
 /** The order that a workload gives its units. */
-export function givenLengths(iterations: Float64Array): OrderedLengths {
+export function makeGivenLengths(iterations: Float64Array): OrderedLengths {
   return { units: iterations.length, iterations, given: true };
 }
 
 /** Copies values to shared memory, which all workers of a pool can read. */
-export function sharedValues(values: Float64Array): Float64Array {
+export function shareValues(values: Float64Array): Float64Array {
   const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
   copy.set(values);
   return copy;
 }
 
 /** Independent draws from a law, if the order is unknown: one draw per unit, but at most `MAX_ENTRIES`. */
-export function drawnLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
+export function drawLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
   const iterations = Float64Array.from({ length: Math.min(units, MAX_ENTRIES) }, () => draw(uniform));
@@ -34,7 +34,7 @@ export function drawnLengths(law: LengthLaw, units: number, seed: number): Order
 }
 
 /** The same lengths in at most `MAX_ENTRIES` entries. Beyond them, each entry bundles neighbouring units. */
-export function bundledLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
+export function bundleLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
   const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
   if (bundle <= 1) return { units, iterations, given };
   const bundles = new Float64Array(Math.ceil(iterations.length / bundle));
@@ -45,12 +45,12 @@ export function bundledLengths({ units, iterations, given }: OrderedLengths): Or
 /** The most recent law of each order, and its number of units. */
 const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
 
-/** Keeps a law of an order that another thread computed, so that `lawOfUnits` finds it. */
+/** Keeps a law of an order that another thread computed, so that `makeUnitLaw` finds it. */
 export const keepLawOfUnits = ({ iterations }: OrderedLengths, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 
 /** The law of `units` units in a given order: the first ones, or all with repetitions. */
-export function lawOfUnits(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {
+export function makeUnitLaw(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {
   const known = laws.get(iterations);
   if (known?.units === units && known.law.label === label) return known.law;
   const rest = units % iterations.length;
@@ -67,7 +67,7 @@ export function lawOfUnits(label: string, { iterations }: OrderedLengths, units:
 }
 
 /** The units of a workload one by one: its lengths, repeated or cut short. */
-export function repeatedUnits(lengths: Float64Array, units: number): Float64Array {
+export function repeatUnits(lengths: Float64Array, units: number): Float64Array {
   if (units <= lengths.length) return lengths.subarray(0, units);
   const all = new Float64Array(units);
   for (let at = 0; at < units; at += lengths.length) all.set(lengths.subarray(0, units - at), at);
@@ -78,7 +78,7 @@ export function repeatedUnits(lengths: Float64Array, units: number): Float64Arra
 const STRETCH = 256;
 
 /** Keeps a part of the units: stretches spread evenly over all of them, or all units if `part` is not smaller. */
-export function partOfUnits<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
+export function takePart<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;
   const stretches = Math.ceil(part / STRETCH);

@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../domain/workload.ts';
-import { knownGivenOrder } from './dealing/arrange.ts';
+import { arrangeKnownUnits } from './dealing/arrange.ts';
 import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
-import { paddedLaw } from './depth/padded.ts';
+import { makePaddedLaw } from './depth/padded.ts';
 import type { Candidate } from './design/candidate.ts';
 import type { Predictor } from './tables.ts';
 
@@ -11,7 +11,7 @@ export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: 
 }
 
 /** The order of a design's units, if the workload gives an order. */
-export function orderOf(
+export function getOrder(
   { plan, givenOrders }: Predictor,
   balancing: GivenBalancing,
   { balancingAt, unitsPerGroup }: Candidate,
@@ -19,12 +19,12 @@ export function orderOf(
 ): GivenOrder {
   const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
   let order = givenOrders.get(key);
-  if (!order) givenOrders.set(key, (order = knownGivenOrder(given, plan.units, plan.law, balancing, unitsPerGroup)));
+  if (!order) givenOrders.set(key, (order = arrangeKnownUnits(given, plan.units, plan.law, balancing, unitsPerGroup)));
   return order;
 }
 
-export function paddedLawOf({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
+export function getPaddedLaw({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
   let law = paddedLaws.get(slice);
-  if (!law) paddedLaws.set(slice, (law = paddedLaw(plan.law, slice, plan.units, longestLength)));
+  if (!law) paddedLaws.set(slice, (law = makePaddedLaw(plan.law, slice, plan.units, longestLength)));
   return law;
 }

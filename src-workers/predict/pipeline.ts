@@ -13,56 +13,62 @@ import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
-import { paceOf } from './cost/pace.ts';
-import { phaseDemands, stepFactor } from './cost/phases.ts';
-import { cachedDepth, cachedLaunch, cachedResidency, makeRoom } from './caches.ts';
+import { getPace } from './cost/pace.ts';
+import { computePhaseDemands, computeStepFactor } from './cost/phases.ts';
+import { getCachedDepth, getCachedLaunch, getCachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS, LAUNCH_FLOOR_MS } from './constants.ts';
-import { balancingCost, balancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
-import { ADDITIONS_PER_CYCLE, fetchCost, fetchCycles, fetchingTable, type FetchCost } from './cost/fetch-cost.ts';
+import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
+import {
+  ADDITIONS_PER_CYCLE,
+  computeFetchCost,
+  computeFetchCycles,
+  makeFetchingTable,
+  type FetchCost,
+} from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
-import { knownGivenOrder } from './dealing/arrange.ts';
+import { arrangeKnownUnits } from './dealing/arrange.ts';
 import type { Dealing } from './dealing/deal.ts';
-import { keepsOrder, lossOfGroups, startsAtRandom } from './dealing/given.ts';
-import { keepsLanes, sortedOrder } from './dealing/order.ts';
+import { keepsOrder, getLossOfGroups, startsAtRandom } from './dealing/given.ts';
+import { keepsLanes, makeSortedOrder } from './dealing/order.ts';
 import {
   isSorted,
-  knownBlockLaw,
-  orderedLaunch,
-  sortedLaunch,
-  windowUnits,
+  makeKnownBlockLaw,
+  computeOrderedLaunch,
+  computeSortedLaunch,
+  countWindowUnits,
   type KnownLaunch,
 } from './time/known-launch.ts';
-import { sharedUnits, type SharedUnits } from './dealing/even-share.ts';
+import { indexSharedUnits, type SharedUnits } from './dealing/even-share.ts';
 import {
   areLongerInParts,
-  fewestLaneIterations,
-  givenLaunch,
+  findFewestLaneIterations,
+  computeGivenLaunch,
   hasTrend,
-  shareLaunch,
+  computeShareLaunch,
   type GivenLaunch,
 } from './dealing/given-launch.ts';
-import { tabulatedFetches, tabulatedRounds, tabulatedUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
-import { fetchedOrder } from './dealing/fetched-order.ts';
+import { tabulateFetches, tabulateRounds, tabulateUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
+import { readFetchedOrder } from './dealing/fetched-order.ts';
 import type { FetchedOrder } from './depth/fetched.ts';
-import { evenShareDepth, shareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
-import { groupDepthLaw } from './depth/group-depth.ts';
-import { paddedDepth, sliceUnits } from './depth/padded.ts';
-import { mixedMeans, type DepthMeans } from './depth/means.ts';
+import { computeEvenShareDepth, computeShareStarts as startsOfShares, type ShareStarts } from './depth/even-share.ts';
+import { makeGroupDepthLaw } from './depth/group-depth.ts';
+import { computePaddedDepth, countSliceUnits } from './depth/padded.ts';
+import { mixMeans, type DepthMeans } from './depth/means.ts';
 import {
-  lockstepBalancing,
-  partitionOf,
-  unitsPerFetch,
+  getLockstepBalancing,
+  getPartition,
+  countUnitsPerFetch,
   type Candidate,
   type ClassCandidate,
 } from './design/candidate.ts';
-import { givenOrderOf } from './plan.ts';
-import { isInGivenOrder, orderOf, paddedLawOf } from './orders.ts';
-import { pipelineOf } from './predictor.ts';
+import { getGivenOrder } from './plan.ts';
+import { isInGivenOrder, getOrder, getPaddedLaw } from './orders.ts';
+import { preparePipeline } from './predictor.ts';
 import type { DepthLaws, DepthOfDesign, Predictor, SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
-import { plainLaunch, regimeOf, type TimedLaunch } from './time/regimes.ts';
-import { residencyOf, residencyOnDemand, type Residency } from './time/residency.ts';
+import { makePlainLaunch, findRegime, type TimedLaunch } from './time/regimes.ts';
+import { makeResidency, makeResidencyOnDemand, type Residency } from './time/residency.ts';
 
 /**
  * The prediction of a valid design: depth of a group → dealing → time of the launch. `design/candidate.ts` finds
@@ -99,7 +105,7 @@ export function timeDesign(predictor: Predictor, candidate: Candidate, out: Time
     timeOnGpu(predictor, candidate, device, out as TimedOnGpu);
     return;
   }
-  const { timeMs, loss } = predictCpu(cpuLoadsOf(predictor), device, partitionOf(predictor, candidate), gridBlocks);
+  const { timeMs, loss } = predictCpu(getCpuLoads(predictor), device, getPartition(predictor, candidate), gridBlocks);
   out.timeMs = timeMs;
   out.meanLoss = loss;
   out.aggregateLoss = loss;
@@ -114,7 +120,7 @@ function timeClasses(
   out: TimedDesign,
 ): void {
   const timed = {} as TimedDesign;
-  let timeMs = balancingMs(predictor, candidate, candidate.device as GpuDevice);
+  let timeMs = computeBalancingMs(predictor, candidate, candidate.device as GpuDevice);
   let longestMs = -1;
   let meanLoss = 0;
   let work = 0;
@@ -136,24 +142,24 @@ function timeClasses(
 }
 
 export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: GpuDevice, out: TimedOnGpu): void {
-  const shared = sharedByCaps(predictor, candidate, device);
+  const shared = getSharedByCaps(predictor, candidate, device);
   const { depths } = shared;
   const { isClass } = predictor;
   makeRoom(predictor.caches);
-  const launch = launchOf(predictor, candidate, device, depths);
-  const regime = regimeOf(launch);
+  const launch = makeLaunch(predictor, candidate, device, depths);
+  const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
-  const alone = aloneCycles(predictor, candidate) / paceOf(predictor, candidate).iterationFactor;
+  const alone = computeAloneCycles(predictor, candidate) / getPace(predictor, candidate).iterationFactor;
   // The blocks that represent a launch of known units may contain too little of its work, so its busy time is a lower
   // limit.
-  const busy = depths.laws === null ? busyCycles(predictor, candidate, device) : 0;
-  const fetching = fetchingCyclesOf(predictor, candidate, device, shared);
+  const busy = depths.laws === null ? computeBusyCycles(predictor, candidate, device) : 0;
+  const fetching = getFetchingCycles(predictor, candidate, device, shared);
   out.regime = cycles < alone ? 'longest-unit' : regime.id;
-  const factor = iterationFactor(predictor, candidate, device);
+  const factor = computeIterationFactor(predictor, candidate, device);
   const msPerCycle = factor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
   const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
-  out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, launchFloorMs(device))) + shared.balancingMs;
+  out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, computeLaunchFloorMs(device))) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
   out.depth = depths.means;
@@ -163,15 +169,15 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
 }
 
 /** The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because this time is added. */
-function launchFloorMs({ launchMicroseconds }: GpuDevice): number {
+function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
 /** Reuses the results of the last design if the two designs differ only in their register cap. */
-function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
+function getSharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDevice): SharedByCaps {
   const { caches } = predictor;
   const { deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } = candidate;
-  const { setupIterations: setup, overheadIterations: overhead } = paceOf(predictor, candidate);
+  const { setupIterations: setup, overheadIterations: overhead } = getPace(predictor, candidate);
   const last = caches.shared;
   if (
     last !== null &&
@@ -198,20 +204,20 @@ function sharedByCaps(predictor: Predictor, candidate: Candidate, device: GpuDev
     meanUnitsPerThread,
     setupIterations: setup,
     overheadIterations: overhead,
-    depths: depthsOf(predictor, candidate, device),
-    balancingMs: balancingMs(predictor, candidate, device),
+    depths: computeDepths(predictor, candidate, device),
+    balancingMs: computeBalancingMs(predictor, candidate, device),
   });
 }
 
 /** Cycles of the longest unit alone on a multiprocessor: a lower limit, except for even shares, which cut units. */
-export function aloneCycles(predictor: Predictor, candidate: Candidate): number {
-  if (isEvenShare(lockstepBalancing(predictor, candidate))) return 0;
-  const { step, start } = paceOf(predictor, candidate).aloneCycles;
-  return longestLengthOf(predictor, candidate) * step + start;
+export function computeAloneCycles(predictor: Predictor, candidate: Candidate): number {
+  if (isEvenShare(getLockstepBalancing(predictor, candidate))) return 0;
+  const { step, start } = getPace(predictor, candidate).aloneCycles;
+  return getLongestLength(predictor, candidate) * step + start;
 }
 
 /** The longest unit, iterations: the longest given unit, or the expected longest draw. */
-function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
+function getLongestLength(predictor: Predictor, candidate: Candidate): number {
   return isInGivenOrder(predictor, candidate) ? predictor.longestGiven : predictor.longestLength;
 }
 
@@ -220,52 +226,52 @@ function longestLengthOf(predictor: Predictor, candidate: Candidate): number {
 /** Whether slots take even shares of units in a given order. The setups of these units make groups differ. */
 function hasKnownShares(predictor: Predictor, candidate: Candidate): boolean {
   return (
-    isEvenShare(lockstepBalancing(predictor, candidate)) &&
+    isEvenShare(getLockstepBalancing(predictor, candidate)) &&
     isInGivenOrder(predictor, candidate) &&
-    setupIterations(predictor, candidate) > 0
+    getSetupIterations(predictor, candidate) > 0
   );
 }
 
-function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): DepthOfDesign {
+function computeDepths(predictor: Predictor, candidate: Candidate, device: GpuDevice): DepthOfDesign {
   const { meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   if (isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
-    const means = knownLaunchOf(predictor, candidate, device).means!;
+    const means = getKnownLaunch(predictor, candidate, device).means!;
     return { means, scale: meanUnits, laws: null, shorter: null, fullerBlocks: 0, timeScale: 1 };
   }
   if (hasKnownShares(predictor, candidate)) {
-    const means = knownLaunchOf(predictor, candidate, device).means!;
-    const searchShare = shareOverhead(predictor, candidate) / means.meanDepth;
+    const means = getKnownLaunch(predictor, candidate, device).means!;
+    const searchShare = getShareOverhead(predictor, candidate) / means.meanDepth;
     return { means, scale: 1, laws: null, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
   }
   const one = (units: TabulatedUnits): DepthOfDesign => {
-    const laws = depthLawsOf(predictor, candidate, units);
+    const laws = getDepthLaws(predictor, candidate, units);
     return { means: laws.means, scale: units.scale, laws, shorter: null, fullerBlocks: 0, timeScale: units.scale };
   };
   switch (balancing.kind) {
     case 'dynamic-fetch':
-      return one(tabulatedFetches(meanUnits));
+      return one(tabulateFetches(meanUnits));
     case 'quantile-buckets':
     case 'best-buckets':
-      return one(tabulatedRounds(meanUnits));
+      return one(tabulateRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
       // Sorted units have the same loss in every round. Their time is computed from the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':
-      return evenShareDepths(predictor, candidate, balancing);
+      return computeEvenShareDepths(predictor, candidate, balancing);
     case 'none':
     case 'shuffle':
     case 'padded':
     case 'padded-slice': {
-      const { fullerBlocks, timeScale, ...dealt } = tabulatedUnits(meanUnits, gridBlocks);
-      const laws = depthLawsOf(predictor, candidate, dealt);
+      const { fullerBlocks, timeScale, ...dealt } = tabulateUnits(meanUnits, gridBlocks);
+      const laws = getDepthLaws(predictor, candidate, dealt);
       if (fullerBlocks === 0)
         return { means: laws.means, scale: dealt.scale, laws, shorter: null, fullerBlocks, timeScale };
       const units = dealt.units + 1;
-      const more = depthLawsOf(predictor, candidate, { units, scale: 1, key: units });
-      const means = mixedMeans(laws.means, more.means, meanUnits - dealt.units);
+      const more = getDepthLaws(predictor, candidate, { units, scale: 1, key: units });
+      const means = mixMeans(laws.means, more.means, meanUnits - dealt.units);
       return { means, scale: dealt.scale, laws: more, shorter: laws, fullerBlocks, timeScale };
     }
   }
@@ -275,25 +281,26 @@ function depthsOf(predictor: Predictor, candidate: Candidate, device: GpuDevice)
  * Iterations of all work groups together, computed without following the launch. Flattened loops over a given order and
  * sorted draws get a lower limit: their lanes are assumed to lose nothing.
  */
-function workIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+function countWorkIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
   const { meanUnitsPerThread, unitsPerGroup } = candidate;
-  const balancing = lockstepBalancing(predictor, candidate);
-  const given = givenOrderOf(plan);
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const given = getGivenOrder(plan);
   let perUnit: number;
   if (given !== null && keepsOrder(balancing)) {
-    const order = takesTurns(predictor, candidate) ? orderOf(predictor, balancing, candidate, given) : null;
-    const loss = order ? lossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
-    perUnit = meanLength * loss + setupIterations(predictor, candidate);
+    const order = takesTurns(predictor, candidate) ? getOrder(predictor, balancing, candidate, given) : null;
+    const loss = order ? getLossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
+    perUnit = meanLength * loss + getSetupIterations(predictor, candidate);
   } else if (hasKnownShares(predictor, candidate)) {
     // At least one lane starts a unit at the first item.
-    const least = candidate.itemsPerSlot + shareOverhead(predictor, candidate) + setupIterations(predictor, candidate);
+    const least =
+      candidate.itemsPerSlot + getShareOverhead(predictor, candidate) + getSetupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
     // The law of one round may have a larger loss than the few blocks of a small launch.
-    perUnit = meanLength + setupIterations(predictor, candidate);
+    perUnit = meanLength + getSetupIterations(predictor, candidate);
   } else {
-    const { means, scale } = depthsOf(predictor, candidate, device);
+    const { means, scale } = computeDepths(predictor, candidate, device);
     perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
   }
   return (plan.units / unitsPerGroup) * perUnit;
@@ -304,36 +311,36 @@ function workIterations(predictor: Predictor, candidate: Candidate, device: GpuD
  * take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit by a long one,
  * so they are assumed to lose nothing.
  */
-export function fewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+export function countFewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
-  const balancing = lockstepBalancing(predictor, candidate);
-  const lossless = (plan.units / candidate.unitsPerGroup) * (meanLength + sureSetup(predictor, candidate));
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const lossless = (plan.units / candidate.unitsPerGroup) * (meanLength + computeSureSetup(predictor, candidate));
   if (plan.axes.loop[candidate.loopAt] !== 'nested' || balancing.kind === 'dynamic-fetch' || isEvenShare(balancing))
     return lossless;
   candidate.meanUnitsPerThread = 1;
-  return Math.max(lossless, workIterations(predictor, candidate, device));
+  return Math.max(lossless, countWorkIterations(predictor, candidate, device));
 }
 
 /**
  * Iterations of setup that each unit certainly costs a lane. It is 0 for even shares, whose lanes may run the setup at
  * the same time, and for fetched units in a given order, whose last starts are estimates.
  */
-export function sureSetup(predictor: Predictor, candidate: Candidate): number {
-  const balancing = lockstepBalancing(predictor, candidate);
-  const isFetchedInOrder = balancing.kind === 'dynamic-fetch' && givenOrderOf(predictor.plan) !== null;
-  return isEvenShare(balancing) || isFetchedInOrder ? 0 : setupIterations(predictor, candidate);
+export function computeSureSetup(predictor: Predictor, candidate: Candidate): number {
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const isFetchedInOrder = balancing.kind === 'dynamic-fetch' && getGivenOrder(predictor.plan) !== null;
+  return isEvenShare(balancing) || isFetchedInOrder ? 0 : getSetupIterations(predictor, candidate);
 }
 
 /**
  * Iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses from
  * lanes that wait; 0 for other loops.
  */
-function flattenedIterations(predictor: Predictor, candidate: Candidate): number {
-  const balancing = lockstepBalancing(predictor, candidate);
-  const given = givenOrderOf(predictor.plan);
+function countFlattenedIterations(predictor: Predictor, candidate: Candidate): number {
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const given = getGivenOrder(predictor.plan);
   if (given === null || !keepsOrder(balancing) || takesTurns(predictor, candidate)) return 0;
-  const order = orderOf(predictor, balancing, candidate, given);
-  return fewestLaneIterations(order, dealingOf(predictor, candidate));
+  const order = getOrder(predictor, balancing, candidate, given);
+  return findFewestLaneIterations(order, makeDealing(predictor, candidate));
 }
 
 /** Whether the lanes of a group start their units together, or have one unit each. */
@@ -346,11 +353,11 @@ function takesTurns({ plan: { axes } }: Predictor, { loopAt, meanUnitsPerThread,
  * rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of units
  * that a slot has.
  */
-function busyCycles(
+function computeBusyCycles(
   predictor: Predictor,
   candidate: Candidate,
   device: GpuDevice,
-  iterations = workIterations(predictor, candidate, device),
+  iterations = countWorkIterations(predictor, candidate, device),
 ): number {
   const { workingBlocks, shape, meanUnitsPerThread } = candidate;
   const { multiprocessors } = device;
@@ -360,42 +367,47 @@ function busyCycles(
   const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
   const uneven = isUneven ? ((most / mean) * fewest) / multiprocessors : 0;
   const part = Math.max(1 / Math.min(multiprocessors, workingBlocks), uneven);
-  const rate = bestRate(
-    paceOf(predictor, candidate).cyclesPerIteration,
+  const rate = findBestRate(
+    getPace(predictor, candidate).cyclesPerIteration,
     Math.min(most, shape.residentBlocks) * shape.groupsPerBlock,
   );
   return iterations * part * rate;
 }
 
 /**
- * Raises the limit of `busyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated on a
+ * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated on a
  * sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths are
  * interpolated and may miss the longest one.
  */
-export function closeBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const sure = isSorted(lockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
-  const surely = sure * workIterations(predictor, candidate, device);
-  return busyCycles(predictor, candidate, device, Math.max(surely, flattenedIterations(predictor, candidate)));
+export function computeCloseBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  const sure = isSorted(getLockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
+  const surely = sure * countWorkIterations(predictor, candidate, device);
+  return computeBusyCycles(
+    predictor,
+    candidate,
+    device,
+    Math.max(surely, countFlattenedIterations(predictor, candidate)),
+  );
 }
 
 /** Whether blocks differ in the number and the lengths of their units only by chance. */
 function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
 }
 
 /** The minimum number of cycles per iteration of a group, with at most this many groups. */
-export function bestRate(cycles: CycleTable, groups: number): number {
+export function findBestRate(cycles: CycleTable, groups: number): number {
   let best = Infinity;
   for (let w = 1; w <= groups; w += 1) best = Math.min(best, cycles[w] / w);
   return best;
 }
 
 /** The depth law of one work group. */
-function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
+function getDepthLaws(predictor: Predictor, candidate: Candidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
   const { plan, caches } = predictor;
   const { unitsPerGroup } = candidate;
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[candidate.loopAt];
   // Groups of fully sorted units are all alike. The loop matters only if independent lanes take more than one unit.
@@ -403,62 +415,66 @@ function depthLawsOf(predictor: Predictor, candidate: Candidate, { units, key: u
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =
     ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
-  const setup = setupIterations(predictor, candidate);
-  return cachedDepth(caches, setup > 0 ? `${key} ${setup}` : key, () => {
+  const setup = getSetupIterations(predictor, candidate);
+  return getCachedDepth(caches, setup > 0 ? `${key} ${setup}` : key, () => {
     if (isPadded(balancing)) {
-      const slice = sliceUnits(balancing, plan.units);
-      return paddedDepth(plan.law, paddedLawOf(predictor, slice), slice, unitsPerGroup, loop, units, setup);
+      const slice = countSliceUnits(balancing, plan.units);
+      return computePaddedDepth(plan.law, getPaddedLaw(predictor, slice), slice, unitsPerGroup, loop, units, setup);
     }
-    return groupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
+    return makeGroupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
       setupIterations: setup,
       poolGroups: FETCHING_GROUPS,
-      fetched: balancing.kind === 'dynamic-fetch' ? fetchedOrderOf(predictor, balancing, candidate) : undefined,
+      fetched: balancing.kind === 'dynamic-fetch' ? getFetchedOrder(predictor, balancing, candidate) : undefined,
     });
   });
 }
 
 /** The order in which groups fetch, if the units have a given order. */
-function fetchedOrderOf(
+function getFetchedOrder(
   { plan, fetchedOrders }: Predictor,
   { fetch = 1 }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>,
   { unitsPerGroup }: Candidate,
 ): FetchedOrder | undefined {
-  const given = givenOrderOf(plan);
+  const given = getGivenOrder(plan);
   if (!given) return undefined;
   const key = fetch === 'group' ? -unitsPerGroup : fetch * 128 + unitsPerGroup;
   let known = fetchedOrders.get(key);
   if (!known) {
-    const order = knownGivenOrder(given, plan.units, plan.law, { kind: 'none' }, unitsPerGroup);
-    fetchedOrders.set(key, (known = fetchedOrder(order, fetch, unitsPerGroup)));
+    const order = arrangeKnownUnits(given, plan.units, plan.law, { kind: 'none' }, unitsPerGroup);
+    fetchedOrders.set(key, (known = readFetchedOrder(order, fetch, unitsPerGroup)));
   }
   return known;
 }
 
 /** Iterations that each start of a unit adds to a work group. */
-export function setupIterations(predictor: Predictor, candidate: Candidate): number {
-  return paceOf(predictor, candidate).setupIterations;
+export function getSetupIterations(predictor: Predictor, candidate: Candidate): number {
+  return getPace(predictor, candidate).setupIterations;
 }
 
 /** Iterations of a group for the search and carry of its even share, and for the phases that run once per thread. */
-export function shareOverhead(predictor: Predictor, candidate: Candidate): number {
-  return paceOf(predictor, candidate).overheadIterations;
+export function getShareOverhead(predictor: Predictor, candidate: Candidate): number {
+  return getPace(predictor, candidate).overheadIterations;
 }
 
 /** Time of an iteration of the launch over the cycle table's time, due to phases and the reconvergence stack. */
-export function iterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  return paceOf(predictor, candidate).iterationFactor * stackFactor(predictor, candidate, device);
+export function computeIterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  return getPace(predictor, candidate).iterationFactor * computeStackFactor(predictor, candidate, device);
 }
 
 /** All slots run the same number of items, so only the setups of their units make groups differ. */
-function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: EvenShareBalancing): DepthOfDesign {
+function computeEvenShareDepths(
+  predictor: Predictor,
+  candidate: Candidate,
+  balancing: EvenShareBalancing,
+): DepthOfDesign {
   const { plan, caches } = predictor;
   const { itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
-  const setup = setupIterations(predictor, candidate);
-  const overhead = shareOverhead(predictor, candidate);
+  const setup = getSetupIterations(predictor, candidate);
+  const overhead = getShareOverhead(predictor, candidate);
   const law = (): GroupDepth =>
-    evenShareDepth(
+    computeEvenShareDepth(
       plan.law,
-      shareStartsOf(predictor, balancing),
+      getShareStarts(predictor, balancing),
       { items, unitsPerGroup, unitsPerSlot },
       setup,
       overhead,
@@ -467,10 +483,10 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
     // All groups are equal, so a law of depth 1 is scaled.
     const means = law();
     const { meanDepth: timeScale } = means;
-    const laws = cachedDepth(caches, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
+    const laws = getCachedDepth(caches, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
     return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale, searchShare: overhead / timeScale };
   }
-  const laws = cachedDepth(
+  const laws = getCachedDepth(
     caches,
     `${balancing.kind} ${items} ${unitsPerSlot} ${unitsPerGroup} ${setup} ${overhead}`,
     law,
@@ -483,7 +499,7 @@ function evenShareDepths(predictor: Predictor, candidate: Candidate, balancing: 
 /** Starts by law, so that predictors of the same units share them. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
-function shareStartsOf({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
+function getShareStarts({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
   let ofLaw = knownStarts.get(law);
   if (!ofLaw) knownStarts.set(law, (ofLaw = new Map()));
   let starts = ofLaw.get(balancing.kind);
@@ -491,72 +507,72 @@ function shareStartsOf({ plan: { law } }: Predictor, balancing: EvenShareBalanci
   return starts;
 }
 
-function sharedUnitsOf(
+function getSharedUnits(
   { plan, sharedUnits: known }: Predictor,
   balancing: EvenShareBalancing,
   given: Float64Array,
 ): SharedUnits {
   let shared = known.get(balancing.kind);
-  if (!shared) known.set(balancing.kind, (shared = sharedUnits(balancing, given, plan.units)));
+  if (!shared) known.set(balancing.kind, (shared = indexSharedUnits(balancing, given, plan.units)));
   return shared;
 }
 
 // -- Dealing --
 
 /** The launch whose time is computed. */
-function launchOf(
+function makeLaunch(
   predictor: Predictor,
   candidate: Candidate,
   device: GpuDevice,
   { laws, shorter, fullerBlocks }: DepthOfDesign,
 ): TimedLaunch {
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   const { multiprocessors } = device;
-  if (laws === null || isSorted(balancing)) return timedKnownLaunch(predictor, candidate, device);
-  const launch = plainLaunch(blocksOf(predictor, candidate, laws), candidate.workingBlocks, multiprocessors);
+  if (laws === null || isSorted(balancing)) return makeKnownLaunch(predictor, candidate, device);
+  const launch = makePlainLaunch(getResidency(predictor, candidate, laws), candidate.workingBlocks, multiprocessors);
   if (balancing.kind === 'dynamic-fetch')
-    return { ...launch, fetchedUnits: candidate.meanUnitsPerThread / unitsPerFetch(balancing) };
-  return shorter ? { ...launch, shorter: blocksOf(predictor, candidate, shorter), fullerBlocks } : launch;
+    return { ...launch, fetchedUnits: candidate.meanUnitsPerThread / countUnitsPerFetch(balancing) };
+  return shorter ? { ...launch, shorter: getResidency(predictor, candidate, shorter), fullerBlocks } : launch;
 }
 
 /** Independent blocks of a depth law, at the residency of the candidate. */
-function blocksOf(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
+function getResidency(predictor: Predictor, candidate: Candidate, laws: DepthLaws): Residency {
   const { deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const slotsPerBlock = predictor.plan.axes.blockThreads[blockAt] / threadsPerUnit;
   // Fetching lanes have units until the units run out, and lanes with even shares are equally long. So no group is
   // partly empty.
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
-  return cachedResidency(
+  return getCachedResidency(
     predictor.caches,
     laws,
     W,
     lastFilled,
     at,
     residentBlocks,
-    paceOf(predictor, candidate).cyclesPerIteration,
+    getPace(predictor, candidate).cyclesPerIteration,
   );
 }
 
 /** Blocks of known units: all blocks if they are few and fit the device at once, otherwise a sample. */
-function timedKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
+function makeKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
   const { caches } = predictor;
-  const launch = knownLaunchOf(predictor, candidate, device);
+  const launch = getKnownLaunch(predictor, candidate, device);
   const { residentBlocks } = candidate.shape;
-  const cyclesPerIteration = paceOf(predictor, candidate).cyclesPerIteration;
+  const cyclesPerIteration = getPace(predictor, candidate).cyclesPerIteration;
   const { placed, inOrder } = launch;
-  const lawOf = (): BlockLaw => knownBlockLaw(launch, caches.arena);
+  const lawOf = (): BlockLaw => makeKnownBlockLaw(launch, caches.arena);
   const residency =
     placed.length === 0 && inOrder === null
-      ? residencyOf(lawOf(), residentBlocks, cyclesPerIteration)
-      : residencyOnDemand(lawOf, residentBlocks, cyclesPerIteration);
-  return { ...plainLaunch(residency, candidate.gridBlocks, device.multiprocessors), placed, inOrder };
+      ? makeResidency(lawOf(), residentBlocks, cyclesPerIteration)
+      : makeResidencyOnDemand(lawOf, residentBlocks, cyclesPerIteration);
+  return { ...makePlainLaunch(residency, candidate.gridBlocks, device.multiprocessors), placed, inOrder };
 }
 
-function dealingOf(predictor: Predictor, candidate: Candidate): Dealing {
+function makeDealing(predictor: Predictor, candidate: Candidate): Dealing {
   const { units, axes } = predictor.plan;
   const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, blockAt } = candidate;
   return {
@@ -566,17 +582,17 @@ function dealingOf(predictor: Predictor, candidate: Candidate): Dealing {
     slotsPerBlock: axes.blockThreads[blockAt] / threadsPerUnit,
     gridBlocks,
     loop: axes.loop[loopAt],
-    setupIterations: setupIterations(predictor, candidate),
+    setupIterations: getSetupIterations(predictor, candidate),
   };
 }
 
-function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
+function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
   const { plan, caches, meanLength } = predictor;
   const { gridBlocks, shape, unitsPerGroup, loopAt, balancingAt } = candidate;
   const { axes } = plan;
-  const balancing = lockstepBalancing(predictor, candidate);
-  const dealing = dealingOf(predictor, candidate);
-  const given = givenOrderOf(plan);
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const dealing = makeDealing(predictor, candidate);
+  const given = getGivenOrder(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
   // Blocks that start in order are all known, whatever the device.
   const everyBlock =
@@ -585,7 +601,9 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
   // shares, both loops are the same.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
-    : dealing.setupIterations === 0 && isSorted(balancing) && keepsLanes(windowUnits(balancing, plan.units), dealing);
+    : dealing.setupIterations === 0 &&
+      isSorted(balancing) &&
+      keepsLanes(countWindowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
   // The number of groups per block follows from these numbers.
   const key =
@@ -595,30 +613,30 @@ function knownLaunchOf(predictor: Predictor, candidate: Candidate, device: GpuDe
     balancingAt;
   // In addition to its shape, a launch depends only on setups and the overhead of shares.
   const { setupIterations: setup } = dealing;
-  const overhead = isEvenShare(balancing) ? shareOverhead(predictor, candidate) : 0;
-  return cachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
+  const overhead = isEvenShare(balancing) ? getShareOverhead(predictor, candidate) : 0;
+  return getCachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
-      const order = orderOf(predictor, balancing, candidate, given);
-      const launch = (isSample: boolean): GivenLaunch => givenLaunch(order, dealt, meanLength, isSample);
-      return orderedLaunch(launch, !startsAtRandom(balancing), () => hasTrend(order, dealt), dealt, everyBlock);
+      const order = getOrder(predictor, balancing, candidate, given);
+      const launch = (isSample: boolean): GivenLaunch => computeGivenLaunch(order, dealt, meanLength, isSample);
+      return computeOrderedLaunch(launch, !startsAtRandom(balancing), () => hasTrend(order, dealt), dealt, everyBlock);
     }
     if (given !== null && isEvenShare(balancing)) {
-      const shared = sharedUnitsOf(predictor, balancing, given);
-      const overhead = shareOverhead(predictor, candidate);
+      const shared = getSharedUnits(predictor, balancing, given);
+      const overhead = getShareOverhead(predictor, candidate);
       const launch = (isSample: boolean): GivenLaunch =>
-        shareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);
-      return orderedLaunch(launch, true, () => areLongerInParts(launch(true).blocks), dealt, everyBlock);
+        computeShareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);
+      return computeOrderedLaunch(launch, true, () => areLongerInParts(launch(true).blocks), dealt, everyBlock);
     }
     if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
-    const order = sortedOrder(plan.law, plan.units, windowUnits(balancing, plan.units));
-    return sortedLaunch(order, balancing, dealt, everyBlock);
+    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    return computeSortedLaunch(order, balancing, dealt, everyBlock);
   });
 }
 
 // -- Fetching --
 
 /** Cost of the fetches of a candidate; `null` if it fetches nothing. */
-function fetchCostOf(
+function getFetchCost(
   predictor: Predictor,
   candidate: Candidate,
   device: GpuDevice,
@@ -626,44 +644,49 @@ function fetchCostOf(
 ): FetchCost | null {
   if (!means.fetches) return null;
   const { workingBlocks, shape } = candidate;
-  const factor = iterationFactor(predictor, candidate, device);
-  const cost = fetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
+  const factor = computeIterationFactor(predictor, candidate, device);
+  const cost = computeFetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
   return { ...cost, iterations: cost.iterations * scale };
 }
 
 /** Cycles that fetches add to the launch of a candidate. */
-export function fetchingCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
-  if (lockstepBalancing(predictor, candidate).kind !== 'dynamic-fetch') return 0;
-  return fetchingCyclesOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
+export function computeFetchingCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+  if (getLockstepBalancing(predictor, candidate).kind !== 'dynamic-fetch') return 0;
+  return getFetchingCycles(predictor, candidate, device, getSharedByCaps(predictor, candidate, device));
 }
 
 /** Cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
-export function counterCycles(predictor: Predictor, candidate: Candidate): number {
-  const balancing = lockstepBalancing(predictor, candidate);
+export function computeCounterCycles(predictor: Predictor, candidate: Candidate): number {
+  const balancing = getLockstepBalancing(predictor, candidate);
   if (balancing.kind !== 'dynamic-fetch') return 0;
-  const unitsAtOnce = balancing.fetch === 'group' ? candidate.unitsPerGroup : unitsPerFetch(balancing);
+  const unitsAtOnce = balancing.fetch === 'group' ? candidate.unitsPerGroup : countUnitsPerFetch(balancing);
   return predictor.plan.units / unitsAtOnce / ADDITIONS_PER_CYCLE;
 }
 
-function fetchingCyclesOf(predictor: Predictor, candidate: Candidate, device: GpuDevice, shared: SharedByCaps): number {
-  const cost = fetchCostOf(predictor, candidate, device, shared);
+function getFetchingCycles(
+  predictor: Predictor,
+  candidate: Candidate,
+  device: GpuDevice,
+  shared: SharedByCaps,
+): number {
+  const cost = getFetchCost(predictor, candidate, device, shared);
   if (!cost) return 0;
   const { workingBlocks, shape } = candidate;
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   const groups = threadGroups / Math.min(device.multiprocessors, workingBlocks);
-  return fetchCycles(paceOf(predictor, candidate).pipeline, cost, groups);
+  return computeFetchCycles(getPace(predictor, candidate).pipeline, cost, groups);
 }
 
 /** Cost of fetching in a simulated launch: the cycles before it, and of an iteration until the units run out. */
-export function playedFetches(
+export function playFetches(
   predictor: Predictor,
   candidate: Candidate,
   device: GpuDevice,
 ): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
-  const cost = fetchCostOf(predictor, candidate, device, sharedByCaps(predictor, candidate, device));
+  const cost = getFetchCost(predictor, candidate, device, getSharedByCaps(predictor, candidate, device));
   if (!cost) return null;
-  const { pipeline, cyclesPerIteration: plain } = paceOf(predictor, candidate);
-  const cyclesPerIteration = fetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);
+  const { pipeline, cyclesPerIteration: plain } = getPace(predictor, candidate);
+  const cyclesPerIteration = makeFetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);
   return { startCycles: cost.startCycles, cyclesPerIteration };
 }
 
@@ -678,12 +701,12 @@ const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
  * in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
  * is no stack.
  */
-export function stackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+export function computeStackFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { stackFactors } = predictor;
   // Lanes that run equally long leave the loop together, so the stack stays empty.
-  const balancing = lockstepBalancing(predictor, candidate);
+  const balancing = getLockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) return 1;
-  if (isPadded(balancing) && sliceUnits(balancing, predictor.plan.units) >= candidate.unitsPerGroup) return 1;
+  if (isPadded(balancing) && countSliceUnits(balancing, predictor.plan.units) >= candidate.unitsPerGroup) return 1;
   const key = candidate.deviceAt * 128 + candidate.unitsPerGroup;
   const known = stackFactors.get(key);
   if (known !== undefined) return known;
@@ -693,8 +716,9 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
     const { law, kernel } = plan;
     const { cycles } = divergenceCycles(device, expectedDivergence(law, candidate.unitsPerGroup));
     const [loss] = lossMoments(law, [candidate.unitsPerGroup]);
-    const { unit } = phaseDemands(kernel, device, candidate.threadsPerUnit);
-    const step = stepFactor(kernel, candidate.threadsPerUnit) * pipelineOf(plan, device, null, 0).latencyCycles;
+    const { unit } = computePhaseDemands(kernel, device, candidate.threadsPerUnit);
+    const step =
+      computeStepFactor(kernel, candidate.threadsPerUnit) * preparePipeline(plan, device, null, 0).latencyCycles;
     const latency = moments(law).mean * loss.aggregateLoss * step + unit.latencyCycles;
     if (latency > 0) factor = 1 + cycles / latency;
   }
@@ -706,16 +730,18 @@ export function stackFactor(predictor: Predictor, candidate: Candidate, device: 
  * Milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones. They depend
  * only on strategy and device.
  */
-export function balancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
+export function computeBalancingMs(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan } = predictor;
   const { classes } = candidate;
-  const balancing = classes ? CLASSES : lockstepBalancing(predictor, candidate);
+  const balancing = classes ? CLASSES : getLockstepBalancing(predictor, candidate);
   const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
   const startMs = (device.launchMicroseconds ?? 0) * 1e-3;
-  return balancingMilliseconds(device, balancingCost(balancing, plan.units, plan.kernel)) + furtherMs + startMs;
+  return (
+    computeBalancingMilliseconds(device, computeBalancingCost(balancing, plan.units, plan.kernel)) + furtherMs + startMs
+  );
 }
 
-export function cpuLoadsOf(predictor: Predictor): CpuLoads {
+export function getCpuLoads(predictor: Predictor): CpuLoads {
   if (!predictor.cpuLoads) throw new TypeError('The plan has no ordered lengths, which a CPU needs.');
   return predictor.cpuLoads;
 }

@@ -1,7 +1,7 @@
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { givenLengths, lawOfUnits, partOfUnits, repeatedUnits, type OrderedLengths } from './ordered.ts';
+import { makeGivenLengths, makeUnitLaw, takePart, repeatUnits, type OrderedLengths } from './ordered.ts';
 
 /** All data that a worker needs to predict any design of a study. They can be cloned. */
 export interface SweepPlan {
@@ -30,19 +30,19 @@ export interface SweepPlan {
 }
 
 /** The lengths of the units in the order in which launches take them; `null` if they are independent draws. */
-export function givenOrderOf({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Array | null {
+export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Array | null {
   return ordered?.given ? ordered.iterations : null;
 }
 
 /** The same plan with another number of units. Its designs are the same, with the blocks that these units need. */
-export function planOfUnits(plan: SweepPlan, units: number): SweepPlan {
+export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
-  const own = ordered?.given ? lawOfUnits(law.label, ordered, units) : law;
+  const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
 /** The plan with a GPU at another clock. Loads take the same time, and so a different number of cycles. */
-export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
+export function replanClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
   const devices = plan.axes.devices.map((device) =>
     device.kind === 'gpu' && device.id === deviceId
       ? { ...device, clockMhz, memoryLatencyCycles: (device.memoryLatencyCycles * clockMhz) / device.clockMhz }
@@ -52,10 +52,13 @@ export function planAtClock(plan: SweepPlan, deviceId: string, clockMhz: number)
 }
 
 /** The plan with a part of its units, for a measurement that takes only that part. */
-export function planOfPart(plan: SweepPlan, units: number): SweepPlan {
+export function takePartOfPlan(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
-  if (!ordered?.given || units >= plan.units) return planOfUnits(plan, units);
-  const iterations = partOfUnits(repeatedUnits(ordered.iterations, plan.units), units);
+  if (!ordered?.given || units >= plan.units) return replanUnits(plan, units);
+  const iterations = takePart(repeatUnits(ordered.iterations, plan.units), units);
   // Stretches from all parts of an image do not form an image.
-  return planOfUnits({ ...plan, id: `${plan.id}-part`, ordered: givenLengths(iterations), width: undefined }, units);
+  return replanUnits(
+    { ...plan, id: `${plan.id}-part`, ordered: makeGivenLengths(iterations), width: undefined },
+    units,
+  );
 }

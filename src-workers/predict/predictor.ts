@@ -8,13 +8,13 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { kept } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
-import { createCaches, sharedLimits } from './caches.ts';
+import { createCaches, divideLimits } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
-import { mostTiles, tiledUnits, type Tile } from './dealing/tiles.ts';
-import { coresShape, shapeOf } from './design/shapes.ts';
-import { givenLengths } from './ordered.ts';
-import { givenOrderOf, type SweepPlan } from './plan.ts';
+import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
+import { makeCoresShape, makeShape } from './design/shapes.ts';
+import { makeGivenLengths } from './ordered.ts';
+import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
@@ -23,15 +23,15 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  if (!implementations) return predictorOf(plan, caches, null, isClass);
+  if (!implementations) return makePredictor(plan, caches, null, isClass);
   // A kernel changes laws only through its setup, which is part of their keys.
   const own = implementations.map(({ name, kernel, allows }) =>
-    predictorOf({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, allowedIn(plan.axes, allows)),
+    makePredictor({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, markAllowed(plan.axes, allows)),
   );
   return { ...own[0], plan, implementations: own };
 }
 
-function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
+function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
   const among = <T>(values: readonly T[], kept: readonly T[] | undefined): readonly boolean[] =>
     values.map((value) => kept === undefined || kept.includes(value));
   return {
@@ -44,7 +44,7 @@ function allowedIn(axes: SpaceAxes, allows: Implementation['allows']): Allowed {
 }
 
 /** @param allowed values of the axes that the plan's kernel supports; `null` for all */
-function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
+function makePredictor(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
@@ -58,11 +58,11 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
     shapes: axes.devices.map((device) =>
       device.kind === 'cpu'
-        ? axes.launch.map((launch) => coresShape(device, launch))
+        ? axes.launch.map((launch) => makeCoresShape(device, launch))
         : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
             axes.registerCap.flatMap((cap) =>
               axes.blockThreads.map((blockThreads) =>
-                shapeOf(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength),
+                makeShape(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength),
               ),
             ),
           ),
@@ -79,9 +79,9 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
       tables: new Map(),
     },
     meanRounds: new Map(),
-    longestLength: longestOf(plan.law, plan.units),
+    longestLength: findLongest(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],
-    openStep: openStepOf(plan.law, plan.units),
+    openStep: findOpenStep(plan.law, plan.units),
     cpuLoads:
       plan.ordered && axes.devices.some((device) => device.kind === 'cpu')
         ? createCpuLoads(kernel, plan.units, plan.ordered)
@@ -104,7 +104,7 @@ function predictorOf(plan: SweepPlan, caches: Caches, allowed: Allowed | null, i
  * of u lanes has ⌈length / u⌉ of them, and all laws are laws of lanes.
  * @param threadsAt position of the threads per unit on their axis
  */
-export function dealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
+export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
   const { dealt } = predictor;
   const threads = predictor.plan.axes.threadsPerUnit[threadsAt];
   const own = predictor.plan.kernelsByThreads?.[threads];
@@ -113,22 +113,22 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
   if (!isDealt && !own) return predictor;
   let found = dealt.get(threadsAt);
   if (!found && !isDealt)
-    dealt.set(threadsAt, (found = predictorOf(plan, predictor.caches, predictor.allowed, predictor.isClass)));
+    dealt.set(threadsAt, (found = makePredictor(plan, predictor.caches, predictor.allowed, predictor.isClass)));
   if (!found) {
     const lane = (length: number): number => Math.ceil(length / threads);
     const ordered = plan.ordered && {
       ...plan.ordered,
-      iterations: keptFor(laneOrders, plan.ordered.iterations, threads, (lengths) => lengths.map(lane)),
+      iterations: getOrMake(laneOrders, plan.ordered.iterations, threads, (lengths) => lengths.map(lane)),
     };
-    const law = keptFor(laneLaws, plan.law, threads, (whole) => mappedLaw(whole, lane));
+    const law = getOrMake(laneLaws, plan.law, threads, (whole) => mappedLaw(whole, lane));
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
     if (!ofLanes) {
-      const limits = sharedLimits(caches.limits, plan.axes.threadsPerUnit.length);
+      const limits = divideLimits(caches.limits, plan.axes.threadsPerUnit.length);
       caches.dealt.set(threads, (ofLanes = createCaches(limits)));
     }
-    const lanes = predictorOf({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
+    const lanes = makePredictor({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
     const { shapes, elements, cpuLoads } = predictor;
     dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
   }
@@ -139,18 +139,18 @@ export function dealtPredictor(predictor: Predictor, threadsAt: number): Predict
  * The predictor for designs whose blocks take units by tiles. It has the units in the order of the tiles. Units without
  * an order keep their predictor, since draws have the same law everywhere.
  */
-export function tiledPredictor(predictor: Predictor, tile: Tile): Predictor {
+export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
-  const given = givenOrderOf(plan);
+  const given = getGivenOrder(plan);
   if (given === null || plan.width === undefined) return predictor;
   const { width } = plan;
   const key = `${tile.width} ${tile.height}`;
-  const most = mostTiles(given.length);
+  const most = countMostTiles(given.length);
   return kept(tiled, most, key, () => {
-    const { law, units, lengths } = tiledUnits(given, plan.units, plan.law, width, tile);
-    const places = { ...plan, law, units, ordered: givenLengths(lengths) };
-    const own = kept(caches.tiled, most, key, () => createCaches(sharedLimits(caches.limits, most)));
-    return { ...predictorOf(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
+    const { law, units, lengths } = orderByTiles(given, plan.units, plan.law, width, tile);
+    const places = { ...plan, law, units, ordered: makeGivenLengths(lengths) };
+    const own = kept(caches.tiled, most, key, () => createCaches(divideLimits(caches.limits, most)));
+    return { ...makePredictor(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
   });
 }
 
@@ -159,7 +159,7 @@ const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
 /** Orders of lanes, by the order of their units and the threads per unit. */
 const laneOrders = new WeakMap<Float64Array, Map<number, Float64Array>>();
 
-function keptFor<Kind extends object>(
+function getOrMake<Kind extends object>(
   known: WeakMap<Kind, Map<number, Kind>>,
   source: Kind,
   threads: number,
@@ -172,7 +172,7 @@ function keptFor<Kind extends object>(
   return made;
 }
 
-function spilled(plan: SweepPlan, cap: number | null): number {
+function countSpilled(plan: SweepPlan, cap: number | null): number {
   return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
 }
 
@@ -180,13 +180,16 @@ function spilled(plan: SweepPlan, cap: number | null): number {
  * Pipeline parameters of the plan's kernel on a device: measured if the study has them, otherwise derived.
  * @param bytesPerIteration traffic of one lane, bytes
  */
-export function pipelineOf(
+export function preparePipeline(
   plan: SweepPlan,
   device: GpuDevice,
   cap: number | null,
   bytesPerIteration: number,
 ): PipelineParameters {
-  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: spilled(plan, cap), bytesPerIteration });
+  const derived = pipelineParameters(device, plan.kernel, {
+    spilledRegisters: countSpilled(plan, cap),
+    bytesPerIteration,
+  });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
   // The parameters belong to the kernel as it was compiled. A register cap, or other threads per unit, scale the result
@@ -202,7 +205,7 @@ export function pipelineOf(
 }
 
 /** E[longest of this number of units], iterations. */
-function longestOf({ support, probability }: LengthLaw, units: number): number {
+function findLongest({ support, probability }: LengthLaw, units: number): number {
   let mean = support[0];
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {
@@ -212,7 +215,7 @@ function longestOf({ support, probability }: LengthLaw, units: number): number {
   return mean;
 }
 
-function openStepOf({ support, probability }: LengthLaw, units: number): number {
+function findOpenStep({ support, probability }: LengthLaw, units: number): number {
   let step = 0;
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {

@@ -53,13 +53,13 @@ export interface Predictor {
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** Given orders, by balancing. They last for one plan; `knownGivenOrder` keeps orders between edits. */
+  /** Given orders, by balancing. They last for one plan; `arrangeKnownUnits` keeps orders between edits. */
   readonly givenOrders: Map<number, GivenOrder>;
   /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** Units in a given order, cut into even shares. */
   readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
-  /** `stackFactor` by device and units per group. */
+  /** `computeStackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** Two predictors may share caches if their plans have the same workload, setup, loops and balancings. */
   readonly caches: Caches;
@@ -88,7 +88,7 @@ export interface Allowed {
 
 /** The cost of the iterations of a launch. */
 export interface Pace {
-  /** Cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */
+  /** Cycles of an iteration by active work groups. `computeIterationFactor` scales them to the launch. */
   readonly cyclesPerIteration: CycleTable;
   readonly iterationFactor: number;
   /** The same costs as pipeline parameters, for costs that are not in the table. */

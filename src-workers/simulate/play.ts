@@ -2,7 +2,7 @@ import type { PipelineParameters } from '../domain/kernel.ts';
 import { ok, type Result } from '../domain/result.ts';
 import type { PlayedLaunch } from '../domain/timeline.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { groupDepthLaw } from '../predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../predict/depth/group-depth.ts';
 import { cycleTable } from '../models/pipeline/soft-saturation.ts';
 import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
@@ -28,7 +28,7 @@ export const PLAY_REPLICATIONS = 30;
  */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
-  const depth = groupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const depth = makeGroupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
   const launch = {
     multiprocessors,
     residentBlocks,

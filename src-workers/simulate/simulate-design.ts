@@ -5,8 +5,8 @@ import { startsAtRandom } from '../predict/dealing/given.ts';
 import { prepareFetchingDevice } from './fetching.ts';
 import { replicate, replicationRandom, type TimeDistribution } from './replicate.ts';
 import { dealtUnits } from './units.ts';
-import { describeDesign, playableLaunches, type PlayableDesign, type PlayableLaunch } from '../predict/designs.ts';
-import { givenOrderOf } from '../predict/plan.ts';
+import { describeDesign, listPlayableLaunches, type PlayableDesign, type PlayableLaunch } from '../predict/designs.ts';
+import { getGivenOrder } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 
@@ -72,7 +72,7 @@ interface PreparedDesign {
 
 /** Prepares the launches of a design, which follow one another. */
 function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
-  const launches = playableLaunches(predictor, index);
+  const launches = listPlayableLaunches(predictor, index);
   if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
     return fail('unsupported', `design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU`);
   if (launches.length === 0) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
@@ -103,7 +103,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
     cyclesPerIteration: design.cyclesPerIteration,
   };
   const { setupIterations, overheadIterations } = design;
-  const given = givenOrderOf(plan);
+  const given = getGivenOrder(plan);
   const isGiven = given !== null && balancing.kind !== 'shuffle';
   // Blocks of sorted or bucketed units start in random order.
   const isFixed = isGiven && !startsAtRandom(balancing);

@@ -1,13 +1,24 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../domain/design.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { evenShares, shareDepth, sharedUnits, shareScratch } from '../predict/dealing/even-share.ts';
-import { dealingScratch, groupDepth, sumOfLongest, type Dealing, type UnitOrder } from '../predict/dealing/deal.ts';
-import { givenOrder } from '../predict/dealing/arrange.ts';
+import {
+  computeEvenShares,
+  computeShareDepth,
+  indexSharedUnits,
+  createShareScratch,
+} from '../predict/dealing/even-share.ts';
+import {
+  createDealingScratch,
+  computeGroupDepth,
+  sumLongest,
+  type Dealing,
+  type UnitOrder,
+} from '../predict/dealing/deal.ts';
+import { arrangeUnits } from '../predict/dealing/arrange.ts';
 import { shuffle } from '../numeric/random.ts';
 import { startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
-import { bucketRanges } from '../predict/depth/group-depth.ts';
-import { sliceUnits } from '../predict/depth/padded.ts';
+import { listBucketRanges } from '../predict/depth/group-depth.ts';
+import { countSliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';
 
@@ -45,26 +56,26 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const draw = indexSampler(law.probability);
   if (isEvenShare(balancing)) {
     const slots = launch.slotsPerBlock * gridBlocks;
-    const known = given && sharedUnits(balancing, given, units);
+    const known = given && indexSharedUnits(balancing, given, units);
     return ok((random) => {
       const own =
         known ??
-        sharedUnits(
+        indexSharedUnits(
           balancing,
           new Float64Array(units).map(() => law.support[draw(random)]),
           units,
         );
-      const { itemsPerSlot } = evenShares(own.items, slots);
-      const scratch = shareScratch(itemsPerSlot);
+      const { itemsPerSlot } = computeEvenShares(own.items, slots);
+      const scratch = createShareScratch(itemsPerSlot);
       let block = 0;
       return (out) => {
         for (let g = 0; g < W; g++)
-          out[g] = shareDepth(own, launch, itemsPerSlot, launch.overheadIterations ?? 0, block, g, scratch);
+          out[g] = computeShareDepth(own, launch, itemsPerSlot, launch.overheadIterations ?? 0, block, g, scratch);
         block++;
       };
     });
   }
-  const scratch = dealingScratch(launch);
+  const scratch = createDealingScratch(launch);
   const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {
     // Independent draws need not be kept, since a launch asks for every unit once.
@@ -78,7 +89,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
     return (out) => {
       const at = blockOrder ? blockOrder[block] : block;
       block++;
-      for (let g = 0; g < W; g++) out[g] = groupDepth(order, launch, at, g, scratch);
+      for (let g = 0; g < W; g++) out[g] = computeGroupDepth(order, launch, at, g, scratch);
     };
   });
 }
@@ -91,7 +102,7 @@ function givenUnits(
 ): Float64Array {
   // A full sort is a window sort whose window holds all units.
   const kept = balancing.kind === 'full-sort' ? ({ kind: 'window-sort', units } as const) : balancing;
-  return givenOrder(given, units, law, kept, unitsPerGroup, units).lengths;
+  return arrangeUnits(given, units, law, kept, unitsPerGroup, units).lengths;
 }
 
 /** An order of units that reads the lengths one by one. */
@@ -106,7 +117,7 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
   };
   return {
     lengthAt,
-    longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
+    longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
     ascends: (_first, count) => count === 1,
   };
 }
@@ -123,7 +134,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
   }
   if (isPadded(balancing)) {
     for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
-    const slice = sliceUnits(balancing, units);
+    const slice = countSliceUnits(balancing, units);
     for (let from = 0; from < units; from += slice) {
       const inside = lengths.subarray(from, from + slice);
       inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
@@ -146,7 +157,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     let i = 0;
     let below = 0;
     let unitsBelow = 0;
-    for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
+    for (const { share } of listBucketRanges(law, unitsPerGroup, balancing)) {
       passed += share;
       for (; i < counts.length && below + law.probability[i] <= passed + SAME_SHARE; i++) {
         below += law.probability[i];

@@ -15,8 +15,8 @@ import {
 } from '../../src-workers/models/workload/laws.ts';
 import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
 import type { CycleTable } from '../../src-workers/predict/time/cycles.ts';
-import { launchCycles, plainLaunch } from '../../src-workers/predict/time/regimes.ts';
-import { residencyOf } from '../../src-workers/predict/time/residency.ts';
+import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/time/regimes.ts';
+import { makeResidency } from '../../src-workers/predict/time/residency.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
 
 /** The depth of a work group of n unsorted units, one unit per lane: the simplest `GroupDepth`. */
@@ -158,6 +158,6 @@ export interface IndependentLaunch {
 /** Returns the expected time of a launch of independent work groups, cycles. */
 export function predictCycles(launch: IndependentLaunch): number {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
-  const residency = residencyOf(block, launch.residentBlocks, launch.cyclesPerIteration);
-  return launchCycles(plainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
+  const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration);
+  return computeLaunchCycles(makePlainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
 }

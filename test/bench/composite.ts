@@ -7,8 +7,8 @@
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
-import { launchCycles, plainLaunch, regimeOf } from '../../src-workers/predict/time/regimes.ts';
-import { residencyOf, type Residency } from '../../src-workers/predict/time/residency.ts';
+import { computeLaunchCycles, makePlainLaunch, findRegime } from '../../src-workers/predict/time/regimes.ts';
+import { makeResidency, type Residency } from '../../src-workers/predict/time/residency.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
@@ -63,8 +63,12 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
     }),
   );
   const block = prepareBlockLaw(design.depth, groupsPerBlock);
-  const launched = plainLaunch(residencyOf(block, residentBlocks, cyclesPerIteration), gridBlocks, multiprocessors);
-  const regime = regimeOf(launched);
+  const launched = makePlainLaunch(
+    makeResidency(block, residentBlocks, cyclesPerIteration),
+    gridBlocks,
+    multiprocessors,
+  );
+  const regime = findRegime(launched);
   const predicted = regime.cycles(launched);
   return {
     design,
@@ -156,27 +160,27 @@ function speed(): void {
     let sum = 0;
     residencies.forEach((residency, d) => {
       for (let i = 0; i < count; i++) {
-        sum += launchCycles(plainLaunch(residency, grid(designs[d], i, count), designs[d].multiprocessors));
+        sum += computeLaunchCycles(makePlainLaunch(residency, grid(designs[d], i, count), designs[d].multiprocessors));
       }
     });
     return sum;
   };
   const fresh = (): Residency[] =>
-    designs.map((design, d) => residencyOf(laws[d], design.residentBlocks, design.cyclesPerIteration));
+    designs.map((design, d) => makeResidency(laws[d], design.residentBlocks, design.cyclesPerIteration));
   measure('block law, of a prepared depth law', designs.length, () =>
     designs.reduce((sum, design) => sum + prepareBlockLaw(design.depth, design.groupsPerBlock).meanBlock, 0),
   );
   measure('block law, residency and one grid: nothing shared', designs.length, () =>
     designs.reduce((sum, design) => {
       const block = prepareBlockLaw(design.depth, design.groupsPerBlock);
-      const residency = residencyOf(block, design.residentBlocks, design.cyclesPerIteration);
-      return sum + launchCycles(plainLaunch(residency, design.gridBlocks, design.multiprocessors));
+      const residency = makeResidency(block, design.residentBlocks, design.cyclesPerIteration);
+      return sum + computeLaunchCycles(makePlainLaunch(residency, design.gridBlocks, design.multiprocessors));
     }, 0),
   );
   measure('block law shared; residency and one grid', designs.length, () =>
     fresh().reduce(
       (sum, residency, d) =>
-        sum + launchCycles(plainLaunch(residency, designs[d].gridBlocks, designs[d].multiprocessors)),
+        sum + computeLaunchCycles(makePlainLaunch(residency, designs[d].gridBlocks, designs[d].multiprocessors)),
       0,
     ),
   );

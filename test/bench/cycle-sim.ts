@@ -14,7 +14,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
 import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
-import { givenLengths, lawOfUnits, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths, makeUnitLaw, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -73,13 +73,13 @@ function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
     () => unwrap(validateDevice(JSON.parse(read(`${row.device}.device.json`)))) as GpuDevice,
   );
   const ordered = once(orders, row.law, () =>
-    givenLengths(Float64Array.from(read(`lengths/${row.law}.csv`).trim().split(/\r?\n/).slice(1), Number)),
+    makeGivenLengths(Float64Array.from(read(`lengths/${row.law}.csv`).trim().split(/\r?\n/).slice(1), Number)),
   );
   const units = Number(row.units ?? row.rows);
   const kernel = profileOf(row.kernel);
   const plan: SweepPlan = {
     id: Object.values(row).join(' '),
-    law: lawOfUnits(row.law, ordered, units),
+    law: makeUnitLaw(row.law, ordered, units),
     units,
     ordered,
     kernel: { ...kernel, registersPerThread: Number(row.registers ?? kernel.registersPerThread) },

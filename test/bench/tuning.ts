@@ -14,7 +14,7 @@ import { mean, median, spearman } from '../../src-workers/numeric/statistics.ts'
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { setupIterationsOf, withSetupIterations } from '../../src-workers/domain/provenance.ts';
-import { pipelineOf, createPredictor } from '../../src-workers/predict/predictor.ts';
+import { preparePipeline, createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { tuningSpace } from '../../src-workers/tune/space.ts';
@@ -194,7 +194,7 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
     kernel: withSetupIterations(changed, setup),
     pipeline: {},
   };
-  const derived = pipelineOf(other, device, null, changed.bytesPerIteration);
+  const derived = preparePipeline(other, device, null, changed.bytesPerIteration);
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = derived;
   return {
     ...other,

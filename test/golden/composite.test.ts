@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { categoricalLaw, geometricLaw, poissonLaw } from '../../src-workers/models/workload/laws.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
@@ -43,7 +43,7 @@ describe('the composite prediction against the event simulation', () => {
   }, 60_000);
 
   it('knows blocks whose groups are all alike', () => {
-    const depth = groupDepthLaw(unwrap(geometricLaw(0.05)), 32, { kind: 'full-sort' }, 'nested', 1, {
+    const depth = makeGroupDepthLaw(unwrap(geometricLaw(0.05)), 32, { kind: 'full-sort' }, 'nested', 1, {
       setupIterations: 0,
     });
     const groupsPerBlock = 4;
@@ -125,7 +125,7 @@ describe('the composite prediction against the event simulation', () => {
       const residentBlocks = 2;
       const multiprocessors = 128;
       const law = unwrap(poissonLaw(30));
-      const depth = groupDepthLaw(law, 1, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
+      const depth = makeGroupDepthLaw(law, 1, { kind: 'none' }, 'nested', rounds, { setupIterations: 0 });
       const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, residentBlocks * groupsPerBlock);
       const gridBlocks = waves * residentBlocks * multiprocessors;
       const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };

@@ -17,7 +17,7 @@ import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../src-workers/predict/cpu.ts';
-import { givenLengths } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import { testFolder } from '../workplace.ts';
 
 const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
@@ -295,7 +295,7 @@ const cpuDesign = (balancing: string, gridBlocks: number): Design => ({
 const LENGTHS = Uint32Array.from({ length: 12 }, (_, unit) => unit + 1);
 const TRAFFIC = { bytesPerIteration: 16, bytesPerUnit: 20 };
 const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
-  createCpuLoads(traffic, lengths.length, givenLengths(Float64Array.from(lengths)));
+  createCpuLoads(traffic, lengths.length, makeGivenLengths(Float64Array.from(lengths)));
 
 test.each([
   // Units 1 … 4, 5 … 8, 9 … 12.

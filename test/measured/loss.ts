@@ -3,7 +3,7 @@ import type { MeasuringDevice, UnitLoopProfile } from '../../src-workers/domain/
 import type { Design, WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
-import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { formatBalancing } from '../../src-workers/domain/balancing.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
@@ -49,7 +49,7 @@ export interface LossRow {
 function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): number {
   return balancing.kind === 'none'
     ? lossMoments(law, [n])[0].aggregateLoss
-    : groupDepthLaw(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
+    : makeGroupDepthLaw(law, n, balancing, 'nested', 1, { setupIterations: 0 }).aggregateLoss;
 }
 
 /**

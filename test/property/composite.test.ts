@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { createArena } from '../../src-workers/predict/time/arena.ts';
-import { blockLawOf, prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
-import { depthTable } from '../../src-workers/predict/depth/depth-table.ts';
-import { launchCycles, plainLaunch } from '../../src-workers/predict/time/regimes.ts';
-import { residencyOf, type Residency } from '../../src-workers/predict/time/residency.ts';
+import { makeBlockLaw, prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import { getDepthTable } from '../../src-workers/predict/depth/depth-table.ts';
+import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/time/regimes.ts';
+import { makeResidency, type Residency } from '../../src-workers/predict/time/residency.ts';
 import {
   binomialLaw,
   categoricalLaw,
@@ -181,14 +181,14 @@ describe('the composite prediction', () => {
             { length: short, probability: share },
             { length: 100, probability: 1 - share },
           ];
-          const depth = groupDepthLaw(unwrap(categoricalLaw(points)), 1, balancing, 'nested', 1, {
+          const depth = makeGroupDepthLaw(unwrap(categoricalLaw(points)), 1, balancing, 'nested', 1, {
             setupIterations: 0,
           });
           const block = prepareBlockLaw(depth, groupsPerBlock);
           const cyclesPerIteration = new Float64Array(residentBlocks * groupsPerBlock + 1).fill(1);
           const gridBlocks = Math.ceil(waves * 50 * residentBlocks);
-          const cycles = launchCycles(
-            plainLaunch(residencyOf(block, residentBlocks, cyclesPerIteration), gridBlocks, 50),
+          const cycles = computeLaunchCycles(
+            makePlainLaunch(makeResidency(block, residentBlocks, cyclesPerIteration), gridBlocks, 50),
           );
           const work = (gridBlocks / (50 * residentBlocks)) * block.meanBlock;
           expect(cycles).toBeLessThanOrEqual((work + block.longest) * 1.01);
@@ -221,16 +221,16 @@ describe('the composite prediction', () => {
         // A part of the first block, or whole blocks.
         const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
         const residency = (length: number): Residency =>
-          residencyOf(
+          makeResidency(
             prepareBlockLaw(unsortedDepth(unwrap(constantLaw(length)), 1), groupsPerBlock),
             residentBlocks,
             cyclesPerIteration,
           );
         const [more, fewer] = [residency(20), residency(10)];
         const at = (kind: Residency, blocks: number): number =>
-          launchCycles(plainLaunch(kind, blocks, multiprocessors));
-        const launch = plainLaunch(more, gridBlocks, multiprocessors);
-        const cycles = launchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
+          computeLaunchCycles(makePlainLaunch(kind, blocks, multiprocessors));
+        const launch = makePlainLaunch(more, gridBlocks, multiprocessors);
+        const cycles = computeLaunchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
         // Blocks are counted in whole short and whole long ones, with up to one more of each on every multiprocessor.
         expect(cycles).toBeGreaterThanOrEqual(at(fewer, gridBlocks) * (1 - 1e-12));
         expect(cycles).toBeLessThanOrEqual(at(more, gridBlocks + 2 * multiprocessors));
@@ -262,8 +262,8 @@ describe('the law of blocks whose last group is partly empty', () => {
             });
             return mean;
           };
-          const table = depthTable(unsortedDepth(law, lanes));
-          const block = blockLawOf(table, groupsPerBlock, createArena(4096), filled / lanes);
+          const table = getDepthTable(unsortedDepth(law, lanes));
+          const block = makeBlockLaw(table, groupsPerBlock, createArena(4096), filled / lanes);
           // The table is accurate to a few parts in 100,000 (`notAll`), if the number of groups in a block is not a
           // power of two.
           const close = (got: number, expected: number): void =>

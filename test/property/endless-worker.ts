@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { givenLengths, lawOfUnits } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths, makeUnitLaw } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
@@ -19,8 +19,8 @@ for (const seed of workerData as readonly number[]) {
   const units = Math.min(plan.units, 2 ** (6 + Math.floor(8 * random())));
   const lengthAtRandom = (): number => support[Math.floor(random() ** 3 * support.length)] * random();
   const lengths = Float64Array.from({ length: units }, lengthAtRandom);
-  const ordered = givenLengths(lengths);
-  const changed = { ...plan, ordered, law: lawOfUnits('fractional', ordered, plan.units) };
+  const ordered = makeGivenLengths(lengths);
+  const changed = { ...plan, ordered, law: makeUnitLaw('fractional', ordered, plan.units) };
   predictRanges(createPredictor(changed), [{ first: 0, count: spaceSize(plan.axes) }]);
   parentPort?.postMessage(seed);
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inOrderCycles } from '../../src-workers/predict/time/in-order.ts';
-import { knownBlocks } from '../../src-workers/predict/dealing/blocks.ts';
+import { computeInOrderCycles } from '../../src-workers/predict/time/in-order.ts';
+import { listKnownBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
@@ -37,8 +37,8 @@ describe('a launch in a given order', () => {
       fc.property(
         launch,
         ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
-          const blocks = knownBlocks(depths, groupsPerBlock);
-          const cycles = inOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
+          const blocks = listKnownBlocks(depths, groupsPerBlock);
+          const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
           const perGroup = cyclesPerIteration.reduce(
             (least, t, w) => (w > 0 ? Math.min(least, t / w) : least),
             Infinity,
@@ -65,8 +65,8 @@ describe('a launch in a given order', () => {
           }),
         );
         const simulated = run.run(seededRandom(0));
-        const blocks = knownBlocks(depths.slice(), W);
-        const predicted = inOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
+        const blocks = listKnownBlocks(depths.slice(), W);
+        const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
         differences.push(Math.abs(predicted / simulated - 1));
       }),
       { numRuns: 300, seed: 7 },

@@ -6,7 +6,7 @@ import { binnedLossDistribution } from '../../src-workers/models/imbalance/binne
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { lossDistribution, quantile } from '../../src-workers/models/imbalance/distribution.ts';
 import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
-import { atomsOf, fromMasses, sumOf, sumTerm } from '../../src-workers/predict/depth/discrete-law.ts';
+import { listAtoms, fromMasses, addLaws, makeSumTerm } from '../../src-workers/predict/depth/discrete-law.ts';
 
 /** Laws on up to 12 lengths between 0 and 10,000, with weights over six orders of magnitude. */
 const anyLaw = fc
@@ -75,9 +75,9 @@ describe('laws of the loss', () => {
   it('flattening a loop over more units never raises the aggregate loss', () => {
     fc.assert(
       fc.property(anyLaw, groupSize, (law, n) => {
-        const unit = sumTerm(fromMasses(law.support, law.probability));
-        const losses = [1, 2, 4, 64].map((m) => lossMoments(atomsOf(sumOf([unit], [m])), [n])[0].aggregateLoss);
-        // Large sums are rebinned; see `sumOf` for the error.
+        const unit = makeSumTerm(fromMasses(law.support, law.probability));
+        const losses = [1, 2, 4, 64].map((m) => lossMoments(listAtoms(addLaws([unit], [m])), [n])[0].aggregateLoss);
+        // Large sums are rebinned; see `addLaws` for the error.
         for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThanOrEqual(losses[i - 1] * (1 + 1e-3));
       }),
       { numRuns: 30 },

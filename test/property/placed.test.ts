@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createArena } from '../../src-workers/predict/time/arena.ts';
-import { prepareBlockLaw, sampledSteps, steppedBlockLaw } from '../../src-workers/predict/time/block-law.ts';
-import { placedBlocks } from '../../src-workers/predict/dealing/blocks.ts';
-import { placedCycles } from '../../src-workers/predict/time/placed.ts';
+import { prepareBlockLaw, makeSampledSteps, makeSteppedBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import { placeBlocks } from '../../src-workers/predict/dealing/blocks.ts';
+import { computePlacedCycles } from '../../src-workers/predict/time/placed.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
@@ -55,7 +55,7 @@ describe('launches of known blocks', () => {
           },
         );
         const simulated = unwrap(device).run(seededRandom(1));
-        const cycles = placedCycles(placedBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
+        const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
         // The result is exact, but only for the multiprocessors that an estimate calls slowest.
         expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
         expect(cycles).toBeGreaterThan(0.97 * simulated);
@@ -77,7 +77,7 @@ describe('launches of known blocks', () => {
           }
           slowest = Math.max(slowest, time);
         }
-        const cycles = placedCycles(placedBlocks(depths, W, null), gridBlocks, rate);
+        const cycles = computePlacedCycles(placeBlocks(depths, W, null), gridBlocks, rate);
         // Only the most likely ones are computed completely.
         expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
         expect(cycles).toBeGreaterThan(0.97 * slowest);
@@ -98,14 +98,18 @@ describe('launches of known blocks', () => {
         return depth.values[survival.findIndex((above) => above <= u)];
       });
       for (let b = 0; b < blocks; b++) depths.subarray(b * W, (b + 1) * W).sort();
-      const sampled = steppedBlockLaw(sampledSteps({ groupsPerBlock: W, depths, weights: null }), W, createArena(4096));
+      const sampled = makeSteppedBlockLaw(
+        makeSampledSteps({ groupsPerBlock: W, depths, weights: null }),
+        W,
+        createArena(4096),
+      );
       // The sampling error of 20 000 groups.
       for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const) {
         if (W === 1 && moment === 'meanPair') continue;
         expect(Math.abs(sampled[moment] / exact[moment] - 1)).toBeLessThan(0.03);
       }
       const weights = new Float64Array(blocks).fill(7);
-      const same = steppedBlockLaw(sampledSteps({ groupsPerBlock: W, depths, weights }), W, createArena(4096));
+      const same = makeSteppedBlockLaw(makeSampledSteps({ groupsPerBlock: W, depths, weights }), W, createArena(4096));
       expect(same.meanBlock).toBeCloseTo(sampled.meanBlock, 9);
     }
   });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 import type { PartitionBalancing } from '../../src-workers/domain/design.ts';
-import { coreLoads, createCpuLoads, predictCpu } from '../../src-workers/predict/cpu.ts';
-import { givenLengths } from '../../src-workers/predict/ordered.ts';
+import { computeCoreLoads, createCpuLoads, predictCpu } from '../../src-workers/predict/cpu.ts';
+import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 
 const machine = fc
   .record({
@@ -45,7 +45,7 @@ describe('a prediction on a CPU', () => {
         fc.double({ min: 1, max: 3, noNaN: true }),
         fc.double({ min: 1, max: 3, noNaN: true }),
         (device, rows, kind, core, all) => {
-          const loads = createCpuLoads(traffic, rows.length, givenLengths(rows));
+          const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
           const faster = {
             ...device,
             singleCoreBandwidthGbS: device.singleCoreBandwidthGbS * core,
@@ -61,8 +61,8 @@ describe('a prediction on a CPU', () => {
   it('lies between all bytes at the full bandwidth and all of them on one core', () => {
     fc.assert(
       fc.property(machine, lengths, partition, (device, rows, kind) => {
-        const loads = createCpuLoads(traffic, rows.length, givenLengths(rows));
-        const total = coreLoads(loads, kind, device.cores).reduce((a, b) => a + b, 0);
+        const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
+        const total = computeCoreLoads(loads, kind, device.cores).reduce((a, b) => a + b, 0);
         const { timeMs, loss } = predictCpu(loads, device, kind, device.cores);
         expect(timeMs).toBeGreaterThanOrEqual((total / (device.fullBandwidthGbS * 1e6)) * (1 - SLACK));
         expect(timeMs).toBeLessThanOrEqual(predictCpu(loads, device, kind, 1).timeMs * (1 + SLACK));

@@ -9,7 +9,7 @@ import { decodeInto, encode, spaceSize } from '../../src-workers/domain/space.ts
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
 import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-saturation.ts';
-import { createPredictor, pipelineOf } from '../../src-workers/predict/predictor.ts';
+import { createPredictor, preparePipeline } from '../../src-workers/predict/predictor.ts';
 import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const counts = fc.tuple(
@@ -268,7 +268,7 @@ describe('laws of a prediction', () => {
     const { timeMs } = predictChunk(predictor, 0, size);
     // There is one, except with a probability of e⁻²⁰.
     const device = plan.axes.devices[0] as GpuDevice;
-    const least = (4000 * cyclesPerIteration(pipelineOf(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
+    const least = (4000 * cyclesPerIteration(preparePipeline(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));
     expect(valid.length).toBeGreaterThan(size / 2);
     for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));

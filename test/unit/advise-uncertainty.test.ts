@@ -8,7 +8,7 @@ import { drawnKernel, drawnPlan, drawsOf, unknownPaths } from '../../src-workers
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
-import { givenLengths, lawOfUnits } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths, makeUnitLaw } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { KERNEL_DEFAULTS, KERNEL_FIELDS, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
@@ -132,14 +132,14 @@ describe('knowing registers, instructions per iteration and lengths alone', () =
   it.each(['geometric', 'uniform', 'pareto'])('chooses well among the simulated launches of %s lengths', (law) => {
     const own = launches.filter((launch) => launch[1] === law);
     const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
-    const ordered = givenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
+    const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
     const unknown = unknownOf({ kernel: little }, device);
     const draws = drawsOf(unknown, 16);
     const timesOf = (launch: readonly string[]): readonly number[] => {
       const [, , units, , threads, , , , block, grid, registers] = launch;
       const plan = {
         id: launch.join(' '),
-        law: lawOfUnits(law, ordered, Number(units)),
+        law: makeUnitLaw(law, ordered, Number(units)),
         units: Number(units),
         ordered,
         // The loop of these kernels has 18 instructions.

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { partOfUnits } from '../../src-workers/predict/ordered.ts';
+import { takePart } from '../../src-workers/predict/ordered.ts';
 import { describe, expect, it } from 'vitest';
 import {
   fittingMeasurement,
@@ -166,13 +166,13 @@ describe('a part of the units', () => {
   it('has as many as were asked for, in stretches from the first to the last', () => {
     const lengths = Uint32Array.from({ length: 10_000 }, (_, unit) => unit);
     for (const part of [1, 255, 256, 257, 1000, 9999]) {
-      const found = partOfUnits(lengths, part);
+      const found = takePart(lengths, part);
       expect(found).toHaveLength(part);
       expect(new Set(found).size).toBe(part);
       expect(found[0]).toBe(0);
       if (part > 256) expect(found.at(-1)).toBe(9999);
     }
-    expect([...partOfUnits(lengths, 512).subarray(254, 258)]).toEqual([254, 255, 9744, 9745]);
-    expect(partOfUnits(lengths, 10_000)).toBe(lengths);
+    expect([...takePart(lengths, 512).subarray(254, 258)]).toEqual([254, 255, 9744, 9745]);
+    expect(takePart(lengths, 10_000)).toBe(lengths);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../src-workers/bench/unit-loop.ts';
 import type { WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { bucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 
@@ -58,7 +58,7 @@ describe('order of the units', () => {
           for (const length of drawn) counts.set(length, (counts.get(length) ?? 0) + 1);
           const expected: number[] = [];
           let passed = 0;
-          for (const { share } of bucketRanges(unwrap(empiricalLaw(counts)), 8, { kind, k })) {
+          for (const { share } of listBucketRanges(unwrap(empiricalLaw(counts)), 8, { kind, k })) {
             passed += share;
             const bucket = sorted(drawn).slice(expected.length, Math.round(passed * drawn.length));
             expected.push(...bucket.sort((a, b) => a - b));

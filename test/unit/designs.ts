@@ -1,5 +1,5 @@
 import { boundsOf } from '../../src-workers/advise/bound.ts';
-import { playableLaunches, type PlayableDesign } from '../../src-workers/predict/designs.ts';
+import { listPlayableLaunches, type PlayableDesign } from '../../src-workers/predict/designs.ts';
 import type { Predictor } from '../../src-workers/predict/tables.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Predictor } from '../../src-workers/predict/tables.ts';
  * @returns `null` if the design is invalid, for a CPU, or has several launches
  */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
-  const launches = playableLaunches(whole, index);
+  const launches = listPlayableLaunches(whole, index);
   return launches.length === 1 ? launches[0].design : null;
 }
 

@@ -17,7 +17,7 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
-import { givenLengths, lawOfUnits, repeatedUnits } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy } from './export-runs.ts';
 import { call, finished } from './engine-calls.ts';
 import { sweep, useEngines } from '../workplace.ts';
@@ -126,9 +126,9 @@ describe('a sweep', () => {
     const { order, plan } = unwrap(await prepareStudy(context, located));
     expect(plan.ordered!.iterations).toBe(order!.iterations); // which a worker put into shared memory
     expect(order!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
-    const counted = countLengths(repeatedUnits(order!.iterations, workload.units));
+    const counted = countLengths(repeatUnits(order!.iterations, workload.units));
     expect(plan.law.support).toEqual(Float64Array.from(counted.keys()).sort());
-    const alone = lawOfUnits(plan.law.label, givenLengths(order!.iterations.slice()), workload.units);
+    const alone = makeUnitLaw(plan.law.label, makeGivenLengths(order!.iterations.slice()), workload.units);
     expect(plan.law.probability).toEqual(alone.probability);
 
     let turns = 0;

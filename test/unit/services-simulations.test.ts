@@ -10,7 +10,7 @@ import type {
 } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
-import { pipelineOf } from '../../src-workers/predict/predictor.ts';
+import { preparePipeline } from '../../src-workers/predict/predictor.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
@@ -176,7 +176,7 @@ describe('simulating the best of a sweep', () => {
     const rows = await list(engine, runId);
     expect(rows).toHaveLength(view.run.validCount);
     const { plan } = view.predictor;
-    const rate = cycleTable(pipelineOf(plan, plan.axes.devices[0] as GpuDevice, null, 0), 64);
+    const rate = cycleTable(preparePipeline(plan, plan.axes.devices[0] as GpuDevice, null, 0), 64);
     for (const { design, designIndex, simulated, predictedMs } of rows) {
       const device = view.devices[0] as GpuDevice;
       const W = design.blockThreads / device.threadGroupWidth;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { groupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { categoricalLaw, constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
 import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
@@ -91,7 +91,7 @@ describe('a launch by hand', () => {
     const law = unwrap(uniformLaw(1, 9));
     let iterations = 0;
     const source: BlockSource = (random) => {
-      const next = independentGroups(groupDepthLaw(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(
+      const next = independentGroups(makeGroupDepthLaw(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(
         random,
       );
       return (out) => {
@@ -126,7 +126,7 @@ describe('a launch by hand', () => {
 });
 
 describe('replications', () => {
-  const depth = groupDepthLaw(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
+  const depth = makeGroupDepthLaw(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
   const device = () =>
     unwrap(
       prepareDevice(
@@ -269,7 +269,7 @@ describe('dealt units', () => {
       for (const loop of ['nested', 'flattened'] as const) {
         // With setup, the depth law of a flattened loop is an approximation of its own.
         const setupIterations = loop === 'nested' ? 2 : 0;
-        const expected = groupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
+        const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
         // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
         expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);

@@ -12,9 +12,9 @@ import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/content
 import { loadImbalance } from '../../src-workers/models/partition/partition.ts';
 import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
-import { coreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
+import { computeCoreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
-import { bundledLengths, drawnLengths, givenLengths } from '../../src-workers/predict/ordered.ts';
+import { bundleLengths, drawLengths, makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
@@ -46,7 +46,7 @@ function whole(plan: SweepPlan) {
 }
 /** The same plan with lengths given directly. */
 function withLengths(plan: SweepPlan, lengths: Float64Array): SweepPlan {
-  return { ...plan, units: lengths.length, ordered: givenLengths(lengths) };
+  return { ...plan, units: lengths.length, ordered: makeGivenLengths(lengths) };
 }
 const EPS = Number.EPSILON;
 
@@ -101,10 +101,14 @@ describe('designs of a CPU', () => {
   it('cost the bytes of all units, whatever the partition and the bundling', () => {
     const lengths = Float64Array.from({ length: MAX_ENTRIES + 12_345 }, (_, i) => i % 7);
     const total = lengths.reduce((a, b) => a + b, 0) * 12 + lengths.length * 20;
-    const loads = createCpuLoads({ bytesPerIteration: 12, bytesPerUnit: 20 }, lengths.length, givenLengths(lengths));
+    const loads = createCpuLoads(
+      { bytesPerIteration: 12, bytesPerUnit: 20 },
+      lengths.length,
+      makeGivenLengths(lengths),
+    );
     expect(loads.ordered.iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
     for (const kind of ['row-split', 'nonzero-split', 'merge-path'] as const)
-      expect(coreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
+      expect(computeCoreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
   });
 
   it('take the triangular and the Amdahl workload of the slides', async () => {
@@ -253,7 +257,7 @@ describe('what is valid where', () => {
 describe('ordered lengths', () => {
   it('come back from the text they are stored as', async () => {
     for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
-      const ordered = givenLengths(iterations);
+      const ordered = makeGivenLengths(iterations);
       expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown })).toEqual(
         ordered,
       );
@@ -269,9 +273,9 @@ describe('ordered lengths', () => {
 
   it('are drawn alike from the same seed, one for each unit', async () => {
     const { law } = await planOf(oneDesign());
-    const drawn = drawnLengths(law, 5000, 7);
-    expect(drawn).toEqual(drawnLengths(law, 5000, 7));
-    expect(drawn).not.toEqual(drawnLengths(law, 5000, 8));
+    const drawn = drawLengths(law, 5000, 7);
+    expect(drawn).toEqual(drawLengths(law, 5000, 7));
+    expect(drawn).not.toEqual(drawLengths(law, 5000, 8));
     expect(drawn.iterations).toHaveLength(5000);
     // Mean 20, deviation 19.5: five standard errors.
     expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan(
@@ -280,7 +284,7 @@ describe('ordered lengths', () => {
   });
 
   it('are bundled evenly where they are many', () => {
-    const { units, iterations } = bundledLengths(givenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
+    const { units, iterations } = bundleLengths(makeGivenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
     expect(units).toBe(2 * MAX_ENTRIES + 2);
     expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
     expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);

@@ -8,7 +8,7 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
-import { givenLengths } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -63,6 +63,6 @@ export async function planOf(study: StudyFile, devices?: readonly Device[], inOr
     checked,
     axes,
     law,
-    planLengths(checked, axes, law, inOrder && lengths ? givenLengths(lengths) : null),
+    planLengths(checked, axes, law, inOrder && lengths ? makeGivenLengths(lengths) : null),
   );
 }

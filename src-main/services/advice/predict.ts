@@ -15,7 +15,7 @@ import {
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import { createPredictor, pipelineOf } from '../../../src-workers/predict/predictor.ts';
+import { createPredictor, preparePipeline } from '../../../src-workers/predict/predictor.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import type { AskedTimes, LaunchWork } from '../../contract/advice.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -121,7 +121,7 @@ function workOf(predictor: Predictor, index: number): LaunchWork | null {
   decodeInto(at, counts, index);
   const kernel = implementations?.[at[AXIS.implementation]].kernel ?? plan.kernel;
   // Classes of instructions differ in their cycles. Those outside the loop count at the mean of the loop.
-  const cycles = pipelineOf({ ...plan, kernel }, device, null, 0).issueCycles / kernel.instructionsPerIteration;
+  const cycles = preparePipeline({ ...plan, kernel }, device, null, 0).issueCycles / kernel.instructionsPerIteration;
   const cyclesPerMs = device.multiprocessors * device.clockMhz * 1e3;
   return {
     instructions:

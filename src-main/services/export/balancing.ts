@@ -1,5 +1,5 @@
 import type { Balancing } from '../../../src-workers/domain/design.ts';
-import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { CodeSource } from './code.ts';
 
@@ -20,5 +20,5 @@ export function bucketEnds(
 ): readonly number[] | null {
   if (balancing.kind !== 'quantile-buckets' && balancing.kind !== 'best-buckets') return null;
   const unitsPerGroup = Math.min(width, blockThreads) / threadsPerUnit;
-  return bucketRanges(law, unitsPerGroup, balancing).map(({ to }) => Math.floor(to));
+  return listBucketRanges(law, unitsPerGroup, balancing).map(({ to }) => Math.floor(to));
 }

@@ -1,4 +1,4 @@
-import { rowsOf } from '../../../src-workers/predict/dealing/tiles.ts';
+import { countRows } from '../../../src-workers/predict/dealing/tiles.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
@@ -15,7 +15,7 @@ export interface ImageOfUnits {
 export function imageOf({ width, units, ordered }: SweepPlan): ImageOfUnits | null {
   if (width === undefined) return null;
   const length = ordered?.iterations.length ?? units;
-  return { width, height: rowsOf(length, units, width), units: Math.min(length, units) };
+  return { width, height: countRows(length, units, width), units: Math.min(length, units) };
 }
 
 /** Returns the numbers of a design whose blocks take tiles, by name, with their meaning. Other designs have none. */

@@ -19,7 +19,7 @@ import {
   type DivergenceFit,
   type DivergentRun,
 } from '../../../src-workers/models/calibration/divergence.ts';
-import { planOfPart } from '../../../src-workers/predict/plan.ts';
+import { takePartOfPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import type { MeasuringRequest, SavedProfile } from '../../contract/measuring.ts';
@@ -76,7 +76,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   const { request } = study.value;
   const standIn = isStandIn(timedBackend({ request, measuring })) ? standInProfile(run.value) : null;
   const { plan } = view.value.predictor;
-  const ofPart = request.part ? planOfPart(plan, request.part.units) : plan;
+  const ofPart = request.part ? takePartOfPlan(plan, request.part.units) : plan;
   const measured = standIn ? standInPlan(ofPart, standIn) : ofPart;
   const predicting = measured === plan ? view.value : { ...view.value, predictor: createPredictor(measured) };
   return ok({

@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { planAtClock } from '../../../src-workers/predict/plan.ts';
+import { replanClock } from '../../../src-workers/predict/plan.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { MeasuringComparison, SavedProfile } from '../../contract/measuring.ts';
 import { comparableDesigns, timedBackend, type MeasuredSweep } from './calibrations.ts';
@@ -36,7 +36,7 @@ export async function compareMeasured(
   const indices = measured.map(({ designIndex }) => designIndex);
   // A calibration applies to the clock at which it was measured.
   const clockMhz = profile ? null : measuredClockMhz(sweep);
-  const plan = clockMhz === null ? view.predictor.plan : planAtClock(view.predictor.plan, deviceId, clockMhz);
+  const plan = clockMhz === null ? view.predictor.plan : replanClock(view.predictor.plan, deviceId, clockMhz);
   const predicted = profile
     ? predictMeasured(
         calibratedPlan(plan, deviceId, profile.profile.parameters),

@@ -15,9 +15,9 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { oldUnitLoop, standInPlan, unitLoopProfile } from '../../../src-workers/bench/stand-in.ts';
 import { MAX_MEASURED_UNITS } from '../../../src-workers/bench/unit-loop.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
-import { bundledLengths, drawnLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { bundleLengths, drawLengths, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { planOfPart } from '../../../src-workers/predict/plan.ts';
+import { takePartOfPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { axisPosition, entryOf, timeOf } from '../../../src-workers/sweep/ranking.ts';
@@ -191,7 +191,7 @@ export async function designCases(
       }),
     );
   const { plan } = view.predictor;
-  const ofPart = part === null ? plan : planOfPart(plan, part);
+  const ofPart = part === null ? plan : takePartOfPlan(plan, part);
   const predictor = createPredictor(profile === null ? ofPart : standInPlan(ofPart, profile));
   const ranges = designs.map((first) => ({ first, count: 1 }));
   const { chunks } = await pool.run('predict', { plan: predictor.plan, ranges });
@@ -266,7 +266,7 @@ export async function measuredUnits(
   ];
   if (backend === 'cpu') {
     // The lengths are as in a run's view (planLengths), and as coreLoads scales them.
-    order = bundledLengths(order ?? drawnLengths(law, workload.units, study.study.seed));
+    order = bundleLengths(order ?? drawLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {
       bytesPerIteration: (kernel.bytesPerIteration * workload.units) / order.units,

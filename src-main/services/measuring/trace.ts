@@ -6,7 +6,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
 import type { GivenLoss } from '../../../src-workers/domain/loss.ts';
-import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
+import { computeLossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { readBytes, writeFor } from '../files/files.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
@@ -91,7 +91,7 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
     units: lengths.length,
     meanLength: total / lengths.length,
     maxLength,
-    computed: { unitsPerGroup, ...lossInOrder(lengths, lengths.length, unitsPerGroup) },
+    computed: { unitsPerGroup, ...computeLossInOrder(lengths, lengths.length, unitsPerGroup) },
     measured,
   });
 }

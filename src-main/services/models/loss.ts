@@ -4,8 +4,8 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
-import { givenLengths } from '../../../src-workers/predict/ordered.ts';
-import { lossReport } from '../../../src-workers/predict/loss.ts';
+import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
+import { reportLoss } from '../../../src-workers/predict/loss.ts';
 import type { OrderedLaw } from '../studies/workloads.ts';
 
 /** Parses the law of a workload; its files are in `folder`. */
@@ -24,7 +24,7 @@ export async function workloadLoss(
   const resolved = await workloadWithFiles({ text: workload, folder, truncation });
   if (!resolved.ok) return resolved;
   const { law, lengths, note } = resolved.value;
-  return ok(withNote(lossReport(law, lengths, groupSizes, true), note));
+  return ok(withNote(reportLoss(law, lengths, groupSizes, true), note));
 }
 
 /** Adds the note from reading the lengths. */
@@ -32,7 +32,7 @@ export function withNote(report: LossReport, note: string | undefined): LossRepo
   return note ? { ...report, workload: { ...report.workload, note } } : report;
 }
 
-/** Computes the losses of a law, or of lengths in their order (integers ≥ 0). @param quantiles see `lossReport` */
+/** Computes the losses of a law, or of lengths in their order (integers ≥ 0). @param quantiles see `reportLoss` */
 export function lossOf(
   lengths: ArrayLike<number> | LengthLaw,
   groupSizes: readonly number[],
@@ -40,14 +40,14 @@ export function lossOf(
 ): Result<LossReport> {
   const wrong = groupSizes.find((n) => !Number.isSafeInteger(n) || n < 1);
   if (wrong !== undefined) return fail('bad-input', `The units per group must be whole numbers ≥ 1, not ${wrong}.`);
-  if ('support' in lengths) return ok(lossReport(lengths, null, groupSizes, quantiles));
+  if ('support' in lengths) return ok(reportLoss(lengths, null, groupSizes, quantiles));
   const known = lengthsInOrder(lengths);
-  return known.ok ? ok(lossReport(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
+  return known.ok ? ok(reportLoss(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
 /** Returns the law and the order of lengths: integers ≥ 0, one for each unit. */
 export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');
-  return law.ok ? ok({ law: law.value, order: givenLengths(lengths) }) : law;
+  return law.ok ? ok({ law: law.value, order: makeGivenLengths(lengths) }) : law;
 }

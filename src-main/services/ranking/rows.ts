@@ -4,7 +4,7 @@ import { implementationKind, isMeasured, type TieBand } from '../../../src-worke
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
-import { balancingTimeOf, describeDesign } from '../../../src-workers/predict/designs.ts';
+import { computeBalancingTime, describeDesign } from '../../../src-workers/predict/designs.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import {
@@ -177,7 +177,7 @@ export function predictedRow(
  * only the kernel, so compare a measured time with the predicted time minus this.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
-  return balancingTimeOf(view.predictor, design);
+  return computeBalancingTime(view.predictor, design);
 }
 
 /** Yields the best designs of a run within a filter, from a position on. Rows are made while they are read. */

@@ -3,8 +3,8 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import type { CsvColumns } from '../../../src-workers/parse/csv.ts';
 import { formatColumns } from '../../../src-workers/parse/grammar.ts';
-import { lossInOrder } from '../../../src-workers/predict/dealing/given.ts';
-import { givenLengths } from '../../../src-workers/predict/ordered.ts';
+import { computeLossInOrder } from '../../../src-workers/predict/dealing/given.ts';
+import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
 import { newStudy } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
@@ -109,7 +109,7 @@ async function upload(
   const { law, lengths, units, matrixColumns, note } = read.value;
   // Other columns of the same file are another workload.
   const hash = columns ? sha256(`${read.value.sha256}#${formatColumns(columns)}`) : read.value.sha256;
-  const order = lengths ? { order: await packLengths(givenLengths(lengths)) } : {};
+  const order = lengths ? { order: await packLengths(makeGivenLengths(lengths)) } : {};
   const provenance = {
     fileName,
     bytes: bytes.byteLength,
@@ -165,8 +165,8 @@ function orderOf(lengths: Float64Array): WorkloadOrder | null {
     }),
     losses: ORDER_GROUP_SIZES.map((n) => ({
       n,
-      aggregateLoss: lossInOrder(lengths, units, n).aggregateLoss,
-      sortedLoss: lossInOrder(sorted, units, n).aggregateLoss,
+      aggregateLoss: computeLossInOrder(lengths, units, n).aggregateLoss,
+      sortedLoss: computeLossInOrder(sorted, units, n).aggregateLoss,
     })),
   };
 }

@@ -8,10 +8,10 @@ import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
 import {
-  drawnLengths,
-  givenLengths,
+  drawLengths,
+  makeGivenLengths,
   keepLawOfUnits,
-  sharedValues,
+  shareValues,
   type OrderedLengths,
 } from '../../../src-workers/predict/ordered.ts';
 import { workloadWithFiles, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
@@ -39,7 +39,7 @@ const LENGTHS_STEP = 2 ** 20;
 /** Copies a law to shared memory, so that workers read it without a copy. */
 export function sharedLaw(law: LengthLaw): LengthLaw {
   if (law.support.buffer instanceof SharedArrayBuffer) return law;
-  return { ...law, support: sharedValues(law.support), probability: sharedValues(law.probability) };
+  return { ...law, support: shareValues(law.support), probability: shareValues(law.probability) };
 }
 
 /**
@@ -53,10 +53,10 @@ export function planLengths(
   known: OrderedLengths | null,
 ): OrderedLengths | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
-  if (known) return { ...known, iterations: sharedValues(known.iterations) };
+  if (known) return { ...known, iterations: shareValues(known.iterations) };
   if (!axes.devices.some((device) => device.kind === 'cpu')) return null;
-  const drawn = drawnLengths(law, study.workload.units, study.seed);
-  return { ...drawn, iterations: sharedValues(drawn.iterations) };
+  const drawn = drawLengths(law, study.workload.units, study.seed);
+  return { ...drawn, iterations: shareValues(drawn.iterations) };
 }
 
 /** Computes the law of a study's units in the pool if that takes long. The plan then finds the law. */
@@ -149,7 +149,7 @@ export async function resolveLengths(
   const resolved = TAKES_LONG.test(text) ? await pool.run('workload', asked) : await workloadWithFiles(asked);
   if (resolved.ok) {
     const { lengths, ...rest } = resolved.value;
-    return ok({ ...rest, order: lengths && givenLengths(lengths) });
+    return ok({ ...rest, order: lengths && makeGivenLengths(lengths) });
   }
   const { error } = resolved;
   return {

@@ -2,11 +2,11 @@
 import type { WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { isSorted } from '../../../src-workers/predict/time/known-launch.ts';
 import { prepareBlockLaw } from '../../../src-workers/predict/time/block-law.ts';
-import { launchCycles, plainLaunch } from '../../../src-workers/predict/time/regimes.ts';
-import { residencyOf } from '../../../src-workers/predict/time/residency.ts';
+import { computeLaunchCycles, makePlainLaunch } from '../../../src-workers/predict/time/regimes.ts';
+import { makeResidency } from '../../../src-workers/predict/time/residency.ts';
 import { cyclesPerIteration, cycleTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
 
@@ -14,7 +14,7 @@ export { loadImbalance } from '../../../src-workers/models/partition/partition.t
 
 /** Sorted units lose the same in every round, so one round represents all. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
-  groupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
+  makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,
   });
 
@@ -43,11 +43,11 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
   const rate = cycleTable(ASSUMED_PIPELINE, Math.max(64, residentGroups));
-  const prepared = residencyOf(block, residentBlocks, rate);
+  const prepared = makeResidency(block, residentBlocks, rate);
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
     /** The cycles of a launch by the composite prediction. */
-    cycles: (gridBlocks: number) => launchCycles(plainLaunch(prepared, gridBlocks, multiprocessors)),
+    cycles: (gridBlocks: number) => computeLaunchCycles(makePlainLaunch(prepared, gridBlocks, multiprocessors)),
     /** The usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };

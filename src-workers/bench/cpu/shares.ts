@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
-import { coreLoads, type CpuLoads } from '../../predict/cpu.ts';
+import { computeCoreLoads, type CpuLoads } from '../../predict/cpu.ts';
 
 /** Contiguous shares of one case, one per core, and the position of its arrays in the shared memory. */
 export type CaseShares =
@@ -102,7 +102,7 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
       'unsupported',
       `${cores} cores exceed the ${machine.maxThreads} threads that this machine runs at once`,
     );
-  const bytes = coreLoads(loads, balancing.value, cores);
+  const bytes = computeCoreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);
   if (!(total > 0)) return fail('unsupported', `the workload moves ${total} bytes: there is nothing to measure`);
   const passes = Math.ceil(total / machine.passBytes);

@@ -26,16 +26,16 @@ const STEPS = 48;
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
 /** Active lanes of a balancing. Independent units start together. Equally long neighbours keep all lanes active. */
-export function activeLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
+export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   if (areAlike) return ALL;
   let lanes = known.get(law);
-  if (!lanes) known.set(law, (lanes = ofLaw(law)));
+  if (!lanes) known.set(law, (lanes = countActiveLanesOfLaw(law)));
   return lanes;
 }
 
-function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
-  const [spans, shares] = coarseSurvival(support, probability);
+function countActiveLanesOfLaw({ support, probability }: LengthLaw): ActiveLanes {
+  const [spans, shares] = coarsenSurvival(support, probability);
   let reads = 0;
   let squares = 0;
   spans.forEach((span, at) => {
@@ -54,7 +54,7 @@ function ofLaw({ support, probability }: LengthLaw): ActiveLanes {
 }
 
 /** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
-function coarseSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
+function coarsenSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];
   let survival = 1;

@@ -47,7 +47,7 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
  * - all of these then move the units' data into the new order, reading at random and writing in sequence;
  * - even shares: nothing before the launch, which searches existing offsets.
  */
-export function balancingCost(
+export function computeBalancingCost(
   balancing: LockstepBalancing | MixedBalancing,
   units: number,
   kernel: Pick<KernelProfile, 'bytesPerUnit'>,
@@ -84,7 +84,7 @@ export function balancingCost(
 }
 
 /** Time of this cost on a device, ms: the traffic at peak bandwidth, and the time to start the passes. */
-export function balancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
+export function computeBalancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;
 }

@@ -34,7 +34,7 @@ export interface FetchCost {
  * @param iterationFactor time of an iteration of the launch over an iteration of the pipeline; it does not lengthen
  * fetches
  */
-export function fetchCost(
+export function computeFetchCost(
   device: GpuDevice,
   { fetchers, iterations, events, additions }: GroupFetches,
   groups: number,
@@ -54,7 +54,7 @@ export function fetchCost(
  * Cycles of an iteration of w active thread groups while units remain to be fetched. The counter is an additional
  * resource, and the scarcest resource sets the throughput.
  */
-function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
+function computeFetchingCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
   return cyclesPerIteration(
     {
@@ -66,15 +66,15 @@ function fetchingCyclesAt(pipeline: PipelineParameters, cost: FetchCost, groups:
   );
 }
 
-/** `fetchingCyclesAt` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the simulator. */
-export function fetchingTable(
+/** `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the simulator. */
+export function makeFetchingTable(
   pipeline: PipelineParameters,
   cost: FetchCost,
   maxGroups: number,
   threadGroupsPerGroup: number,
 ): CycleTable {
   return Float64Array.from({ length: maxGroups + 1 }, (_, groups) =>
-    fetchingCyclesAt(pipeline, cost, threadGroupsPerGroup * Math.max(1, groups)),
+    computeFetchingCycles(pipeline, cost, threadGroupsPerGroup * Math.max(1, groups)),
   );
 }
 
@@ -83,9 +83,9 @@ export function fetchingTable(
  * fetcher finds no unit. It is not counted, because other groups still run meanwhile.
  * @param groups mean number of thread groups of a multiprocessor
  */
-export function fetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
+export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const below = Math.max(1, Math.floor(groups));
-  const slower = (w: number): number => fetchingCyclesAt(pipeline, cost, w) - cyclesPerIteration(pipeline, w);
+  const slower = (w: number): number => computeFetchingCycles(pipeline, cost, w) - cyclesPerIteration(pipeline, w);
   const each = slower(below);
   const mixed = groups > below ? each + (groups - below) * (slower(below + 1) - each) : each;
   return cost.startCycles + cost.iterations * mixed;

@@ -1,10 +1,10 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
-import { lossOfGroups, keepsOrder } from '../dealing/given.ts';
-import { groupDepthLaw } from '../depth/group-depth.ts';
-import { sliceUnits } from '../depth/padded.ts';
-import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
-import { isInGivenOrder, orderOf, paddedLawOf } from '../orders.ts';
-import { givenOrderOf } from '../plan.ts';
+import { getLossOfGroups, keepsOrder } from '../dealing/given.ts';
+import { makeGroupDepthLaw } from '../depth/group-depth.ts';
+import { countSliceUnits } from '../depth/padded.ts';
+import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
+import { isInGivenOrder, getOrder, getPaddedLaw } from '../orders.ts';
+import { getGivenOrder } from '../plan.ts';
 import type { MeanRound, Predictor } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
@@ -13,8 +13,8 @@ import { moments } from '../../models/workload/laws.ts';
  * independent draws.
  * @param rounds units of a slot
  */
-export function meanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
-  const balancing = lockstepBalancing(predictor, candidate);
+export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
+  const balancing = getLockstepBalancing(predictor, candidate);
   const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
     // A share counts as one round. The shares of a family are not known yet, so it gets a round of one unit.
@@ -44,23 +44,23 @@ function makeRound(
 ): { readonly iterations: number; readonly starts: number } {
   const { plan, meanLength } = predictor;
   const { unitsPerGroup: n } = candidate;
-  const balancing = lockstepBalancing(predictor, candidate);
-  const given = givenOrderOf(plan);
+  const balancing = getLockstepBalancing(predictor, candidate);
+  const given = getGivenOrder(plan);
   if (loop === 'nested' && given && isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
-    const order = orderOf(predictor, balancing, candidate, given);
-    return { iterations: meanLength * lossOfGroups(order, n).aggregateLoss, starts: 1 };
+    const order = getOrder(predictor, balancing, candidate, given);
+    return { iterations: meanLength * getLossOfGroups(order, n).aggregateLoss, starts: 1 };
   }
   if (isEvenShare(balancing)) throw new TypeError('Even shares have a separate kind of round.');
   if (isPadded(balancing)) {
-    const law = paddedLawOf(predictor, sliceUnits(balancing, plan.units));
+    const law = getPaddedLaw(predictor, countSliceUnits(balancing, plan.units));
     return { iterations: moments(law).mean, starts: 1 };
   }
   const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
   const each = isOrdered ? 1 : rounds;
-  const depth = groupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0 });
+  const depth = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0 });
   const plain = depth.meanDepth / each;
   if (loop === 'nested') return { iterations: plain, starts: 1 };
-  const withStarts = groupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1 });
+  const withStarts = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1 });
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
 }
 

@@ -7,14 +7,14 @@ import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH } from '../constants.ts';
-import { searchSteps } from '../dealing/even-share.ts';
-import { lockstepBalancing, type Candidate } from '../design/candidate.ts';
-import { pipelineOf } from '../predictor.ts';
+import { countSearchSteps } from '../dealing/even-share.ts';
+import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
+import { preparePipeline } from '../predictor.ts';
 import type { Pace, Predictor } from '../tables.ts';
 import type { CycleTable } from '../time/cycles.ts';
-import { activeLanes } from './active-lanes.ts';
-import { isOneLoop, meanRound } from './mean-round.ts';
-import { added, phaseDemands, stepFactor, times } from './phases.ts';
+import { countActiveLanes } from './active-lanes.ts';
+import { isOneLoop, getMeanRound } from './mean-round.ts';
+import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
 
 /**
  * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel costs.
@@ -30,7 +30,7 @@ import { added, phaseDemands, stepFactor, times } from './phases.ts';
 const MOST_ROUNDS = 64;
 
 /** Rounds the number of rounds of a slot to four steps per power of two, so that launches share laws and tables. */
-function scaledRounds(rounds: number): number {
+function roundToScale(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
   const step = 2 ** Math.max(0, Math.floor(Math.log2(rounds)) - 2);
@@ -38,21 +38,21 @@ function scaledRounds(rounds: number): number {
 }
 
 /** The pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors, many rounds. */
-export function paceOf(predictor: Predictor, candidate: Candidate): Pace {
+export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { plan, paces } = predictor;
   const { axes } = plan;
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
   if (isPlain(predictor, candidate)) {
-    const isSingle = isOneLoop(lockstepBalancing(predictor, candidate), axes.loop[loopAt]);
+    const isSingle = isOneLoop(getLockstepBalancing(predictor, candidate), axes.loop[loopAt]);
     const at =
       ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 2 + Number(isSingle);
-    return (candidate.pace = paces.plain[at] ??= plainPace(predictor, candidate, isSingle));
+    return (candidate.pace = paces.plain[at] ??= getPlainPace(predictor, candidate, isSingle));
   }
   const device = axes.devices[deviceAt] as GpuDevice;
   const isFamily = candidate.gridBlocks === 0;
-  const isShare = isEvenShare(lockstepBalancing(predictor, candidate));
-  const rounds = isFamily ? MOST_ROUNDS : isShare ? 1 : scaledRounds(candidate.meanUnitsPerThread);
+  const isShare = isEvenShare(getLockstepBalancing(predictor, candidate));
+  const rounds = isFamily ? MOST_ROUNDS : isShare ? 1 : roundToScale(candidate.meanUnitsPerThread);
   const blocks = isFamily
     ? shape.residentBlocks
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
@@ -81,16 +81,17 @@ function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsP
 }
 
 /** The pace of a launch that consists of iterations only, which is the pace of the pipeline. */
-function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
+function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
   const device = axes.devices[candidate.deviceAt] as GpuDevice;
   const cap = axes.registerCap[candidate.capAt];
-  const pipeline = pipelineOf(plan, device, cap, 0);
+  const pipeline = preparePipeline(plan, device, cap, 0);
   const key = `${candidate.deviceAt} ${cap}`;
   let table = paces.tables.get(key);
   if (!table) paces.tables.set(key, (table = cycleTable(pipeline, device.limits.maxThreadGroupsPerMultiprocessor)));
-  const iterationFactor = stepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const iterationFactor =
+    computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   return {
     cyclesPerIteration: table,
     iterationFactor,
@@ -105,7 +106,7 @@ function plainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean
 }
 
 /** Rounds a setup to five binary digits, so that launches with similar setups share laws. Totals do not change. */
-function rounded(setup: number): number {
+function roundSetup(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
   return Math.round(setup / step) * step;
@@ -127,18 +128,18 @@ function makePace(
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
   // Measured issue costs contain the traffic.
-  const step = pipelineOf(plan, device, cap, measured ? shape.bytesPerIteration : 0);
-  const balancing = lockstepBalancing(predictor, candidate);
+  const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
+  const balancing = getLockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
   const cost =
-    stepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
+    computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
     (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
-  const mean = meanRound(predictor, candidate, rounds);
+  const mean = getMeanRound(predictor, candidate, rounds);
   const { lanes, units } = mean;
   // A family with a single loop gets a lower bound: its lanes lose no time and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
-  const active = activeLanes(predictor, balancing);
+  const active = countActiveLanes(predictor, balancing);
   // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
   const threads = isFamily
     ? width
@@ -160,8 +161,8 @@ function makePace(
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
     issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
   };
-  const phases = phaseDemands(kernel, device, u, {
-    missShare: missShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
+  const phases = computePhaseDemands(kernel, device, u, {
+    missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
     // `fetch-cost.ts` adds the cost of the addition to the counter.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
@@ -170,7 +171,7 @@ function makePace(
   // A flattened loop takes its first unit before the loop and finishes its last unit after it.
   const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
   const share = isEvenShare(balancing)
-    ? added(perGroup, times(phases.search, searchSteps(plan.units)), phases.carry)
+    ? added(perGroup, times(phases.search, countSearchSteps(plan.units)), phases.carry)
     : perGroup;
   // Bytes that memory moves per cycle for the thread groups of one work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
@@ -198,10 +199,10 @@ function makePace(
   const groupIterations = cyclesOf(share, threadBytes) / iteration;
   const cyclesAlone = cyclesAmong(1);
   const isShare = isEvenShare(balancing);
-  const setup = rounded(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
-  const overhead = isShare ? rounded(groupIterations) : 0;
+  const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
+  const overhead = isShare ? roundSetup(groupIterations) : 0;
   return {
-    cyclesPerIteration: groupTable(pipeline, transfer, threadGroupsPerGroup, most),
+    cyclesPerIteration: makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
     aloneCycles: {
@@ -217,7 +218,7 @@ function makePace(
 }
 
 /** The cycle table by number of active work groups. The thread groups of a work group run in step. */
-function groupTable(
+function makeGroupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
   threadGroups: number,
@@ -235,7 +236,7 @@ function groupTable(
  * already. Lanes that start units one at a time find the sectors that the first of them fetched. Half of a unit's bytes
  * are assumed to be reads.
  */
-function missShare(
+function computeMissShare(
   { unit, refill }: KernelProfile,
   device: GpuDevice,
   isSingle: boolean,

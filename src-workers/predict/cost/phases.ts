@@ -8,7 +8,7 @@ import { WIDE_COMBINE } from '../constants.ts';
 /** Computes the demands of a kernel's phases on a device. */
 
 /** Time of an iteration of a lane that shares its unit, over the time of a thread with a whole unit. */
-export function stepFactor(
+export function computeStepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
 ): number {
@@ -38,7 +38,7 @@ interface Circumstances {
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
 /** Demands of the phases of a kernel with u threads per unit. The results of a unit are combined in log₂ u steps. */
-export function phaseDemands(
+export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
   threadsPerUnit: number,

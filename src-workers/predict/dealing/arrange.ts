@@ -2,8 +2,8 @@ import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 import { GIVEN_UNITS } from '../constants.ts';
-import { bucketRanges } from '../depth/group-depth.ts';
-import { repeatedUnits } from '../ordered.ts';
+import { listBucketRanges } from '../depth/group-depth.ts';
+import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
 /** Given orders by the lengths of a workload, then by units and balancing, for all devices, kernels and setups. */
@@ -11,8 +11,8 @@ const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
 /** Maximum number of cached orders of a workload: all balancings of a study, at the last few numbers of units. */
 const MAX_ORDERS = 16;
 
-/** `givenOrder`, computed once for each order; `law` is the law of the units. */
-export function knownGivenOrder(
+/** `arrangeUnits`, computed once for each order; `law` is the law of the units. */
+export function arrangeKnownUnits(
   lengths: Float64Array,
   units: number,
   law: LengthLaw,
@@ -22,7 +22,7 @@ export function knownGivenOrder(
   const orders = givenBefore.get(lengths) ?? new Map<string, GivenOrder>();
   givenBefore.set(lengths, orders);
   const key = `${units} ${formatBalancing(balancing)} ${balancing.kind === 'best-buckets' ? unitsPerGroup : ''}`;
-  return kept(orders, MAX_ORDERS, key, () => givenOrder(lengths, units, law, balancing, unitsPerGroup));
+  return kept(orders, MAX_ORDERS, key, () => arrangeUnits(lengths, units, law, balancing, unitsPerGroup));
 }
 
 let nextId = 0;
@@ -33,7 +33,7 @@ let nextId = 0;
  * @param unitsPerGroup n, on which the best buckets depend
  * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
-export function givenOrder(
+export function arrangeUnits(
   lengths: Float64Array,
   units: number,
   law: LengthLaw,
@@ -58,7 +58,7 @@ export function givenOrder(
       return order(own);
     case 'window-sort': {
       const window = Math.min(balancing.units, units, most);
-      const sorted = inWindows(own, units, window, most).slice();
+      const sorted = sortInWindows(own, units, window, most).slice();
       for (let from = 0; from < sorted.length; from += window) sorted.subarray(from, from + window).sort();
       return order(sorted);
     }
@@ -66,7 +66,7 @@ export function givenOrder(
       return order(new Float64Array(own.length).fill(law.support[law.support.length - 1]), 1, own);
     case 'padded-slice': {
       const slice = Math.min(balancing.units, units, most);
-      const work = inWindows(own, units, slice, most);
+      const work = sortInWindows(own, units, slice, most);
       const padded = work.slice();
       for (let from = 0; from < padded.length; from += slice) {
         const inside = padded.subarray(from, from + slice);
@@ -77,7 +77,7 @@ export function givenOrder(
     case 'quantile-buckets':
     case 'best-buckets': {
       const kept = units <= most ? units : Math.max(1, Math.floor(most / own.length)) * own.length;
-      return order(bucketed(own, kept, law, balancing, unitsPerGroup), kept / units);
+      return order(sortIntoBuckets(own, kept, law, balancing, unitsPerGroup), kept / units);
     }
   }
 }
@@ -87,11 +87,11 @@ export function givenOrder(
  * many units as are kept. The number of windows is odd: the number of slots is a power of two, so with an even number,
  * slots would meet the same windows every few rounds.
  */
-function inWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
+function sortInWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
   const windows = Math.floor(most / window);
   const kept = units <= most ? units : (windows - (windows % 2 === 0 && windows > 1 ? 1 : 0)) * window;
-  return repeatedUnits(own, repeats ? own.length : kept);
+  return repeatUnits(own, repeats ? own.length : kept);
 }
 
 /**
@@ -100,18 +100,18 @@ function inWindows(own: Float64Array, units: number, window: number, most: numbe
  * @param own lengths of the first units
  * @param units number of units, which repeat these lengths
  */
-function bucketed(
+function sortIntoBuckets(
   own: Float64Array,
   units: number,
   law: LengthLaw,
   balancing: Extract<GivenBalancing, { kind: 'quantile-buckets' | 'best-buckets' }>,
   unitsPerGroup: number,
 ): Float64Array {
-  const lengths = repeatedUnits(own, units);
-  const sorted = sortedRepeats(own, lengths);
+  const lengths = repeatUnits(own, units);
+  const sorted = sortRepeats(own, lengths);
   const ends: number[] = [];
   let passed = 0;
-  for (const { share } of bucketRanges(law, unitsPerGroup, balancing)) {
+  for (const { share } of listBucketRanges(law, unitsPerGroup, balancing)) {
     passed += share;
     ends.push(Math.round(passed * lengths.length));
   }
@@ -135,7 +135,7 @@ function bucketed(
 }
 
 /** The repeated lengths in ascending order. If they repeat as a whole, they are sorted only once. */
-function sortedRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
+function sortRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();
   const sorted = own.slice().sort();

@@ -15,7 +15,7 @@ export interface PlacedBlocks extends KnownBlocks {
   readonly order: Int32Array;
 }
 
-export function knownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
+export function listKnownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
   const W = groupsPerBlock;
   const means = new Float64Array(depths.length / W);
   const lives = new Float64Array(means.length);
@@ -34,8 +34,8 @@ export function knownBlocks(depths: Float64Array, groupsPerBlock: number): Known
 }
 
 /** @param order `null` if blocks are dispatched in the order of their numbers */
-export function placedBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
-  const known = knownBlocks(depths, groupsPerBlock);
+export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
+  const known = listKnownBlocks(depths, groupsPerBlock);
   return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
 }
 

@@ -24,7 +24,7 @@ export interface Dealing {
 export interface UnitOrder {
   /** Length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
-  /** `sumOfLongest` of this order, iterations. */
+  /** `sumLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
    * Whether none of `count` consecutive units is shorter than the unit before it, at each of the positions first, first
@@ -37,7 +37,7 @@ export interface UnitOrder {
  * Adds up the longest of `count` consecutive units at each of the positions first, first + stride, … below `units`. The
  * result is in iterations. The last position may have fewer units.
  */
-export function sumOfLongest(
+export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,
   first: number,
@@ -50,7 +50,7 @@ export function sumOfLongest(
   return sum;
 }
 
-/** Scratch space of `groupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
+/** Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   /** End of each class of equal lanes, by its first lane. */
@@ -66,7 +66,7 @@ export interface DealingScratch {
 /** Initial size of the set of starts. Most groups need fewer entries. */
 const FIRST_STARTS = 256;
 
-export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
+export function createDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return {
     lanes: new Float64Array(unitsPerGroup),
     classEnds: new Int32Array(unitsPerGroup),
@@ -78,7 +78,7 @@ export function dealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>
 }
 
 /** Empties the set of starts, for the next group. */
-export function nextGroup(scratch: DealingScratch): void {
+export function beginGroup(scratch: DealingScratch): void {
   scratch.group += 1;
   scratch.count = 0;
 }
@@ -122,7 +122,7 @@ export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Deal
  * @param block 0 … gridBlocks − 1
  * @param group 0 … groupsPerBlock − 1 of the block
  */
-export function groupDepth(
+export function computeGroupDepth(
   order: UnitOrder,
   dealing: Dealing,
   block: number,
@@ -140,8 +140,9 @@ export function groupDepth(
   }
   const { lanes } = scratch;
   lanes.fill(0);
-  nextGroup(scratch);
-  if (countStarts && order.ascends(first, filled, slots)) return ascendingDepth(order, dealing, first, filled, scratch);
+  beginGroup(scratch);
+  if (countStarts && order.ascends(first, filled, slots))
+    return computeAscendingDepth(order, dealing, first, filled, scratch);
   let rounds = 0;
   let starts = 0;
   for (let position = first; position < units; position += slots, rounds++) {
@@ -156,10 +157,10 @@ export function groupDepth(
 }
 
 /**
- * `groupDepth` of a flattened loop with divergent setup, if lengths never decrease from lane to lane. Neighbouring
+ * `computeGroupDepth` of a flattened loop with divergent setup, if lengths never decrease from lane to lane. Neighbouring
  * lanes with the same work form a class, which is followed as one lane. A class splits where its next lengths differ.
  */
-function ascendingDepth(
+function computeAscendingDepth(
   order: UnitOrder,
   { units, slotsPerBlock, gridBlocks, setupIterations }: Dealing,
   first: number,

@@ -1,7 +1,7 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import type { Dealing } from './deal.ts';
-import { repeatedSum } from './given.ts';
+import { sumRepeated } from './given.ts';
 
 /**
  * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉, so that all slots but the last run
@@ -19,24 +19,24 @@ export interface EvenShares {
   readonly workingSlots: number;
 }
 
-export function evenShares(items: number, slots: number): EvenShares {
+export function computeEvenShares(items: number, slots: number): EvenShares {
   const atLeastOne = Math.max(1, items);
   const itemsPerSlot = Math.ceil(atLeastOne / slots - 1e-9);
   return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
 }
 
 /** Number of items that a unit has in addition to its iterations. */
-function endsOfUnit({ kind }: EvenShareBalancing): number {
+function countEndsPerUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
 
 /** Number of items of all units, derived from a mean length. */
-export function meanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
-  return units * (meanLength + endsOfUnit(balancing));
+export function computeMeanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
+  return units * (meanLength + countEndsPerUnit(balancing));
 }
 
 /** Steps of a binary search in the offsets of the units. */
-export function searchSteps(units: number): number {
+export function countSearchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
 
@@ -51,13 +51,13 @@ export interface SharedUnits {
 }
 
 /** @param lengths of the first units; more units repeat them */
-export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
+export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
-  const more = endsOfUnit(balancing);
+  const more = countEndsPerUnit(balancing);
   const each = more > 0 ? own.map((length) => length + more) : own;
   let sum = 0;
   const ends = each.map((items) => (sum += items));
-  return { each, ends, items: repeatedSum(each, units) };
+  return { each, ends, items: sumRepeated(each, units) };
 }
 
 /**
@@ -66,17 +66,17 @@ export function sharedUnits(balancing: EvenShareBalancing, lengths: Float64Array
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Scratch space of `shareDepth`. It marks the items of a share at which any lane starts a unit. */
-export function shareScratch(itemsPerSlot: number): Uint8Array {
+/** Scratch space of `computeShareDepth`. It marks the items of a share at which any lane starts a unit. */
+export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
 
 /**
  * Depth of a group of a launch of even shares, iterations; 0 for a group without items.
- * @param block,group as in `groupDepth`
+ * @param block,group as in `computeGroupDepth`
  * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
  */
-export function shareDepth(
+export function computeShareDepth(
   { each, ends, items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock, setupIterations }: Dealing,
   itemsPerSlot: number,

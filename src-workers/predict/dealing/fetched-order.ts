@@ -1,7 +1,7 @@
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
-import { longestOfGroups, lossOfGroups, repeatedSum, type GivenOrder } from './given.ts';
+import { getLongestOfGroups, getLossOfGroups, sumRepeated, type GivenOrder } from './given.ts';
 import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
@@ -11,10 +11,10 @@ import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
  * lane, and these units end together
  * @param unitsPerGroup n: lanes of a group
  */
-export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
+export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
   // A group that fetches for its lanes is simulated as a single lane, each of whose units is the longest of n.
   const isTogether = fetch === 'group';
-  const lengths = isTogether ? longestOfGroups(order, unitsPerGroup) : order.lengths;
+  const lengths = isTogether ? getLongestOfGroups(order, unitsPerGroup) : order.lengths;
   const units = isTogether ? Math.ceil(order.units / unitsPerGroup) : order.units;
   const fetched: Fetched = {
     lengths,
@@ -22,11 +22,11 @@ export function fetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPe
     lanes: isTogether ? 1 : unitsPerGroup,
     perFetch: isTogether ? 1 : fetch,
     longest: lengths.reduce((most, length) => Math.max(most, length), 0),
-    mean: repeatedSum(lengths, units) / units,
+    mean: sumRepeated(lengths, units) / units,
   };
   return {
-    meanLoss: isTogether ? lossOfGroups(order, unitsPerGroup).meanLoss : null,
-    group: (unitsPerLane, setupIterations) => fetchingGroup(fetched, unitsPerLane, setupIterations),
+    meanLoss: isTogether ? getLossOfGroups(order, unitsPerGroup).meanLoss : null,
+    group: (unitsPerLane, setupIterations) => createFetchingGroup(fetched, unitsPerLane, setupIterations),
   };
 }
 
@@ -50,18 +50,18 @@ interface Fetched {
  * end with the longest of them; the other lanes of a group are independent. The simulation gives the order of fetches,
  * and the lengths give the time of each fetch. All work is either done by T or left at T, which determines T.
  */
-function fetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
+function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
   const perGroup = lanes * unitsPerLane;
   const groups = units / perGroup;
   const most = Math.max(MIN_PLAYED_GROUPS, Math.floor(PLAYED_UNITS / perGroup));
   const count = Math.max(1, Math.min(Math.round(groups), most));
   const played = playGroups(fetched, count, Math.min(units, PLAYED_UNITS, count * perGroup), setupIterations);
-  const { lives, weight, workLeft } = lastLives(fetched, played, groups / count);
+  const { lives, weight, workLeft } = computeLastLives(fetched, played, groups / count);
   const iterations = Math.max(0, unitsPerLane * mean - workLeft / (groups * lanes));
   const parts = perGroup / (played.taken / count);
   return {
-    depth: depthAfter(iterations, lives, weight, groups),
+    depth: computeDepthAfter(iterations, lives, weight, groups),
     iterations,
     starts: (played.starts / count) * parts,
     events: (played.fetches / count) * parts - 1,
@@ -159,7 +159,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
  * @returns `lives`: remaining iterations of the unfinished fetches, ascending; `weight`: number of fetches of the
  * launch that each of them represents; `workLeft`: remaining iterations of all lanes together
  */
-function lastLives(
+function computeLastLives(
   { lengths, units, perFetch, longest }: Fetched,
   { before, age, taken }: PlayedFetches,
   each: number,
@@ -200,7 +200,7 @@ function lastLives(
 }
 
 /** Law of the sum of `from` and the longest unfinished fetch of a group. */
-function depthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
+function computeDepthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
   // Number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);
   const values = [from];

@@ -22,13 +22,13 @@ import {
 import type { GivenLoss } from '../../domain/loss.ts';
 import { sizedCache } from '../../numeric/kept.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import { knownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
-import { dealingScratch, groupDepth, type Dealing } from './deal.ts';
-import { shareDepth, shareScratch, type SharedUnits } from './even-share.ts';
+import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
+import { createDealingScratch, computeGroupDepth, type Dealing } from './deal.ts';
+import { computeShareDepth, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
-  longestGroups,
-  longestOfGroups,
-  lossOfGroups,
+  rankLongestGroups,
+  getLongestOfGroups,
+  getLossOfGroups,
   readGiven,
   type GivenOrder,
   type GivenReader,
@@ -50,22 +50,27 @@ export interface GivenLaunch {
  * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
  */
-export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample = false): GivenLaunch {
+export function computeGivenLaunch(
+  order: GivenOrder,
+  dealing: Dealing,
+  meanLength: number,
+  isSample = false,
+): GivenLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   // With a single round or a single lane, both loops take the same time.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const loop = isNested ? 'nested' : 'flattened';
-  const plain = keptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>
-    plainLaunch(order, { ...dealing, loop }, meanLength, isSample),
+  const plain = getKeptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>
+    computePlainLaunch(order, { ...dealing, loop }, meanLength, isSample),
   );
   const depths = plain.depths.slice();
   if (setupIterations > 0) {
-    const starts = (plain.starts ??= startsOf(order, { ...dealing, loop }, plain, isSample));
+    const starts = (plain.starts ??= computeStarts(order, { ...dealing, loop }, plain, isSample));
     for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * starts[at];
   }
   const { aggregateLoss, meanLoss } = plain.loss;
   return {
-    blocks: knownBlocks(depths, W),
+    blocks: listKnownBlocks(depths, W),
     weights: plain.weights,
     means: {
       meanDepth: meanLength * aggregateLoss + setupIterations,
@@ -77,26 +82,26 @@ export function givenLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
 }
 
 /** The blocks of a launch, setup excluded. Designs that differ only in their setup share them. */
-function plainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
+function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
-  const { blocks, weights } = chosenBlocks(order, dealing, isSample);
+  const { blocks, weights } = chooseBlocks(order, dealing, isSample);
   // A sampling error must not favour a design. So depths are scaled to a known mean: the mean depth of nested groups,
   // or the mean work of the lanes of a flattened loop.
   const isScaled = isSample && blocks.length < G;
   const unitsPerSlot = units / (slotsPerBlock * G);
   if (loop === 'nested') {
-    const loss = lossOfGroups(order, n);
-    const depths = nestedDepths(order, dealing, blocks);
+    const loss = getLossOfGroups(order, n);
+    const depths = computeNestedDepths(order, dealing, blocks);
     if (isScaled && slotsPerBlock % n === 0)
-      scaleBy(depths, (unitsPerSlot * meanLength * loss.aggregateLoss) / weightedMean(depths, weights, W));
+      scaleBy(depths, (unitsPerSlot * meanLength * loss.aggregateLoss) / computeWeightedMean(depths, weights, W));
     return { blocks, weights, depths, starts: null, loss };
   }
-  const chosen = chosenLanes(dealing, blocks);
-  const { depths, work, loss } = longestLanes(readGiven(order, dealing), dealing, chosen);
-  const padding = order.work === order.lengths ? 1 : totalOf(order.lengths) / totalOf(order.work);
+  const chosen = chooseLanes(dealing, blocks);
+  const { depths, work, loss } = computeLongestLanes(readGiven(order, dealing), dealing, chosen);
+  const padding = order.work === order.lengths ? 1 : addUp(order.lengths) / addUp(order.work);
   if (isScaled) {
     const spread = spreadOver(work, 1, chosen.blocks.length, blocks.length);
-    scaleBy(depths, (unitsPerSlot * padding * meanLength * slotsPerBlock) / weightedMean(spread, weights, 1));
+    scaleBy(depths, (unitsPerSlot * padding * meanLength * slotsPerBlock) / computeWeightedMean(spread, weights, 1));
   }
   return {
     blocks,
@@ -108,7 +113,7 @@ function plainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, is
 }
 
 /** Number of setups of each group of a plain launch. */
-function startsOf(
+function computeStarts(
   order: GivenOrder,
   dealing: Dealing,
   { blocks, weights }: ChosenBlocks,
@@ -116,8 +121,8 @@ function startsOf(
 ): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   if (loop === 'flattened') {
-    const chosen = chosenLanes(dealing, blocks);
-    const starts = countedStarts(readGiven(order, dealing), dealing, chosen, isSample);
+    const chosen = chooseLanes(dealing, blocks);
+    const starts = countShareStarts(readGiven(order, dealing), dealing, chosen, isSample);
     return spreadOver(starts, W, chosen.blocks.length, blocks.length);
   }
   const slots = slotsPerBlock * G;
@@ -126,16 +131,16 @@ function startsOf(
     for (let g = 0; g < W; g++, at++)
       rounds[at] = Math.max(0, Math.ceil((units - blocks[i] * slotsPerBlock - g * n) / slots));
   if (isSample && blocks.length < G && slotsPerBlock % n === 0)
-    scaleBy(rounds, units / slots / weightedMean(rounds, weights, W));
+    scaleBy(rounds, units / slots / computeWeightedMean(rounds, weights, W));
   return rounds;
 }
 
 /** @param each number of values that belong to each block and share its weight */
-function weightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
-  if (!weights) return totalOf(values) / values.length;
+function computeWeightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
+  if (!weights) return addUp(values) / values.length;
   let sum = 0;
   for (let at = 0; at < values.length; at++) sum += weights[Math.floor(at / each)] * values[at];
-  return sum / (each * totalOf(weights));
+  return sum / (each * addUp(weights));
 }
 
 /** The blocks that are computed. */
@@ -150,7 +155,7 @@ interface ChosenBlocks {
  * The other blocks are spread over each part of the launch with the same number of rounds, or over one repetition of
  * the lengths, so that all lengths are equally frequent.
  */
-function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
+function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const slots = slotsPerBlock * G;
   const perGroup = Math.ceil(units / slots) * (loop === 'nested' ? 1 : LANES_OF_LOOKUP);
@@ -174,7 +179,7 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
       weights.push((to - from) / count);
     }
   }
-  const certain = period > wanted ? longestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
+  const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
   // Each kept length recurs in this many slots. The weight of the blocks with the longest units must not exceed that
   // number.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
@@ -189,8 +194,11 @@ function chosenBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
 }
 
 /** The blocks that contain the longest groups of n units of an order. */
-function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
-  const blocks = Array.from(longestGroups(order, n), (group) => {
+function findLongestBlocks(
+  order: GivenOrder,
+  { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,
+): readonly number[] {
+  const blocks = Array.from(rankLongestGroups(order, n), (group) => {
     const position = Math.floor(group / order.part) * n;
     return Math.floor((position % (slotsPerBlock * gridBlocks)) / slotsPerBlock);
   });
@@ -198,12 +206,12 @@ function longestBlocks(order: GivenOrder, { unitsPerGroup: n, slotsPerBlock, gri
 }
 
 /**
- * Cuts units in a given order into even shares, and is otherwise like `givenLaunch`. If there are too many starts of
+ * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many starts of
  * units to count, only some blocks are computed, and each represents its neighbours.
  * @param overheadIterations iterations of a group in addition to items and setups
  * @param meanLength mean length of the units, iterations
  */
-export function shareLaunch(
+export function computeShareLaunch(
   shared: SharedUnits,
   dealing: Dealing,
   itemsPerSlot: number,
@@ -217,16 +225,16 @@ export function shareLaunch(
   const startsPerBlock = slotsPerBlock * (1 + unitsPerSlot);
   const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
   const rows = spreadBlocks(G, Math.min(G, most, counted));
-  const scratch = shareScratch(itemsPerSlot);
+  const scratch = createShareScratch(itemsPerSlot);
   const depths = new Float64Array(rows.length * W).map((_, at) =>
-    shareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
+    computeShareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
   );
   const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
   return {
     weights: null,
-    blocks: knownBlocks(spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)), W),
+    blocks: listKnownBlocks(spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)), W),
     means: {
-      meanDepth: totalOf(depths) / depths.length,
+      meanDepth: addUp(depths) / depths.length,
       meanWork: (meanLength + setupIterations) * unitsPerSlot,
       aggregateLoss,
       meanLoss: aggregateLoss,
@@ -245,12 +253,12 @@ function spreadOver(computed: Float64Array, W: number, rows: number, blocks: num
   return depths;
 }
 
-function totalOf(values: Float64Array): number {
+function addUp(values: Float64Array): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
 /** Number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
-function roundsEach(rounds: number, lookups: number): number {
+function countRoundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
@@ -258,15 +266,15 @@ function roundsEach(rounds: number, lookups: number): number {
  * Depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at multiples of a
  * divisor of n, mostly of n itself, so the longest unit of that number of units is looked up.
  */
-function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
+function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const { part } = order;
   const common = greatestCommonDivisor(n, slotsPerBlock);
-  const longest = longestOfGroups(order, common);
+  const longest = getLongestOfGroups(order, common);
   const period = longest.length;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  const each = roundsEach(rounds, (blocks.length * W * rounds * n) / common);
+  const each = countRoundsEach(rounds, (blocks.length * W * rounds * n) / common);
   const stride = slots * each;
   const step = (stride / common) % period;
   const depths = new Float64Array(blocks.length * W);
@@ -295,7 +303,7 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
           depth += most;
         }
       // The last group may have fewer units than in other repetitions of the lengths.
-      if (position < units) depth += longestUnit(order, position, units);
+      if (position < units) depth += findLongestUnit(order, position, units);
       depths[to] = depth;
     }
   scaleBy(depths, rounds / Math.ceil(rounds / each));
@@ -303,7 +311,7 @@ function nestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): 
 }
 
 /** The longest unit of the last group, iterations. */
-function longestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
+function findLongestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
   let most = 0;
   const kept = lengths.length;
   for (let position = from; position < to; position++)
@@ -319,14 +327,14 @@ function scaleBy(values: Float64Array, factor: number): void {
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
-  const ends = (order.ends ??= runningSums(lengths));
+  const ends = (order.ends ??= computeRunningSums(lengths));
   const before = (position: number): number => {
     const inside = position % kept;
     return ((position - inside) / kept) * ends[kept] + ends[inside];
   };
   const slots = slotsPerBlock * gridBlocks;
   const rounds = Math.ceil(units / slots);
-  const each = roundsEach(rounds, Infinity);
+  const each = countRoundsEach(rounds, Infinity);
   const sums = new Float64Array(TREND_PARTS);
   for (let first = 0; first < units; first += slots * each)
     for (let at = 0, from = first; at < TREND_PARTS; at++) {
@@ -338,7 +346,7 @@ export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }
 }
 
 /** Sums of the first 0, 1, 2 … values. */
-function runningSums(values: Float64Array): Float64Array {
+function computeRunningSums(values: Float64Array): Float64Array {
   const sums = new Float64Array(values.length + 1);
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
   return sums;
@@ -346,8 +354,8 @@ function runningSums(values: Float64Array): Float64Array {
 
 /** Whether the parts deviate from their mean by more than both chance and `TREND` explain. */
 function deviates(parts: Float64Array, chance: number): boolean {
-  const mean = totalOf(parts) / parts.length;
-  return totalOf(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
+  const mean = addUp(parts) / parts.length;
+  return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
 /** Whether known blocks in some parts of the launch live longer by more than chance explains. */
@@ -356,8 +364,8 @@ export function areLongerInParts({ means }: KnownBlocks): boolean {
   let within = 0;
   const parts = new Float64Array(TREND_PARTS).map((_, part) => {
     const own = means.subarray(part * each, (part + 1) * each);
-    const mean = totalOf(own) / each;
-    within += totalOf(own.map((value) => (value - mean) ** 2)) / (each * TREND_PARTS);
+    const mean = addUp(own) / each;
+    within += addUp(own.map((value) => (value - mean) ** 2)) / (each * TREND_PARTS);
     return mean;
   });
   return deviates(parts, within / each);
@@ -396,7 +404,7 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
 /** The most recent launches of all orders. */
 const recentLaunches = sizedCache<PlainLaunch>(KEPT_LAUNCH_NUMBERS, ({ depths }) => 2 * depths.length);
 
-function keptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
+function getKeptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
   return recentLaunches(`${id} ${key}`, make);
 }
 
@@ -408,17 +416,17 @@ interface ChosenLanes {
 }
 
 /** Chooses fewer blocks if there are too many units. Each chosen block represents its neighbours. */
-function chosenLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: Int32Array): ChosenLanes {
+function chooseLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: Int32Array): ChosenLanes {
   const rounds = Math.ceil(units / (slotsPerBlock * G));
   const count = blocks.length;
   const lookups = slotsPerBlock * rounds;
-  const each = roundsEach(rounds, count * lookups);
+  const each = countRoundsEach(rounds, count * lookups);
   const wanted = Math.min(count, Math.ceil((MAX_GIVEN_LOOKUPS * each) / lookups));
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
 /** The work of the longest lane of each group of some blocks, and the work of all lanes of each block, iterations. */
-function longestLanes(
+function computeLongestLanes(
   reader: GivenReader,
   dealing: Dealing,
   { blocks, rounds, each }: ChosenLanes,
@@ -435,7 +443,7 @@ function longestLanes(
   for (let i = 0, at = 0; i < blocks.length; i++) {
     const first = blocks[i] * slotsPerBlock;
     const from = (i % blocksEach) * slotsPerBlock;
-    if (from === 0) laneWork(reader, dealing, first, slotsPerBlock * G * each, lanes);
+    if (from === 0) computeLaneWork(reader, dealing, first, slotsPerBlock * G * each, lanes);
     for (let g = 0; g < W; g++, at++) {
       const end = Math.min((g + 1) * n, slotsPerBlock);
       let sum = 0;
@@ -465,7 +473,7 @@ function longestLanes(
  * Counts the starts of lanes that are out of step. Counting takes longer than adding up lanes, so only one group of
  * each stretch is counted.
  */
-function countedStarts(
+function countShareStarts(
   reader: GivenReader,
   dealing: Dealing,
   { blocks, rounds }: ChosenLanes,
@@ -474,7 +482,7 @@ function countedStarts(
   const { unitsPerGroup: n, groupsPerBlock: W } = dealing;
   const groups = blocks.length * W;
   const stretch = Math.ceil((groups * n * rounds) / (isSample ? SAMPLED_SETUP_LOOKUPS : GIVEN_SETUP_LOOKUPS));
-  const countStarts = startCounter(reader, dealing);
+  const countStarts = createStartCounter(reader, dealing);
   const starts = new Float64Array(groups);
   for (let i = 0, from = 0; from < groups; i++, from += stretch) {
     const at = from + Math.floor(goldenTurn(i) * Math.min(stretch, groups - from));
@@ -484,14 +492,14 @@ function countedStarts(
 }
 
 /** For a flattened loop, counts the iterations in which any lane of a group starts a unit, and finds its depth. */
-function startCounter(
+function createStartCounter(
   reader: GivenReader,
   dealing: Dealing,
 ): (block: number, group: number) => { readonly depth: number; readonly starts: number } {
   const counting: Dealing = { ...dealing, setupIterations: 1 };
-  const scratch = dealingScratch(counting);
+  const scratch = createDealingScratch(counting);
   return (block, group) => {
-    const withStarts = groupDepth(reader, counting, block, group, scratch);
+    const withStarts = computeGroupDepth(reader, counting, block, group, scratch);
     const depth = scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
     return { depth, starts: withStarts - depth };
   };
@@ -501,13 +509,13 @@ function startCounter(
  * A number of iterations that all work groups of a flattened loop together almost surely exceed. It is the mean of a
  * sample of groups minus its sampling error.
  */
-export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
+export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const groups = G * W;
-  const { depths, starts } = keptLaunch(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
+  const { depths, starts } = getKeptLaunch(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
     const lookups = n * Math.ceil(units / (slotsPerBlock * G));
     const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
-    const countStarts = startCounter(readGiven(order, dealing), dealing);
+    const countStarts = createStartCounter(readGiven(order, dealing), dealing);
     const blocks = spreadBlocks(groups, Math.min(groups, wanted));
     const counted = Array.from(blocks, (group) => countStarts(Math.floor(group / W), group % W));
     return {
@@ -519,14 +527,14 @@ export function fewestLaneIterations(order: GivenOrder, dealing: Dealing): numbe
     };
   });
   const all = depths.map((depth, at) => depth + setupIterations * starts![at]);
-  const mean = totalOf(all) / all.length;
+  const mean = addUp(all) / all.length;
   const deviation =
-    all.length === groups ? 0 : Math.sqrt(totalOf(all.map((own) => (own - mean) ** 2)) / (all.length - 1));
+    all.length === groups ? 0 : Math.sqrt(addUp(all.map((own) => (own - mean) ** 2)) / (all.length - 1));
   return groups * Math.max(0, mean - (BOUND_ERRORS * deviation) / Math.sqrt(all.length));
 }
 
 /** Adds up the work of consecutive lanes, iterations. Each lane has the units at first, first + stride, …. */
-function laneWork(
+function computeLaneWork(
   { lengths, part }: GivenReader,
   { units, unitsPerGroup: n }: Dealing,
   first: number,

@@ -7,7 +7,7 @@ import {
 import type { GivenLoss } from '../../domain/loss.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
-import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
+import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Balancings that keep the given order of the units, or part of it. A window keeps its set of units. A bucket keeps the
@@ -46,11 +46,11 @@ export interface GivenOrder {
   readonly part: number;
   /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
   readonly longest: Map<number, Float64Array>;
-  /** `longestGroups` by n. */
+  /** `rankLongestGroups` by n. */
   readonly longestAt: Map<number, Int32Array>;
   /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until they are needed. */
   ends: Float64Array | null;
-  /** `lossOfGroups` by n. */
+  /** `getLossOfGroups` by n. */
   readonly losses: Map<number, GivenLoss>;
   /** Identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
   readonly id: number;
@@ -95,14 +95,13 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
     }
     return most;
   };
-  const longest = longestOfGroups(order, n);
+  const longest = getLongestOfGroups(order, n);
   return {
     part,
     lengths,
     lengthAt,
     longestSum(first, count, stride) {
-      if (count !== n || first % n !== 0 || stride % n !== 0)
-        return sumOfLongest(longestOf, units, first, count, stride);
+      if (count !== n || first % n !== 0 || stride % n !== 0) return sumLongest(longestOf, units, first, count, stride);
       const period = longest.length;
       let sum = 0;
       let position = first;
@@ -122,7 +121,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
 }
 
 /** Adds up the first `count` numbers of a sequence that repeats `values`. */
-export function repeatedSum(values: Float64Array, count: number): number {
+export function sumRepeated(values: Float64Array, count: number): number {
   const rest = count % values.length;
   let sum = 0;
   let first = 0;
@@ -134,7 +133,7 @@ export function repeatedSum(values: Float64Array, count: number): number {
 }
 
 /** The longest of each n consecutive units, starting with the first unit, up to the point where the groups repeat. */
-export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
+export function getLongestOfGroups(order: GivenOrder, n: number): Float64Array {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
   let longest = order.longest.get(n);
@@ -157,11 +156,11 @@ export function longestOfGroups(order: GivenOrder, n: number): Float64Array {
   return longest;
 }
 
-/** Indices of the longest values of `longestOfGroups`; at most `LONGEST_GROUPS` indices. */
-export function longestGroups(order: GivenOrder, n: number): Int32Array {
+/** Indices of the longest values of `getLongestOfGroups`; at most `LONGEST_GROUPS` indices. */
+export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   let at = order.longestAt.get(n);
   if (!at) {
-    const longest = longestOfGroups(order, n);
+    const longest = getLongestOfGroups(order, n);
     at = new Int32Array(Math.min(LONGEST_GROUPS, longest.length)).fill(-1);
     for (let group = 0; group < longest.length; group++) {
       let i = at.length - 1;
@@ -175,12 +174,12 @@ export function longestGroups(order: GivenOrder, n: number): Int32Array {
 }
 
 /** Losses of groups of n consecutive units of an order. */
-export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
+export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
   let loss = order.losses.get(n);
   if (!loss)
     order.losses.set(
       n,
-      (loss = lossInOrder(order.lengths, order.part === 1 ? order.units : order.lengths.length, n, order.work)),
+      (loss = computeLossInOrder(order.lengths, order.part === 1 ? order.units : order.lengths.length, n, order.work)),
     );
   return loss;
 }
@@ -190,7 +189,7 @@ export function lossOfGroups(order: GivenOrder, n: number): GivenLoss {
  * lanes of these units.
  * @param unpadded lengths that count as work
  */
-export function lossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
+export function computeLossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
   // Groups repeat after this number, so each result is weighted by its number of occurrences.

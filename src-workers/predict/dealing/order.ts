@@ -2,7 +2,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
-import { sumOfLongest, type Dealing, type UnitOrder } from './deal.ts';
+import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
@@ -20,7 +20,7 @@ export interface SortedOrder {
   readonly lengths: Float64Array;
   /** Lengths of each of the longest units, if one window contains all units and not all are kept; otherwise empty. */
   readonly longest: Float64Array;
-  /** `meanLongest` by units per group. */
+  /** `getMeanLongest` by units per group. */
   readonly longestMeans: Map<number, number>;
   /** Identifies the order in the cache of samples; see `dealing/sample.ts`. */
   readonly id: number;
@@ -60,7 +60,7 @@ const MAX_ORDERS = 8;
 let nextId = 0;
 
 /** @param window M, between 1 and the number of units */
-export function sortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
+export function makeSortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   const orders = sortedBefore.get(law) ?? new Map<string, SortedOrder>();
   sortedBefore.set(law, orders);
   return kept(orders, MAX_ORDERS, `${units} ${window}`, () => {
@@ -73,8 +73,8 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
       window,
       units,
       ranks,
-      lengths: alike?.lengths ?? sortedLengths(law, count, ranks),
-      longest: evenSample(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
+      lengths: alike?.lengths ?? makeSortedLengths(law, count, ranks),
+      longest: sampleEvenly(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
       longestMeans: alike?.longestMeans ?? new Map(),
       id: nextId++,
     };
@@ -82,13 +82,13 @@ export function sortedOrder(law: LengthLaw, units: number, window: number): Sort
 }
 
 /** Draws `count` lengths of a law, ascending within each `ranks` of them. */
-function sortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
-  const sample = evenSample(law, count);
+function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
+  const sample = sampleEvenly(law, count);
   if (ranks >= count) return sample;
   const lengths = new Float64Array(count);
   const filled = new Uint32Array(Math.ceil(count / ranks));
   // The sample ascends, and so do the lengths that each window takes from the sample.
-  windowsOf(count, ranks).forEach((window, at) => {
+  listWindows(count, ranks).forEach((window, at) => {
     lengths[window * ranks + filled[window]] = sample[at];
     filled[window] += 1;
   });
@@ -99,7 +99,7 @@ const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
 /** The window of each of `count` units. The choice is arbitrary, and always the same. */
-function windowsOf(count: number, ranks: number): Uint32Array {
+function listWindows(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);
     const order = arbitraryOrder(count, 1);
@@ -109,7 +109,7 @@ function windowsOf(count: number, ranks: number): Uint32Array {
 }
 
 /** The (k + ½)/count quantiles of a law from k = `first` on, ascending. */
-function evenSample({ support, probability }: LengthLaw, count: number, first = 0): Float64Array {
+function sampleEvenly({ support, probability }: LengthLaw, count: number, first = 0): Float64Array {
   const sample = new Float64Array(count - first);
   let below = 0;
   let from = 0;
@@ -155,13 +155,13 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     window: M,
     meanDepth({ slotsPerBlock, unitsPerGroup, gridBlocks, setupIterations }) {
       if (slotsPerBlock % unitsPerGroup !== 0 || !keepsLanes(M, dealing)) return NaN;
-      return (units / (slotsPerBlock * gridBlocks)) * (meanLongest(order, unitsPerGroup) + setupIterations);
+      return (units / (slotsPerBlock * gridBlocks)) * (getMeanLongest(order, unitsPerGroup) + setupIterations);
     },
     steady,
     id: order.id,
     lengthAt,
     longestSum(first, count, stride) {
-      if (!isAligned(first, count, stride)) return sumOfLongest(longestOf, units, first, count, stride);
+      if (!isAligned(first, count, stride)) return sumLongest(longestOf, units, first, count, stride);
       let sum = 0;
       let position = first;
       let at = (first + count - 1) % period;
@@ -189,7 +189,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
 }
 
 /** Longest unit of n consecutive units, iterations, averaged over all groups of n. */
-function meanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
+function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
   if (mean === undefined) {
     let sum = 0;

@@ -16,7 +16,7 @@ import {
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { sizedCache } from '../../numeric/kept.ts';
 import { quickGenerator } from '../../numeric/random.ts';
-import { dealingScratch, groupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
+import { createDealingScratch, computeGroupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from './blocks.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
@@ -35,11 +35,11 @@ export function canKnowBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks
 }
 
 /** All blocks of a launch, in their order. */
-export function allBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
-  return withSetup(order, dealing, plainSample(order, dealing, 'all', everyBlock));
+export function computeAllBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
+  return addSetup(order, dealing, samplePlainly(order, dealing, 'all', chooseEveryBlock));
 }
 
-function everyBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks {
+function chooseEveryBlock(_order: SortedReader, { gridBlocks }: Dealing): ChosenBlocks {
   return { blocks: Int32Array.from({ length: gridBlocks }, (_, block) => block), weights: null };
 }
 
@@ -51,20 +51,20 @@ type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
  * highest bounds are all kept; of the others, one block per even step is kept.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
-  return withSetup(order, dealing, plainSample(order, dealing, 'some', chosenBlocks));
+  return addSetup(order, dealing, samplePlainly(order, dealing, 'some', chooseBlocks));
 }
 
-function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
+function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
   // Blocks with many rounds differ less, so a smaller sample is enough.
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
-  if (wanted >= G) return everyBlock(order, dealing);
-  if (order.steady) return steadyBlocks(dealing, wanted);
-  const ends = endBlocks(order.window, dealing);
-  const even = evenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
+  if (wanted >= G) return chooseEveryBlock(order, dealing);
+  if (order.steady) return chooseSteadyBlocks(dealing, wanted);
+  const ends = findEndBlocks(order.window, dealing);
+  const even = chooseEvenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const candidates = even.filter((block) => !ends.includes(block));
   const count = candidates.length;
   // The digits below the bound hold the number of the candidate.
@@ -94,7 +94,7 @@ function chosenBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
  * Blocks that contain the longest unit of any window, or no blocks if a sample cannot keep them all. Windows and rounds
  * can repeat in step, and then one slot has the longest unit of many windows.
  */
-function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
+function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
   if (count > LONGEST_SAMPLED_BLOCKS) return [];
@@ -108,7 +108,7 @@ function endBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing
  * blocks.
  * @param wanted number of blocks of a sample in even steps
  */
-function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
+function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
   const fuller = Math.ceil((units % (slotsPerBlock * G)) / slotsPerBlock);
   const blocks: number[] = [];
   const weights: number[] = [];
@@ -130,12 +130,12 @@ function steadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: 
  * place decides the units of a block in every round. If there are fewer blocks than places, the blocks are spread over
  * the launch.
  */
-function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
+function chooseEvenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
   const blocks = new Int32Array(count);
   const common = greatestCommonDivisor(window, slotsPerBlock);
   const places = window / common;
   // A block that is `next` blocks later is `common` places later in its window.
-  const next = places <= G ? modularInverse(slotsPerBlock / common, places) : 0;
+  const next = places <= G ? computeModularInverse(slotsPerBlock / common, places) : 0;
   const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
     const random = uniform();
@@ -150,7 +150,7 @@ function evenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, c
 }
 
 /** Finds x with a·x ≡ 1 (mod m), for a and m without a common divisor, by Euclid's algorithm. */
-function modularInverse(a: number, m: number): number {
+function computeModularInverse(a: number, m: number): number {
   let [before, now] = [0, 1];
   for (let [high, low] = [m, a % m]; low > 1;) {
     const quotient = Math.floor(high / low);
@@ -164,7 +164,7 @@ function modularInverse(a: number, m: number): number {
 const recentSamples = sizedCache<PlainSample>(KEPT_SAMPLE_NUMBERS, ({ depths }) => 2 * depths.length);
 
 /** Blocks of a launch, setup excluded. They are cached, because most loops and setups share them. */
-function plainSample(
+function samplePlainly(
   order: SortedReader,
   dealing: Dealing,
   which: 'all' | 'some',
@@ -176,12 +176,12 @@ function plainSample(
     const chosen = choose(order, dealing);
     const depths = new Float64Array(chosen.blocks.length * W);
     const plain = { ...dealing, setupIterations: 0 };
-    const scratch = dealingScratch(plain);
-    const strideOf = computedStrides(order, dealing);
+    const scratch = createDealingScratch(plain);
+    const strideOf = findStrides(order, dealing);
     chosen.blocks.forEach((block, i) => {
       const stride = strideOf(block);
-      for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = groupDepth(order, plain, block, g, scratch);
-      depths[(i + 1) * W - 1] = groupDepth(order, plain, block, W - 1, scratch);
+      for (let g = 0; g < W - 1; g += stride) depths[i * W + g] = computeGroupDepth(order, plain, block, g, scratch);
+      depths[(i + 1) * W - 1] = computeGroupDepth(order, plain, block, W - 1, scratch);
     });
     return { ...chosen, depths, starts: null };
   });
@@ -192,12 +192,12 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
   const counting = { ...dealing, setupIterations: 1 };
-  const scratch = dealingScratch(counting);
-  const strideOf = computedStrides(order, dealing);
+  const scratch = createDealingScratch(counting);
+  const strideOf = findStrides(order, dealing);
   blocks.forEach((block, i) => {
     const stride = strideOf(block);
     for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W) {
-      const withStarts = groupDepth(order, counting, block, g, scratch);
+      const withStarts = computeGroupDepth(order, counting, block, g, scratch);
       counts[i * W + g] = withStarts - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
     }
     if (stride > 1) fillBetween(counts, i * W, W, stride);
@@ -209,7 +209,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
  * The step between computed groups of a block. In a steady order the depths of the other groups lie on a line between
  * them, except in the block in which the last round ends.
  */
-function computedStrides(
+function findStrides(
   { steady }: SortedReader,
   { units, slotsPerBlock, gridBlocks, groupsPerBlock: W }: Dealing,
 ): (block: number) => number {
@@ -218,13 +218,13 @@ function computedStrides(
   return (block) => (block === last ? 1 : stride);
 }
 
-function withSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): SampledBlocks {
+function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): SampledBlocks {
   const { blocks, weights } = sample;
   const { groupsPerBlock: W, units, unitsPerGroup, slotsPerBlock, gridBlocks, setupIterations } = dealing;
   const depths = sample.depths.slice();
   const isSetupApart = hasDivergentSetup(dealing);
   const perRound = isSetupApart ? 0 : setupIterations;
-  const strideOf = computedStrides(order, dealing);
+  const strideOf = findStrides(order, dealing);
   let sum = 0;
   let total = 0;
   for (let i = 0, at = 0; i < blocks.length; i++, at += W) {

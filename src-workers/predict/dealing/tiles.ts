@@ -24,7 +24,7 @@ export interface TiledUnits {
 }
 
 /** Number of rows of one image. More units repeat the image; fewer units use its first rows. */
-export function rowsOf(lengths: number, units: number, width: number): number {
+export function countRows(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
@@ -34,7 +34,7 @@ const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
 const MAX_NUMBERS = 2 ** 23;
 
 /** Maximum number of cached tiled orders of a workload. */
-export function mostTiles(lengths: number): number {
+export function countMostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
 
@@ -44,7 +44,7 @@ export function mostTiles(lengths: number): number {
  * @param law of `units` units
  * @param width units of a row, ≥ 1
  */
-export function tiledUnits(
+export function orderByTiles(
   lengths: Float64Array,
   units: number,
   law: LengthLaw,
@@ -54,18 +54,18 @@ export function tiledUnits(
   const known = tiledBefore.get(lengths) ?? new Map<string, TiledUnits>();
   tiledBefore.set(lengths, known);
   const key = `${units} ${width} ${tile.width} ${tile.height}`;
-  return kept(known, mostTiles(lengths.length), key, () => {
+  return kept(known, countMostTiles(lengths.length), key, () => {
     const image = lengths.length > units ? lengths.subarray(0, units) : lengths;
-    const tiled = byTiles(image, width, tile);
+    const tiled = arrangeByTiles(image, width, tile);
     const images = Math.floor(units / image.length);
-    const part = placesOf(units - images * image.length, image.length, width, tile);
+    const part = findPlaces(units - images * image.length, image.length, width, tile);
     const places = images * tiled.length + part.places;
     const share = (images * image.length + part.units) / places;
-    return { lengths: tiled, units: places, law: share === 1 ? law : withoutUnits(law, share) };
+    return { lengths: tiled, units: places, law: share === 1 ? law : removeUnits(law, share) };
   });
 }
 
-function byTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
+function arrangeByTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
   const rows = Math.ceil(image.length / width);
   const across = Math.ceil(width / tile.width);
   const down = Math.ceil(rows / tile.height);
@@ -83,7 +83,7 @@ function byTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
 }
 
 /** The first tiles of an image that contain at least `wanted` units: their places and units. */
-function placesOf(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
+function findPlaces(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;
   for (let top = 0; units < wanted; top += tile.height)
@@ -97,7 +97,7 @@ function placesOf(wanted: number, length: number, width: number, tile: Tile): { 
 }
 
 /** The law of the lengths at all places, if only a fraction of the places has a unit. */
-function withoutUnits(law: LengthLaw, share: number): LengthLaw {
+function removeUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {
     probability[0] += 1 - share;

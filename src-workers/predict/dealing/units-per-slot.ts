@@ -27,7 +27,7 @@ export interface DealtUnits extends TabulatedUnits {
 }
 
 /** Units per slot of a launch that deals units out round by round. The first slots get the units of the last round. */
-export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnits {
+export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
     const scale = meanUnits / units;
@@ -47,7 +47,7 @@ export function tabulatedUnits(meanUnits: number, gridBlocks: number): DealtUnit
  * Rounded units per slot of a launch that deals sorted units out. A slot with one additional unit gets one of the
  * longest units, so the result is rounded up.
  */
-export function tabulatedRounds(meanUnits: number): TabulatedUnits {
+export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
   const step = 2 ** octave / BUCKET_STEPS_PER_OCTAVE;
   const steps = Math.max(BUCKET_STEPS_PER_OCTAVE, Math.ceil(meanUnits / step - 1e-9));
@@ -56,7 +56,7 @@ export function tabulatedRounds(meanUnits: number): TabulatedUnits {
 }
 
 /** Units per slot of a launch whose slots fetch units; not necessarily a whole number. */
-export function tabulatedFetches(meanUnits: number): TabulatedUnits {
+export function tabulateFetches(meanUnits: number): TabulatedUnits {
   // Even a slot with less than one unit on average sometimes has one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);

@@ -1,4 +1,4 @@
-import { massesOf, type DiscreteLaw } from './discrete-law.ts';
+import { computeMasses, type DiscreteLaw } from './discrete-law.ts';
 
 /** Units of similar length that are dealt out together. */
 export interface Bucket {
@@ -12,15 +12,15 @@ export interface Bucket {
  * Makes k buckets of equal share. The sorted lengths are cut where the cumulative probability passes i/k. Units of the
  * same length may fall on both sides of a cut.
  */
-export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
-  const masses = massesOf(law);
+export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
+  const masses = computeMasses(law);
   const buckets: Bucket[] = [];
   let values: number[] = [];
   let parts: number[] = [];
   let room = 1 / k;
   const close = () => {
     const share = parts.reduce((sum, part) => sum + part, 0);
-    if (share > 0) buckets.push({ share, law: conditional(values, parts) });
+    if (share > 0) buckets.push({ share, law: makeConditionalLaw(values, parts) });
     values = [];
     parts = [];
     room = 1 / k;
@@ -42,7 +42,7 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
     if (room <= 1e-12 && buckets.length < k - 1) close();
   }
   close();
-  return normalised(buckets);
+  return normaliseBuckets(buckets);
 }
 
 /**
@@ -53,11 +53,11 @@ export function quantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
  * the cost is concave: −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one. So its minimum is at
  * an end.
  */
-export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
+export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
-  const masses = massesOf(law);
+  const masses = computeMasses(law);
   const points = values.length;
-  const cost = bucketCosts(values, masses, n);
+  const cost = computeBucketCosts(values, masses, n);
   const wanted = Math.min(k, points);
   // best[j] is the least cost of the first j lengths in the buckets so far.
   let best = new Float64Array(points + 1).fill(Infinity);
@@ -87,11 +87,11 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
     const parts = Array.from(masses.subarray(start, end));
     buckets.unshift({
       share: parts.reduce((sum, part) => sum + part, 0),
-      law: conditional(Array.from(values.subarray(start, end)), parts),
+      law: makeConditionalLaw(Array.from(values.subarray(start, end)), parts),
     });
     end = start;
   }
-  return normalised(buckets);
+  return normaliseBuckets(buckets);
 }
 
 /**
@@ -99,7 +99,7 @@ export function bestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
  * v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without
  * cancellation or overflow.
  */
-function bucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
+function computeBucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
   const points = values.length;
   const cost = new Float64Array(points * points);
   for (let i = 0; i < points; i++) {
@@ -109,14 +109,14 @@ function bucketCosts(values: Float64Array, masses: Float64Array, n: number): Flo
     for (let j = i + 1; j < points; j++) {
       const before = share;
       share += masses[j];
-      below = (below + values[j] - values[j - 1]) * power(before / share, n);
+      below = (below + values[j] - values[j - 1]) * computePower(before / share, n);
       cost[i * points + j] = share * (values[j] - below);
     }
   }
   return cost;
 }
 
-function power(base: number, exponent: number): number {
+function computePower(base: number, exponent: number): number {
   let result = 1;
   let square = base;
   for (let rest = exponent; ; square *= square) {
@@ -126,14 +126,14 @@ function power(base: number, exponent: number): number {
   }
 }
 
-function conditional(values: readonly number[], parts: readonly number[]): DiscreteLaw {
+function makeConditionalLaw(values: readonly number[], parts: readonly number[]): DiscreteLaw {
   const survival = new Float64Array(values.length);
   for (let i = values.length - 1; i > 0; i--) survival[i - 1] = survival[i] + parts[i];
   const total = survival[0] + parts[0];
   return { values: Float64Array.from(values), survival: survival.map((s) => s / total) };
 }
 
-function normalised(buckets: readonly Bucket[]): Bucket[] {
+function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
   const total = buckets.reduce((sum, bucket) => sum + bucket.share, 0);
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
@@ -154,7 +154,7 @@ export interface RoundPattern {
  *
  * @param rounds m > 0, units over slots
  */
-export function roundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
+export function listRoundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
   // Bucket b ends after this many rounds: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
   const ends: number[] = [];
   let cumulative = 0;

@@ -25,21 +25,21 @@ export interface DepthTable {
 const tables = new WeakMap<StepLaw, DepthTable>();
 
 /** The table of a depth law, computed once. A setup only moves its edges. */
-export function depthTable(depth: GroupDepth): DepthTable {
+export function getDepthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
     const { withoutSetup } = depth;
     if (withoutSetup) {
-      const plain = plainTable(withoutSetup.law);
+      const plain = makePlainTable(withoutSetup.law);
       const edges = plain.edges.map((edge) => edge + withoutSetup.setupDepth);
       table = { ...plain, edges, lattice: isLattice(edges) };
-    } else table = plainTable(depth);
+    } else table = makePlainTable(depth);
     tables.set(depth, table);
   }
   return table;
 }
 
-function plainTable(law: StepLaw): DepthTable {
+function makePlainTable(law: StepLaw): DepthTable {
   let table = tables.get(law);
   if (!table) tables.set(law, (table = makeTable(law)));
   return table;
@@ -57,9 +57,9 @@ function makeTable(source: StepLaw): DepthTable {
     if (survivals[j]?.length !== n) survivals[j] = new Float64Array(n);
     source.survivalInto(survivals[j], 2 ** j);
   }
-  const valueAt = n - 1 > DEPTH_ROWS ? pickedValues(values) : Int32Array.from(values, (_, i) => i);
+  const valueAt = n - 1 > DEPTH_ROWS ? pickValues(values) : Int32Array.from(values, (_, i) => i);
   const edges = Float64Array.from(valueAt, (at) => values[at]);
-  const doublings = survivals.map((survival) => rowMeans(values, valueAt, survival));
+  const doublings = survivals.map((survival) => computeRowMeans(values, valueAt, survival));
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
@@ -67,7 +67,7 @@ function makeTable(source: StepLaw): DepthTable {
  * Picks the ends of the steps. Every step has the same change in a sum of three terms: the laws of one and of many
  * groups, the logarithm of the tail, and to a small extent the value.
  */
-function pickedValues(values: Float64Array): Int32Array {
+function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];
   const many = survivals[survivals.length - 1];
@@ -95,7 +95,7 @@ function pickedValues(values: Float64Array): Int32Array {
   return picked.slice(0, count);
 }
 
-function rowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Array): Float64Array {
+function computeRowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Array): Float64Array {
   const rows = new Float64Array(valueAt.length - 1);
   for (let row = 0; row < rows.length; row++) {
     const from = valueAt[row];
@@ -108,21 +108,21 @@ function rowMeans(values: Float64Array, valueAt: Int32Array, survival: Float64Ar
 }
 
 /** P(longest of 2ʲ consecutive groups > v) of every row. */
-export function doubling(table: DepthTable, j: number): Float64Array {
+export function getDoubling(table: DepthTable, j: number): Float64Array {
   const known = table.doublings[j];
   if (known) return known;
   const { source, valueAt } = table;
   const survival = new Float64Array(source.values.length);
   source.survivalInto(survival, 2 ** j);
-  const rows = rowMeans(source.values, valueAt, survival);
+  const rows = computeRowMeans(source.values, valueAt, survival);
   table.doublings[j] = rows;
   return rows;
 }
 
-function logsOf(table: DepthTable, j: number): Float64Array {
+function getLogs(table: DepthTable, j: number): Float64Array {
   const known = table.logs[j];
   if (known) return known;
-  const logs = doubling(table, j).map((p) =>
+  const logs = getDoubling(table, j).map((p) =>
     p <= 0 ? LOWEST_LOG : p >= 1 ? HIGHEST_LOG : Math.min(HIGHEST_LOG, Math.log(-Math.log1p(-p))),
   );
   table.logs[j] = logs;
@@ -135,11 +135,11 @@ function logsOf(table: DepthTable, j: number): Float64Array {
  * @param groups ≥ 1; a fraction if the last group is partly empty
  * @param scratch receives the result unless the table already has it
  */
-export function rowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
+export function computeRowSurvival(table: DepthTable, groups: number, scratch: Float64Array): Float64Array {
   const below = 31 - Math.clz32(groups);
-  if (groups === 1 << below) return doubling(table, below);
-  const low = logsOf(table, below);
-  const high = logsOf(table, below + 1);
+  if (groups === 1 << below) return getDoubling(table, below);
+  const low = getLogs(table, below);
+  const high = getLogs(table, below + 1);
   const part = Math.log2(groups) - below;
   for (let i = 0; i < low.length; i++) scratch[i] = notAll(low[i] + part * (high[i] - low[i]));
   return scratch;

@@ -46,7 +46,7 @@ function survivalFrom(masses: Float64Array): Float64Array {
 }
 
 /** P(X = values[i]). */
-export function massesOf({ survival }: DiscreteLaw): Float64Array {
+export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   const masses = new Float64Array(survival.length);
   let above = 1;
   for (let i = 0; i < masses.length; i++) {
@@ -57,16 +57,16 @@ export function massesOf({ survival }: DiscreteLaw): Float64Array {
 }
 
 /** The values with a positive probability. A far tail may have none. */
-export function atomsOf(law: DiscreteLaw) {
-  const masses = massesOf(law);
+export function listAtoms(law: DiscreteLaw) {
+  const masses = computeMasses(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
 }
 
 /** Law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
-export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
+export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;
   const survival = new Float64Array(law.survival.length);
-  maximumInto(survival, law.survival, count);
+  takeMaximumInto(survival, law.survival, count);
   return { values: law.values, survival };
 }
 
@@ -74,7 +74,7 @@ export function maximumOf(law: DiscreteLaw, count: number): DiscreteLaw {
  * Writes 1 − (1 − s)^count for every s of `survival` to the start of `out`. Whole powers are built from P(either) = s +
  * t − s·t, which keeps the digits of small tails.
  */
-export function maximumInto(out: Float64Array, survival: Float64Array, count: number): void {
+export function takeMaximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
   if (!Number.isInteger(count) || count < 1 || count >= 2 ** 31) {
     for (let i = 0; i < points; i++) out[i] = -Math.expm1(count * Math.log1p(-survival[i]));
@@ -96,13 +96,13 @@ export function maximumInto(out: Float64Array, survival: Float64Array, count: nu
 }
 
 /** Law of X + offset. */
-export function shifted(law: DiscreteLaw, offset: number): DiscreteLaw {
+export function shiftLaw(law: DiscreteLaw, offset: number): DiscreteLaw {
   return offset === 0 ? law : { values: law.values.map((v) => v + offset), survival: law.survival };
 }
 
-export function cumulantsOf(law: DiscreteLaw): Cumulants {
+export function computeCumulants(law: DiscreteLaw): Cumulants {
   const { values, survival } = law;
-  const mean = meanOf(values, survival);
+  const mean = computeMean(values, survival);
   let variance = 0;
   let third = 0;
   let above = 1;
@@ -117,7 +117,7 @@ export function cumulantsOf(law: DiscreteLaw): Cumulants {
 }
 
 /** E[X] = ∫ P(X > v) dv, for values of any sign. */
-export function meanOf(values: Float64Array, survival: Float64Array): number {
+export function computeMean(values: Float64Array, survival: Float64Array): number {
   let mean = values[0];
   for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
   return mean;
@@ -129,7 +129,7 @@ export function meanOf(values: Float64Array, survival: Float64Array): number {
  *
  * @param grid strictly increasing; atoms outside it move to its nearest end
  */
-export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
+export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
   const { values, survival } = law;
   const masses = new Float64Array(grid.length);
   const last = grid.length - 1;
@@ -162,7 +162,7 @@ export function onGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
  * the value, the probability and the logarithm of the tail. This resolves the bulk, the range and the far tail; the
  * maximum of many draws depends on the tail.
  */
-export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
+export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
   const count = values.length;
   if (count <= maxPoints) return values;
@@ -189,7 +189,7 @@ export function coarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Arr
 }
 
 /** The values of both lists, each value once. All three lists are strictly increasing. */
-export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
+export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
   let i = 0;
@@ -207,9 +207,9 @@ export function mergedValues(a: Float64Array, b: Float64Array): Float64Array {
 }
 
 /** The values of all laws, at most `maxPoints`. A mixture of the laws with equal weights decides which are kept. */
-export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
-  if (laws.length === 1) return coarseGrid(laws[0], maxPoints);
-  const candidates = candidateValues(laws, maxPoints);
+export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
+  if (laws.length === 1) return makeCoarseGrid(laws[0], maxPoints);
+  const candidates = listCandidateValues(laws, maxPoints);
   if (candidates.length <= maxPoints) return candidates;
   const survival = new Float64Array(candidates.length);
   for (const { values, survival: own } of laws) {
@@ -220,13 +220,13 @@ export function commonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS)
       survival[i] += above;
     }
   }
-  return coarseGrid({ values: candidates, survival }, maxPoints);
+  return makeCoarseGrid({ values: candidates, survival }, maxPoints);
 }
 
 /** The values of all laws. If they are many and hardly shared, 2·`maxPoints` evenly spaced values replace them. */
-function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
+function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
-  for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergedValues(union, laws[i].values);
+  for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergeValues(union, laws[i].values);
   if (union.length <= 4 * maxPoints) return union;
   let low = Infinity;
   let high = -Infinity;
@@ -243,12 +243,12 @@ function candidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
-  /** Logarithms of the moments that `tailReach` has computed so far. */
+  /** Logarithms of the moments that `boundTail` has computed so far. */
   readonly logMoments: Map<number, number>;
 }
 
-export function sumTerm(law: DiscreteLaw): SumTerm {
-  return { law, cumulants: cumulantsOf(law), logMoments: new Map() };
+export function makeSumTerm(law: DiscreteLaw): SumTerm {
+  return { law, cumulants: computeCumulants(law), logMoments: new Map() };
 }
 
 /**
@@ -258,20 +258,20 @@ export function sumTerm(law: DiscreteLaw): SumTerm {
  * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over
  * 1,024 lattice points. They are exact to rounding if the sum's lattice fits; otherwise only the mean is exact.
  */
-export function sumOf(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
-  return sumsOf(terms, [counts])[0];
+export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
+  return addLawsEach(terms, [counts])[0];
 }
 
 /** Sums of the same terms, one for each list of counts. They share the transforms of the terms. */
-export function sumsOf(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
-  const laws = countLists.map((counts) => simpleSum(terms, counts));
+export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
+  const laws = countLists.map((counts) => addSimply(terms, counts));
   const hard = countLists.filter((_, i) => laws[i] === null);
-  const transformed = hard.length === 0 ? [] : transformedSums(terms, hard);
+  const transformed = hard.length === 0 ? [] : addByTransform(terms, hard);
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
 /** The sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
-function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
+function addSimply(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
     const count = counts[i];
@@ -291,18 +291,18 @@ function simpleSum(terms: readonly SumTerm[], counts: readonly number[]): Discre
   const effectiveTerms = (total.variance * total.variance) / total.squaredVariance;
   const smooth = effectiveTerms >= SMOOTH_TERMS && Math.abs(skewness) <= SMOOTH_SKEWNESS;
   return smooth || total.count > SMOOTH_DRAWS
-    ? raisedTo(total.lowest, smoothLaw(total.mean, Math.sqrt(total.variance), skewness))
+    ? raiseTo(total.lowest, makeSmoothLaw(total.mean, Math.sqrt(total.variance), skewness))
     : null;
 }
 
 /** Moves all mass below `lowest` to `lowest`, and moves the other values towards it so that the mean stays the same. */
-function raisedTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
+function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
   const values = law.values.slice(first);
   const survival = law.survival.subarray(first);
   values[0] = lowest;
-  const scale = (meanOf(law.values, law.survival) - lowest) / (meanOf(values, survival) - lowest);
+  const scale = (computeMean(law.values, law.survival) - lowest) / (computeMean(values, survival) - lowest);
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
@@ -313,11 +313,11 @@ const NORMAL_GRID = (() => {
   const step = (2 * reach) / (points - 1);
   const z = Float64Array.from({ length: points }, (_, i) => -reach + i * step);
   const survival = z.map((value, i) => (i === points - 1 ? 0 : normalUpperTail(value + step / 2)));
-  return { z, survival, masses: massesOf({ values: z, survival }) };
+  return { z, survival, masses: computeMasses({ values: z, survival }) };
 })();
 
 /** The Pearson III law with these three moments, on the normal grid. */
-export function smoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
+export function makeSmoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
   const points = z.length;
   const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
@@ -360,8 +360,8 @@ export function smoothLaw(mean: number, standardDeviation: number, skewness: num
   return { values, survival: mirrored };
 }
 
-function transformedSums(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
-  const ownStep = commonStep(terms.map(({ law }) => law.values));
+function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
+  const ownStep = findCommonStep(terms.map(({ law }) => law.values));
   const sums = countLists.map((counts) => {
     const sum = { counts, draws: 0, mean: 0, origin: 0, low: 0, high: 0, margin: 0 };
     terms.forEach(({ law, cumulants }, i) => {
@@ -376,8 +376,8 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   let step = ownStep;
   if (ownStep === 0 || sums.some(({ low, high }) => (high - low) / ownStep > TRANSFORM_POINTS - 2)) {
     for (const sum of sums) {
-      sum.high = Math.min(sum.high, sum.mean + tailReach(terms, sum.counts, 1));
-      sum.low = Math.max(sum.low, sum.mean - tailReach(terms, sum.counts, -1));
+      sum.high = Math.min(sum.high, sum.mean + boundTail(terms, sum.counts, 1));
+      sum.low = Math.max(sum.low, sum.mean - boundTail(terms, sum.counts, -1));
       // A draw between two cells moves to one of them. The root mean square of the shift is at most half a cell.
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
@@ -392,15 +392,15 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
   const nextScratch = (): Float64Array => (spectrumScratch[scratch++] ??= new Float64Array(2 * TRANSFORM_POINTS));
   const spectra = terms.map(({ law }) => {
     const spectrum = nextScratch();
-    transform.realTransform(spectrum, latticeMasses(law, step));
+    transform.realTransform(spectrum, computeLatticeMasses(law, step));
     return spectrum;
   });
   // The lists differ in few draws, so the product over the common draws is computed once.
   const base = nextScratch();
   const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
-  productInto(base, spectra, inAll);
+  multiplyPowersInto(base, spectra, inAll);
   const sumInto = (product: Float64Array, counts: readonly number[]): void => {
-    productInto(
+    multiplyPowersInto(
       product,
       spectra,
       counts.map((count, i) => count - inAll[i]),
@@ -424,7 +424,7 @@ function transformedSums(terms: readonly SumTerm[], countLists: readonly (readon
       const { origin, low, margin } = sums[at + part];
       // Sums are known modulo the size. Cell j of the window starts at the lowest kept sum.
       const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
-      laws.push(latticeLaw(masses, part, origin, start, step));
+      laws.push(makeLatticeLaw(masses, part, origin, start, step));
     }
   }
   return laws;
@@ -440,7 +440,7 @@ const massScratch = new Float64Array(TRANSFORM_POINTS);
  * @param masses masses by start + j modulo the size, interleaved with those of another law; `part` (0 or 1) chooses one
  * of the two
  */
-function latticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
+function makeLatticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
   let kept = 0;
   let totalMass = 0;
   for (let j = 0; j < TRANSFORM_POINTS; j++) {
@@ -462,7 +462,7 @@ function latticeLaw(masses: Float64Array, part: number, origin: number, start: n
 }
 
 /** Masses on the lattice from the law's first value on, wrapped to the transform's size. The mean is unchanged. */
-function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
+function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
   for (let i = 0; i < values.length; i++) {
@@ -484,7 +484,11 @@ function latticeMasses({ values, survival }: DiscreteLaw, step: number): Float64
 const HALF = TRANSFORM_POINTS / 2;
 
 /** Multiplies powers of the spectra. These are spectra of real sequences, so only the first half + 1 bins are used. */
-function productInto(product: Float64Array, spectra: readonly Float64Array[], exponents: readonly number[]): void {
+function multiplyPowersInto(
+  product: Float64Array,
+  spectra: readonly Float64Array[],
+  exponents: readonly number[],
+): void {
   product.fill(0);
   for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
   const largest = exponents.reduce((a, b) => Math.max(a, b), 0);
@@ -525,7 +529,7 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
  * Chernoff's bound, with exponents that are powers of √2. Every exponent gives a valid bound, and the bound has a
  * single minimum over the exponents.
  */
-function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
+function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
   let variance = 0;
   for (let i = 0; i < terms.length; i++) {
@@ -539,7 +543,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
   const reachAt = (halves: number): number => {
     let information = WINDOW_INFORMATION;
     for (let i = 0; i < terms.length; i++) {
-      if (counts[i] > 0) information += counts[i] * logMoment(terms[i], sign, halves);
+      if (counts[i] > 0) information += counts[i] * getLogMoment(terms[i], sign, halves);
     }
     return information / 2 ** (halves / 2);
   };
@@ -559,7 +563,7 @@ function tailReach(terms: readonly SumTerm[], counts: readonly number[], sign: 1
 }
 
 /** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
-function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
+function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
   const key = 2 * halves + (sign > 0 ? 1 : 0);
   let log = logMoments.get(key);
   if (log === undefined) {
@@ -578,7 +582,7 @@ function logMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves
 }
 
 /** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */
-function commonStep(sets: readonly Float64Array[]): number {
+function findCommonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {
     for (let i = 1; i < values.length; i++) {

@@ -27,15 +27,15 @@ import {
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds
  */
-export function independentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): RoundStarts[] {
+export function computeIndependentStarts(law: LengthLaw, sizes: readonly number[], rounds: number): RoundStarts[] {
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
   // After some rounds, each round adds as much as the round before it. The last followed rounds then represent the
   // rest.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  while (followed > MIN_FOLLOWED_ROUNDS && reachOf([law], [followed]) > START_POINTS) followed -= 1;
-  const [untilLast, all] = orderedStarts([law], sizes, [[followed - 1], [followed]]);
+  while (followed > MIN_FOLLOWED_ROUNDS && computeReach([law], [followed]) > START_POINTS) followed -= 1;
+  const [untilLast, all] = computeOrderedStarts([law], sizes, [[followed - 1], [followed]]);
   return all.map((starts, i) => {
     const perRound = starts - untilLast[i];
     return { starts: starts + (rounds - followed) * perRound, perRound };
@@ -49,25 +49,25 @@ interface RoundStarts {
 
 /**
  * Counts starts if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from buckets.
- * As in `independentStarts`, the starts a(t) of a lane follow from its partial sums.
+ * As in `computeIndependentStarts`, the starts a(t) of a lane follow from its partial sums.
  *
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param patterns counts of each pattern of lanes
  * @returns for each pattern and n, a number between 1 and n·m
  */
-export function orderedStarts(
+export function computeOrderedStarts(
   laws: readonly LengthLaw[],
   sizes: readonly number[],
   patterns: readonly (readonly number[])[],
 ): number[][] {
-  const reach = Math.max(...patterns.map((counts) => reachOf(laws, counts)));
+  const reach = Math.max(...patterns.map((counts) => computeReach(laws, counts)));
   // Lengths that do not fit the number of points are rounded to coarser steps.
   const step = Math.max(1, Math.ceil(reach / START_POINTS));
   const size = powerOfTwoAtLeast(reach / step);
   const transform = fourier(size);
   const spectra = laws.map((law) => {
     const spectrum = new Float64Array(2 * size);
-    transform.realTransform(spectrum, massesOf(law, step, size, 1));
+    transform.realTransform(spectrum, computeMasses(law, step, size, 1));
     return spectrum;
   });
   const sums = new Float64Array(2 * size);
@@ -115,12 +115,12 @@ export function orderedStarts(
     }
     transform.completeSpectrum(sums);
     transform.inverseTransform(lane, sums);
-    return startsIn(lane, sizes, step);
+    return countStarts(lane, sizes, step);
   });
 }
 
 /** An upper limit of the latest start of a lane that takes `counts[b]` units of `laws[b]`, almost never exceeded. */
-function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number {
+function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
   let variance = 0;
   let longest = 0;
@@ -134,7 +134,7 @@ function reachOf(laws: readonly LengthLaw[], counts: readonly number[]): number 
 }
 
 /** 1 + Σ over all t > 0 of 1 − (1 − a(t))ⁿ, for the expected starts a(t) of a lane (the even entries). */
-function startsIn(starts: Float64Array, sizes: readonly number[], step: number): number[] {
+function countStarts(starts: Float64Array, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2; t < starts.length; t += 2) {
     const a = Math.min(1, starts[t] / step);
@@ -152,7 +152,7 @@ function startsIn(starts: Float64Array, sizes: readonly number[], step: number):
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
  */
-export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
+export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);
   if (mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return (rounds) => ({ starts: sizes.map(() => rounds), iterations: (rounds - 1) * mean });
@@ -162,7 +162,7 @@ export function fetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds
   const damping = DAMPED_SPECTRUM ** (1 / size);
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
-  transform.realTransform(spectrum, massesOf(law, step, size, damping));
+  transform.realTransform(spectrum, computeMasses(law, step, size, damping));
   for (let k = 0; k <= size; k += 2) {
     // φ/(1 − φ) = 1/(1 − φ) − 1.
     const re = 1 - spectrum[k];
@@ -201,7 +201,7 @@ interface FetchedStarts {
 }
 
 /** P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays the same. */
-function massesOf({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
+function computeMasses({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {
     const cell = support[i] / step;

@@ -1,15 +1,15 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
 import {
-  cumulantsOf,
+  computeCumulants,
   fromMasses,
-  maximumInto,
-  maximumOf,
-  onGrid,
-  shifted,
-  smoothLaw,
-  sumOf,
-  sumTerm,
+  takeMaximumInto,
+  takeMaximum,
+  moveToGrid,
+  shiftLaw,
+  makeSmoothLaw,
+  addLaws,
+  makeSumTerm,
   type DiscreteLaw,
 } from './discrete-law.ts';
 import {
@@ -49,15 +49,15 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];
   if (largest === 0) return null;
-  const ownStep = wholeStep(values);
+  const ownStep = findWholeStep(values);
   const step = ownStep > 0 && largest / ownStep <= FETCH_LATTICE_POINTS ? ownStep : largest / FETCH_LATTICE_POINTS;
   const points = Math.round(largest / step);
   const grid = Float64Array.from({ length: points + 1 }, (_, i) => i * step);
   grid[points] = largest;
-  const lattice = onGrid(law, grid);
+  const lattice = moveToGrid(law, grid);
   const emptyProbability = 1 - lattice.survival[0];
   const survival = lattice.survival.map((s) => Math.min(1, s / (1 - emptyProbability)));
-  const { mean, variance } = cumulantsOf({ values: grid.map((_, i) => i), survival });
+  const { mean, variance } = computeCumulants({ values: grid.map((_, i) => i), survival });
 
   const lengths = new Int32Array(points);
   const masses = new Float64Array(points);
@@ -120,7 +120,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  *
  * @param poolGroups groups that fetch from one pool, with n·m units each on average. With more groups, T varies less.
  */
-export function dynamicGroupDepth(
+export function computeDynamicGroupDepth(
   renewals: Renewals,
   n: number,
   unitsPerThread: number,
@@ -132,22 +132,22 @@ export function dynamicGroupDepth(
   if (units <= 1) {
     // Each lane has at most one unit on average, so the depth is the longest of all units.
     const withEmpty = survival.map((s) => s * (1 - emptyProbability));
-    return maximumOf({ values: lengths, survival: withEmpty }, n * unitsPerThread);
+    return takeMaximum({ values: lengths, survival: withEmpty }, n * unitsPerThread);
   }
 
   const lanes = n * poolGroups;
-  const times = exhaustionTimes(renewals, lanes, units, units * emptyProbability);
+  const times = computeExhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
-    const residual = settledLives(renewals);
+    const residual = computeSettledLives(renewals);
     // All work is either done by T or left at T: n·units·mean = n·T + mean + (n − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
-    const last = shifted({ values: lengths, survival: lastLane(renewals, residual, n, poolGroups) }, end);
+    const last = shiftLaw({ values: lengths, survival: computeLastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
     // The deviation is smaller than a cell of the grid of lives.
     if (deviation < 0.5) return last;
-    const noise = smoothLaw(0, deviation * step, 0);
-    return sumOf([sumTerm(last), sumTerm(noise)], [1, 1]);
+    const noise = makeSmoothLaw(0, deviation * step, 0);
+    return addLaws([makeSumTerm(last), makeSumTerm(noise)], [1, 1]);
   }
 
   const { first, masses } = times;
@@ -179,8 +179,8 @@ export function dynamicGroupDepth(
           to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
         const without = (1 - share) * starts[time];
         residual = alive.map((lives, x) => Math.min(1, Math.max(0, lives - without * survival[x])));
-      } else residual = settledLives(renewals);
-      const last = lastLane(renewals, residual, n, poolGroups);
+      } else residual = computeSettledLives(renewals);
+      const last = computeLastLane(renewals, residual, n, poolGroups);
       for (let t = from; t < to; t++) {
         const share = masses[t];
         if (share === 0) continue;
@@ -204,9 +204,9 @@ export function dynamicGroupDepth(
  * share a pool, almost no group has the unit that has just started.
  * @returns P(longest > x steps), x = 0, 1, …
  */
-function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
+function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
   const lives = new Float64Array(residual.length);
-  maximumInto(lives, residual, poolGroups > 1 ? n : n - 1);
+  takeMaximumInto(lives, residual, poolGroups > 1 ? n : n - 1);
   if (poolGroups > 1) return lives;
   const { survival } = renewals;
   for (let x = 0; x < lives.length; x++) lives[x] += survival[x] * (1 - lives[x]);
@@ -219,7 +219,7 @@ function lastLane(renewals: Renewals, residual: Float64Array, n: number, poolGro
  *
  * @param extraVariance variance, per lane, of the number of units itself
  */
-function exhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
+function computeExhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
   const known = startedMean.length;
   // The expected number of started units minus the number of all units, in standard deviations.
@@ -262,7 +262,7 @@ function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from:
 }
 
 /** P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
-function settledLives({ survival, mean }: Renewals): Float64Array {
+function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   const residual = new Float64Array(survival.length);
   let sum = 0;
   for (let x = survival.length - 1; x >= 0; x--) {
@@ -273,7 +273,7 @@ function settledLives({ survival, mean }: Renewals): Float64Array {
 }
 
 /** Greatest common divisor of whole values; 0 if a value is not whole. */
-function wholeStep(values: Float64Array): number {
+function findWholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {
     if (!Number.isInteger(value)) return 0;

@@ -2,7 +2,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { moments } from '../../models/workload/laws.ts';
-import { fromMasses, maximumInto, shifted, smoothLaw } from './discrete-law.ts';
+import { fromMasses, takeMaximumInto, shiftLaw, makeSmoothLaw } from './discrete-law.ts';
 import { prepareRenewals } from './dynamic-fetch.ts';
 
 /**
@@ -34,15 +34,15 @@ interface CovarianceSums {
 }
 
 /** A non-zero split skips empty units. On a merge path, the end of a unit is also an item. */
-export function shareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
+export function computeShareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
-  const renewals = prepareRenewals(kind === 'merge-path' ? shifted(whole, 1) : whole);
+  const renewals = prepareRenewals(kind === 'merge-path' ? shiftLaw(whole, 1) : whole);
   if (!renewals) return { rate: 0, step: 1, again: new Float64Array(0), sums: new Map() };
   const { step, mean, starts } = renewals;
   return { rate: 1 / (mean * step), step, again: starts.slice(1).map((rate) => rate / step), sums: new Map() };
 }
 
-function covarianceSums({ rate, step, again }: ShareStarts, n: number): CovarianceSums {
+function computeCovarianceSums({ rate, step, again }: ShareStarts, n: number): CovarianceSums {
   const plain = new Float64Array(again.length + 1);
   const weighted = new Float64Array(again.length + 1);
   const apart = (1 - rate) ** (2 * n);
@@ -55,12 +55,12 @@ function covarianceSums({ rate, step, again }: ShareStarts, n: number): Covarian
 }
 
 /** Mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit. */
-function startMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
+function computeStartMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
   const later = items - 1;
   const none = (1 - rate) ** n;
   let known = sums.get(n);
-  if (!known) sums.set(n, (known = covarianceSums(starts, n)));
+  if (!known) sums.set(n, (known = computeCovarianceSums(starts, n)));
   const reach = Math.min(again.length, Math.floor(later / step));
   const pairs = later * known.plain[reach] - known.weighted[reach];
   const variance = later * none * (1 - none) + 2 * pairs;
@@ -71,7 +71,7 @@ function startMoments(starts: ShareStarts, items: number, n: number): { mean: nu
  * Law of the depth of a group whose slots take even shares.
  * @param overhead iterations for search and carry, in addition to items and setups
  */
-export function evenShareDepth(
+export function computeEvenShareDepth(
   law: LengthLaw,
   starts: ShareStarts,
   shares: { readonly items: number; readonly unitsPerGroup: number; readonly unitsPerSlot: number },
@@ -83,7 +83,7 @@ export function evenShareDepth(
   const work = moments(law).mean * unitsPerSlot;
   const loss = work > 0 ? items / work : 1;
   const means = { meanWork: work + setupIterations * unitsPerSlot, aggregateLoss: loss, meanLoss: loss };
-  const { mean, deviation } = startMoments(starts, items, unitsPerGroup);
+  const { mean, deviation } = computeStartMoments(starts, items, unitsPerGroup);
   const depthOf = (count: number): number => base + setupIterations * count;
   if (setupIterations === 0 || deviation < 1e-6)
     return {
@@ -92,7 +92,7 @@ export function evenShareDepth(
       meanDepth: depthOf(mean),
       survivalInto: (out) => out.fill(0),
     };
-  const { values, survival } = smoothLaw(mean, deviation, 0);
+  const { values, survival } = makeSmoothLaw(mean, deviation, 0);
   // The number of starts lies between 0 and the number of items.
   const kept = values.findIndex((value) => value > 0);
   const counts = values.subarray(kept).filter((value) => value < items - 1);
@@ -102,6 +102,6 @@ export function evenShareDepth(
     ...means,
     values: counts.map(depthOf),
     meanDepth: depthOf(mean),
-    survivalInto: (out, groups) => maximumInto(out, above, groups),
+    survivalInto: (out, groups) => takeMaximumInto(out, above, groups),
   };
 }

@@ -5,27 +5,27 @@ import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { kept } from '../../numeric/kept.ts';
 import { lossMoments, quickMeanLosses } from '../../models/imbalance/closed-form.ts';
-import { bestBuckets, quantileBuckets, roundPatterns, type Bucket } from './buckets.ts';
+import { findBestBuckets, makeQuantileBuckets, listRoundPatterns, type Bucket } from './buckets.ts';
 import {
-  atomsOf,
-  coarseGrid,
-  commonGrid,
-  cumulantsOf,
+  listAtoms,
+  makeCoarseGrid,
+  makeCommonGrid,
+  computeCumulants,
   fromMasses,
-  maximumInto,
-  maximumOf,
-  meanOf,
-  onGrid,
-  sumOf,
-  sumsOf,
-  sumTerm,
+  takeMaximumInto,
+  takeMaximum,
+  computeMean,
+  moveToGrid,
+  addLaws,
+  addLawsEach,
+  makeSumTerm,
   type Cumulants,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import { fetchedStarts, independentStarts, orderedStarts } from './divergent-starts.ts';
-import { dynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import { computeFetchedStarts, computeIndependentStarts, computeOrderedStarts } from './divergent-starts.ts';
+import { computeDynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import type { FetchedOrder, FetchingGroup } from './fetched.ts';
-import { windowMeanLoss, windowSurvival, type SortedWindow } from './window.ts';
+import { computeWindowMeanLoss, computeWindowSurvival, type SortedWindow } from './window.ts';
 import {
   FOLLOWED_ROUNDS,
   KEPT_DEPTH_NUMBERS,
@@ -45,16 +45,16 @@ import {
  * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
  *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds, a slot passes through all
- *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`roundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time; `sortedLaunch`
+ *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`listRoundPatterns`).
+ * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time; `computeSortedLaunch`
  *   has the law of a launch, whose slots keep their places or change them. Within a group, the same lane has the
  *   longest unit in every round, so a flattened loop is not faster than a nested one. The law of a single group ignores
  *   that a group keeps its place in its block; the law of a block is correct. The window is rounded up to whole groups.
  * - `full-sort`: the limit of a window of all units. All units of a block are equally long, and over m rounds a slot
- *   meets lengths evenly spread over the law. Here too, `sortedLaunch` is more accurate.
+ *   meets lengths evenly spread over the law. Here too, `computeSortedLaunch` is more accurate.
  * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
  *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. This determines the
- *   form of the loop, so `loop` has no effect. The law is an approximation, see `dynamicGroupDepth`. `fetches` counts
+ *   form of the loop, so `loop` has no effect. The law is an approximation, see `computeDynamicGroupDepth`. `fetches` counts
  *   accesses to the counter.
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs the setup once per round. A flattened loop
@@ -70,7 +70,7 @@ import {
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1; 1 if omitted
  * @param options.fetched the units that fetchers take, if the order of the units is known
  */
-export function groupDepthLaw(
+export function makeGroupDepthLaw(
   law: LengthLaw,
   n: number,
   balancing: WholeUnitBalancing,
@@ -97,13 +97,13 @@ export function groupDepthLaw(
       `${balancing.kind} with ${unitsPerThread} units per thread has no law of one group: use sortedLaunch.`,
     );
   }
-  const prepared = preparedLaw(law);
+  const prepared = prepareLaw(law);
   const setup = options.setupIterations;
   const { fetched } = options;
   const played = fetched?.group(unitsPerThread, setup);
   const plain = played
-    ? plainDepth(independentGroups(laneLaws([{ weight: 1, law: played.depth }]), 1))
-    : keptDepth(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
+    ? makePlainDepth(makeIndependentGroups(makeLaneLaws([{ weight: 1, law: played.depth }]), 1))
+    : makeKeptDepth(prepared, n, balancing, loop, unitsPerThread, options.poolGroups ?? 1);
   const { model, meanDepth: pureDepth } = plain;
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const setupDepth =
@@ -125,13 +125,13 @@ export function groupDepthLaw(
         n,
         Math.max(
           1,
-          fetched?.meanLoss ?? meanLossOf(prepared, n, balancing, unitsPerThread, aggregateLoss, model.laneSums),
+          fetched?.meanLoss ?? computeMeanLoss(prepared, n, balancing, unitsPerThread, aggregateLoss, model.laneSums),
         ),
       );
       return meanLoss;
     },
     ...(balancing.kind === 'dynamic-fetch' && {
-      fetches: groupFetches(prepared, law, n, balancing, unitsPerThread, setup, played),
+      fetches: countGroupFetches(prepared, law, n, balancing, unitsPerThread, setup, played),
     }),
     survivalInto: model.survivalInto,
   };
@@ -143,7 +143,7 @@ type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
  * Number of accesses to the counter until the units run out. A group that fetches for its lanes counts as one lane with
  * the longest units.
  */
-function groupFetches(
+function countGroupFetches(
   prepared: PreparedLaw,
   law: LengthLaw,
   n: number,
@@ -164,43 +164,43 @@ function groupFetches(
   }
   const [fetchers, fetches, name, between] =
     fetch === 'group'
-      ? [1, rounds, `longest of ${n}`, () => lawOf(maximumOf(prepared.law, n))]
+      ? [1, rounds, `longest of ${n}`, () => makeLengthLaw(takeMaximum(prepared.law, n))]
       : fetch === 1
         ? [n, rounds, 'units', () => law]
-        : [n, rounds / fetch, `chunks of ${fetch}`, () => lawOf(chunkSum(prepared, fetch))];
+        : [n, rounds / fetch, `chunks of ${fetch}`, () => makeLengthLaw(getChunkSum(prepared, fetch))];
   const once = Math.max(1, fetches);
-  const { starts, iterations } = fetchedStartsOf(prepared, between, fetchers, name)(once);
+  const { starts, iterations } = getFetchedStarts(prepared, between, fetchers, name)(once);
   // The setup runs at every start of a unit: at each fetch, and again for each further unit of a chunk.
-  const unitStarts =
+  const countUnitStarts =
     typeof fetch === 'number' && fetch > 1
-      ? fetchedStartsOf(prepared, () => law, n, 'units')(Math.max(1, rounds)).starts
+      ? getFetchedStarts(prepared, () => law, n, 'units')(Math.max(1, rounds)).starts
       : starts;
   return {
     fetchers,
-    iterations: iterations + setup * (unitStarts - 1),
+    iterations: iterations + setup * (countUnitStarts - 1),
     events: starts - 1,
     additions: fetchers * (once - 1),
   };
 }
 
-function lawOf(law: DiscreteLaw): LengthLaw {
-  return { label: '', truncatedMass: 0, ...atomsOf(law) };
+function makeLengthLaw(law: DiscreteLaw): LengthLaw {
+  return { label: '', truncatedMass: 0, ...listAtoms(law) };
 }
 
 /** Law of the total length of `units` units. */
-function chunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
-  return shared(prepared, `chunk ${units}`, () => sumOf([sumTerm(prepared.law)], [units]));
+function getChunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
+  return getShared(prepared, `chunk ${units}`, () => addLaws([makeSumTerm(prepared.law)], [units]));
 }
 
-/** `fetchedStarts` for groups of n lanes, computed together with the other common sizes. `name` identifies the law. */
-function fetchedStartsOf(
+/** `computeFetchedStarts` for groups of n lanes, computed together with the other common sizes. `name` identifies the law. */
+function getFetchedStarts(
   prepared: PreparedLaw,
   law: () => LengthLaw,
   n: number,
   name: string,
 ): (rounds: number) => { readonly starts: number; readonly iterations: number } {
-  const sizes = groupSizes(n);
-  const fetched = shared(prepared, `fetched ${name} ${sizes.join()}`, () => fetchedStarts(law(), sizes));
+  const sizes = listGroupSizes(n);
+  const fetched = getShared(prepared, `fetched ${name} ${sizes.join()}`, () => computeFetchedStarts(law(), sizes));
   return (rounds) => {
     const { starts, iterations } = fetched(rounds);
     return { starts: starts[sizes.indexOf(n)], iterations };
@@ -212,19 +212,19 @@ function fetchedStartsOf(
  * otherwise once for every iteration at which a lane starts a unit. Sorted lanes end together, so they stay in step.
  */
 function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, loop: LoopForm, rounds: number): number {
-  const prepared = preparedLaw(law);
+  const prepared = prepareLaw(law);
   switch (balancing.kind) {
     case 'dynamic-fetch': {
       if (n === 1 || balancing.fetch === 'group') return rounds;
-      return fetchedStartsOf(prepared, () => law, n, 'units')(rounds).starts;
+      return getFetchedStarts(prepared, () => law, n, 'units')(rounds).starts;
     }
     case 'none':
     case 'shuffle':
-      return loop === 'nested' ? rounds : dealtStarts(prepared, law, n, rounds);
+      return loop === 'nested' ? rounds : countDealtStarts(prepared, law, n, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
       if (loop === 'nested') return rounds;
-      return bucketStarts(prepared, n, balancing, rounds);
+      return countBucketStarts(prepared, n, balancing, rounds);
     }
     case 'window-sort':
     case 'full-sort':
@@ -233,17 +233,17 @@ function unitStarts(law: LengthLaw, n: number, balancing: WholeUnitBalancing, lo
 }
 
 /** Starts in groups of n lanes whose units come from one bucket after another. */
-function bucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalancing, rounds: number): number {
+function countBucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalancing, rounds: number): number {
   if (n === 1 || rounds === 1) return rounds;
-  const sizes = balancing.kind === 'best-buckets' ? [n] : groupSizes(n);
-  const starts = shared(prepared, `starts ${bucketKey(balancing, n)} ${rounds} ${sizes.join()}`, () => {
-    const buckets = lengthBuckets(prepared, n, balancing);
-    const patterns = roundPatterns(
+  const sizes = balancing.kind === 'best-buckets' ? [n] : listGroupSizes(n);
+  const starts = getShared(prepared, `starts ${makeBucketKey(balancing, n)} ${rounds} ${sizes.join()}`, () => {
+    const buckets = getLengthBuckets(prepared, n, balancing);
+    const patterns = listRoundPatterns(
       buckets.map(({ share }) => share),
       rounds,
     );
-    const each = orderedStarts(
-      buckets.map(({ law }) => lawOf(law)),
+    const each = computeOrderedStarts(
+      buckets.map(({ law }) => makeLengthLaw(law)),
       sizes,
       patterns.map(({ counts }) => counts),
     );
@@ -253,17 +253,19 @@ function bucketStarts(prepared: PreparedLaw, n: number, balancing: BucketBalanci
 }
 
 /** Starts in groups of n lanes that take `rounds` units each. One pass computes all common sizes. */
-function dealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
+function countDealtStarts(prepared: PreparedLaw, law: LengthLaw, n: number, rounds: number): number {
   if (n === 1) return rounds;
-  const sizes = groupSizes(n);
+  const sizes = listGroupSizes(n);
   const followed = Math.min(rounds, FOLLOWED_ROUNDS);
-  const known = shared(prepared, `starts ${followed} ${sizes.join()}`, () => independentStarts(law, sizes, followed));
+  const known = getShared(prepared, `starts ${followed} ${sizes.join()}`, () =>
+    computeIndependentStarts(law, sizes, followed),
+  );
   const { starts, perRound } = known[sizes.indexOf(n)];
   return starts + (rounds - followed) * perRound;
 }
 
 /** Group sizes that are computed together with n. */
-function groupSizes(n: number): readonly number[] {
+function listGroupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
 
@@ -289,14 +291,14 @@ interface PlainDepth {
   unitStarts?: number;
 }
 
-function plainDepth(model: DepthModel): PlainDepth {
+function makePlainDepth(model: DepthModel): PlainDepth {
   const survival = new Float64Array(model.values.length);
   model.survivalInto(survival, 1);
-  return { model, meanDepth: meanOf(model.values, survival) };
+  return { model, meanDepth: computeMean(model.values, survival) };
 }
 
 /** The depths of a design without setup. They are cached, because a design with another setup usually shares them. */
-function keptDepth(
+function makeKeptDepth(
   prepared: PreparedLaw,
   n: number,
   balancing: WholeUnitBalancing,
@@ -309,7 +311,7 @@ function keptDepth(
   let known = depths.get(key);
   if (known) depths.delete(key);
   else {
-    known = plainDepth(depthModel(prepared, n, balancing, loop, rounds, poolGroups));
+    known = makePlainDepth(makeDepthModel(prepared, n, balancing, loop, rounds, poolGroups));
     prepared.depthNumbers += known.model.numbers;
   }
   depths.set(key, known);
@@ -337,19 +339,19 @@ interface PreparedLaw {
 const prepared = new WeakMap<LengthLaw, PreparedLaw>();
 
 /** A law on at most `MAX_POINTS` atoms. */
-export function coarseLaw(law: LengthLaw): DiscreteLaw {
-  return preparedLaw(law).law;
+export function getCoarseLaw(law: LengthLaw): DiscreteLaw {
+  return prepareLaw(law).law;
 }
 
-function preparedLaw(source: LengthLaw): PreparedLaw {
+function prepareLaw(source: LengthLaw): PreparedLaw {
   let entry = prepared.get(source);
   if (!entry) {
     const whole = fromMasses(source.support, source.probability);
-    const { support, probability } = atomsOf(onGrid(whole, coarseGrid(whole)));
+    const { support, probability } = listAtoms(moveToGrid(whole, makeCoarseGrid(whole)));
     const law = fromMasses(support, probability);
     entry = {
       law,
-      cumulants: cumulantsOf(law),
+      cumulants: computeCumulants(law),
       shared: new Map(),
       lanes: new Map(),
       depths: new Map(),
@@ -361,12 +363,12 @@ function preparedLaw(source: LengthLaw): PreparedLaw {
 }
 
 /** Caches a value for this law under `key`. The key names everything else on which the value depends. */
-function shared<T>(law: PreparedLaw, key: string, make: () => T): T {
+function getShared<T>(law: PreparedLaw, key: string, make: () => T): T {
   if (!law.shared.has(key)) law.shared.set(key, make());
   return law.shared.get(key) as T;
 }
 
-function depthModel(
+function makeDepthModel(
   prepared: PreparedLaw,
   n: number,
   balancing: WholeUnitBalancing,
@@ -377,29 +379,29 @@ function depthModel(
   switch (balancing.kind) {
     case 'none':
     case 'shuffle':
-      return bucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, loop, rounds);
+      return makeBucketModel(prepared, [{ share: 1, law: prepared.law }], 'all', false, n, loop, rounds);
     case 'quantile-buckets':
     case 'best-buckets': {
-      const key = bucketKey(balancing, n);
+      const key = makeBucketKey(balancing, n);
       const cutForWidth = balancing.kind === 'best-buckets';
-      return bucketModel(prepared, lengthBuckets(prepared, n, balancing), key, cutForWidth, n, loop, rounds);
+      return makeBucketModel(prepared, getLengthBuckets(prepared, n, balancing), key, cutForWidth, n, loop, rounds);
     }
     case 'window-sort':
       return balancing.units > LARGEST_WINDOW_UNITS
-        ? sortedModel(prepared)
-        : windowModel(prepared, windowOf(balancing.units, n));
+        ? makeSortedModel(prepared)
+        : makeWindowModel(prepared, makeWindow(balancing.units, n));
     case 'full-sort':
-      return sortedModel(prepared);
+      return makeSortedModel(prepared);
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
       // The units that a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as a
       // whole.
       const [fetched, lanes, fetches] =
         fetch === 'group'
-          ? [maximumOf(prepared.law, n), 1, rounds]
-          : [fetch === 1 ? prepared.law : chunkSum(prepared, fetch), n, rounds / fetch];
+          ? [takeMaximum(prepared.law, n), 1, rounds]
+          : [fetch === 1 ? prepared.law : getChunkSum(prepared, fetch), n, rounds / fetch];
       if (lanes === 1 && poolGroups === 1)
-        return bucketModel(
+        return makeBucketModel(
           prepared,
           [{ share: 1, law: prepared.law }],
           'all',
@@ -408,27 +410,27 @@ function depthModel(
           fetch === 'group' ? 'nested' : 'flattened',
           rounds,
         );
-      if (fetches === 1) return independentGroups(laneLaws([{ weight: 1, law: fetched }]), lanes);
-      const renewals = shared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
+      if (fetches === 1) return makeIndependentGroups(makeLaneLaws([{ weight: 1, law: fetched }]), lanes);
+      const renewals = getShared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
         prepareRenewals(fetched),
       );
-      const depth = renewals ? dynamicGroupDepth(renewals, lanes, fetches, poolGroups) : constantLaw(0);
-      return independentGroups(laneLaws([{ weight: 1, law: depth }]), 1);
+      const depth = renewals ? computeDynamicGroupDepth(renewals, lanes, fetches, poolGroups) : makeConstantLaw(0);
+      return makeIndependentGroups(makeLaneLaws([{ weight: 1, law: depth }]), 1);
     }
   }
 }
 
 type BucketBalancing = Extract<WholeUnitBalancing, { k: number }>;
 
-function bucketKey(balancing: BucketBalancing, n: number): string {
+function makeBucketKey(balancing: BucketBalancing, n: number): string {
   return balancing.kind === 'quantile-buckets' ? `quantile ${balancing.k}` : `best ${balancing.k} ${n}`;
 }
 
-function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalancing): Bucket[] {
-  return shared(prepared, `buckets ${bucketKey(balancing, n)}`, () =>
+function getLengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalancing): Bucket[] {
+  return getShared(prepared, `buckets ${makeBucketKey(balancing, n)}`, () =>
     balancing.kind === 'quantile-buckets'
-      ? quantileBuckets(prepared.law, balancing.k)
-      : bestBuckets(prepared.law, n, balancing.k),
+      ? makeQuantileBuckets(prepared.law, balancing.k)
+      : findBestBuckets(prepared.law, n, balancing.k),
   );
 }
 
@@ -437,12 +439,12 @@ function lengthBuckets(prepared: PreparedLaw, n: number, balancing: BucketBalanc
  *
  * @returns share of the units, and shortest and longest length, of each bucket
  */
-export function bucketRanges(
+export function listBucketRanges(
   law: LengthLaw,
   n: number,
   balancing: BucketBalancing,
 ): { readonly share: number; readonly from: number; readonly to: number }[] {
-  return lengthBuckets(preparedLaw(law), n, balancing).map(({ share, law: inside }) => ({
+  return getLengthBuckets(prepareLaw(law), n, balancing).map(({ share, law: inside }) => ({
     share,
     from: inside.values[0],
     to: inside.values[inside.values.length - 1],
@@ -450,7 +452,7 @@ export function bucketRanges(
 }
 
 /** @param cutForWidth whether the buckets depend on n; otherwise they are the same for groups of any width */
-function bucketModel(
+function makeBucketModel(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
   key: string,
@@ -460,36 +462,38 @@ function bucketModel(
   rounds: number,
 ): DepthModel {
   if (rounds === 1) {
-    return independentGroups(laneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
+    return makeIndependentGroups(makeLaneLaws(buckets.map(({ share, law }) => ({ weight: share, law }))), n);
   }
-  if (loop === 'nested') return independentGroups(laneLaws(roundSums(prepared, buckets, key, n, rounds)), 1);
+  if (loop === 'nested') return makeIndependentGroups(makeLaneLaws(addRounds(prepared, buckets, key, n, rounds)), 1);
   const laneSums = cutForWidth
-    ? laneLaws(roundSums(prepared, buckets, key, 1, rounds), [n])
-    : laneSumsOf(prepared, buckets, key, rounds);
-  return { ...independentGroups(laneSums, n), laneSums };
+    ? makeLaneLaws(addRounds(prepared, buckets, key, 1, rounds), [n])
+    : getLaneSums(prepared, buckets, key, rounds);
+  return { ...makeIndependentGroups(laneSums, n), laneSums };
 }
 
 /** Sums of the lanes of a flattened loop. The buckets are the same for groups of any width, and so are the sums. */
-function laneSumsOf(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
+function getLaneSums(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
   return kept(prepared.lanes, KEPT_LANE_LAWS, `${key} ${rounds}`, () =>
-    laneLaws(roundSums(prepared, buckets, key, 1, rounds), COMMON_SIZES),
+    makeLaneLaws(addRounds(prepared, buckets, key, 1, rounds), COMMON_SIZES),
   );
 }
 
 /** Sums over the rounds, one for each pattern of buckets. Each round takes as long as the longest of n units. */
-function roundSums(
+function addRounds(
   prepared: PreparedLaw,
   buckets: readonly Bucket[],
   key: string,
   n: number,
   rounds: number,
 ): readonly WeightedLaw[] {
-  const perRound = shared(prepared, `round ${key} ${n}`, () => buckets.map(({ law }) => sumTerm(maximumOf(law, n))));
-  const patterns = roundPatterns(
+  const perRound = getShared(prepared, `round ${key} ${n}`, () =>
+    buckets.map(({ law }) => makeSumTerm(takeMaximum(law, n))),
+  );
+  const patterns = listRoundPatterns(
     buckets.map(({ share }) => share),
     rounds,
   );
-  const laws = sumsOf(
+  const laws = addLawsEach(
     perRound,
     patterns.map(({ counts }) => counts),
   );
@@ -506,10 +510,10 @@ interface LaneLaws {
   readonly sizes: readonly number[];
 }
 
-function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []): LaneLaws {
-  const values = commonGrid(parts.map(({ law }) => law));
+function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []): LaneLaws {
+  const values = makeCommonGrid(parts.map(({ law }) => law));
   return {
-    parts: parts.map(({ weight, law }) => ({ weight, law: onGrid(law, values) })),
+    parts: parts.map(({ weight, law }) => ({ weight, law: moveToGrid(law, values) })),
     values,
     losses: new Map(),
     sizes,
@@ -519,7 +523,7 @@ function laneLaws(parts: readonly WeightedLaw[], sizes: readonly number[] = []):
 const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
 /** Groups whose depth is the longest of `draws` independent draws. All groups of a block draw from the same law. */
-function independentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
+function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {
     values,
@@ -530,7 +534,7 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
         const { weight, law } = parts[p];
         const part = (lastSurvival.parts[p] ??= new Float64Array(MAX_POINTS));
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
-          maximumInto(part, law.survival, draws * groupsPerBlock);
+          takeMaximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
           // This step doubles the number of groups.
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
@@ -545,40 +549,42 @@ function independentGroups({ parts, values }: LaneLaws, draws: number): DepthMod
   return model;
 }
 
-/** The last result of `independentGroups`, which is kept because a table requests twice as many groups each time. */
+/** The last result of `makeIndependentGroups`, which is kept because a table requests twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
   parts: [],
 };
 
-function windowOf(units: number, n: number): SortedWindow {
+function makeWindow(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
 /** The law is exact for one round, since the groups of a block are neighbours in their window. */
-function windowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
+function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
     values: law.values,
     numbers: 0,
     survivalInto: (out, groups) =>
       out.set(
-        shared(prepared, `window ${window.units} ${window.n} ${groups}`, () => windowSurvival(law, window, groups)),
+        getShared(prepared, `window ${window.units} ${window.n} ${groups}`, () =>
+          computeWindowSurvival(law, window, groups),
+        ),
       ),
   };
 }
 
 /** The law is exact for one round of all units: lanes of a group and neighbouring groups are equally long. */
-function sortedModel({ law }: PreparedLaw): DepthModel {
+function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }
 
-function constantLaw(value: number): DiscreteLaw {
+function makeConstantLaw(value: number): DiscreteLaw {
   return { values: Float64Array.of(value), survival: Float64Array.of(0) };
 }
 
-function meanLossOf(
+function computeMeanLoss(
   prepared: PreparedLaw,
   n: number,
   balancing: WholeUnitBalancing,
@@ -589,62 +595,62 @@ function meanLossOf(
   switch (balancing.kind) {
     case 'none':
     case 'shuffle':
-      return laneSums ? laneSumsLoss(laneSums, n) : lossOf(prepared, prepared.law, 'all', n);
+      return laneSums ? computeLaneSumsLoss(laneSums, n) : getLoss(prepared, prepared.law, 'all', n);
     case 'quantile-buckets':
     case 'best-buckets': {
-      if (laneSums) return laneSumsLoss(laneSums, n);
-      const buckets = lengthBuckets(prepared, n, balancing);
-      const key = bucketKey(balancing, n);
-      return buckets.reduce((sum, { share, law }, b) => sum + share * lossOf(prepared, law, `${key} ${b}`, n), 0);
+      if (laneSums) return computeLaneSumsLoss(laneSums, n);
+      const buckets = getLengthBuckets(prepared, n, balancing);
+      const key = makeBucketKey(balancing, n);
+      return buckets.reduce((sum, { share, law }, b) => sum + share * getLoss(prepared, law, `${key} ${b}`, n), 0);
     }
     case 'window-sort': {
       if (balancing.units > LARGEST_WINDOW_UNITS) return 1;
-      const window = windowOf(balancing.units, n);
+      const window = makeWindow(balancing.units, n);
       return window.units === n
-        ? lossOf(prepared, prepared.law, 'all', n)
-        : shared(prepared, `window loss ${window.units} ${n}`, () => windowMeanLoss(prepared.law, window));
+        ? getLoss(prepared, prepared.law, 'all', n)
+        : getShared(prepared, `window loss ${window.units} ${n}`, () => computeWindowMeanLoss(prepared.law, window));
     }
     case 'full-sort':
       return 1;
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0 || balancing.fetch === 'group')
-        return lossOf(prepared, prepared.law, 'all', n);
+        return getLoss(prepared, prepared.law, 'all', n);
       // Fetching is assumed to reduce the mean loss by the same factor as the aggregate loss.
-      const sums = laneSumsOf(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
-      const unfetched = aggregateOf(sums.parts[0].law, n) - 1;
+      const sums = getLaneSums(prepared, [{ share: 1, law: prepared.law }], 'all', Math.round(rounds));
+      const unfetched = computeAggregate(sums.parts[0].law, n) - 1;
       if (unfetched <= 0) return 1;
-      return 1 + ((aggregateLoss - 1) * (laneSumsLoss(sums, n) - 1)) / unfetched;
+      return 1 + ((aggregateLoss - 1) * (computeLaneSumsLoss(sums, n) - 1)) / unfetched;
     }
   }
 }
 
 /** Swatman's mean loss of n draws from `law`. `key` identifies the law among the laws of `prepared`. */
-function lossOf(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
-  return shared(prepared, `loss ${key} ${n}`, () => lossMoments(atomsOf(law), [n])[0].meanLoss);
+function getLoss(prepared: PreparedLaw, law: DiscreteLaw, key: string, n: number): number {
+  return getShared(prepared, `loss ${key} ${n}`, () => lossMoments(listAtoms(law), [n])[0].meanLoss);
 }
 
 /** Mean losses for each n. The summed lengths of the n lanes are independent draws from `sum`. */
-function laneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
-  const cumulants = cumulantsOf(sum);
-  const losses = sizes.map((n) => momentLoss(sum, cumulants, n));
+function computeLaneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
+  const cumulants = computeCumulants(sum);
+  const losses = sizes.map((n) => computeMomentLoss(sum, cumulants, n));
   const hard = sizes.filter((_, i) => losses[i] === null);
   if (hard.length === 0) return losses as number[];
-  const quick = quickMeanLosses(atomsOf(onGrid(sum, coarseGrid(sum, LOSS_POINTS))), hard);
+  const quick = quickMeanLosses(listAtoms(moveToGrid(sum, makeCoarseGrid(sum, LOSS_POINTS))), hard);
   return losses.map((loss) => loss ?? quick.shift()!);
 }
 
 /** E[longest of n] / E[X]. */
-function aggregateOf(law: DiscreteLaw, n: number): number {
-  const longest = maximumOf(law, n);
-  return meanOf(longest.values, longest.survival) / meanOf(law.values, law.survival);
+function computeAggregate(law: DiscreteLaw, n: number): number {
+  const longest = takeMaximum(law, n);
+  return computeMean(longest.values, longest.survival) / computeMean(law.values, law.survival);
 }
 
 /** The mean loss, for each pattern, because slots with the same counts from every bucket have the same mean work. */
-function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
+function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {
     const wanted = sizes.includes(n) ? sizes : [n];
-    const byPart = parts.map(({ law }) => laneSumLosses(law, wanted));
+    const byPart = parts.map(({ law }) => computeLaneSumLosses(law, wanted));
     wanted.forEach((size, i) =>
       losses.set(
         size,
@@ -661,14 +667,14 @@ function laneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
  * v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
  * fourth moments, which are omitted here, matter.
  */
-function momentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
+function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;
   const { values, survival } = law;
   const squared = mean * mean;
   const spread = variance / squared;
   const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
   if (leftOut > LARGEST_MOMENT_TERM) return null;
-  const others = maximumOf(law, n - 1).survival;
+  const others = takeMaximum(law, n - 1).survival;
   // Computes E[longest of n], and for each x E[longest of x and the other lanes], from the top.
   let longest = values[0];
   let beyond = 0;

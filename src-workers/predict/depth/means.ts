@@ -9,7 +9,7 @@ export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateL
  * @param fewer,more means of the two kinds of group
  * @param share share of the groups with more units, 0…1
  */
-export function mixedMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {
+export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {
   const blend = (of: (depth: DepthMeans) => number): number => (1 - share) * of(fewer) + share * of(more);
   const meanWork = blend((depth) => depth.meanWork);
   return {

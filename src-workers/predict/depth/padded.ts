@@ -3,11 +3,11 @@ import type { PaddedBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { moments } from '../../models/workload/laws.ts';
-import { atomsOf, fromMasses, maximumOf } from './discrete-law.ts';
-import { groupDepthLaw } from './group-depth.ts';
+import { listAtoms, fromMasses, takeMaximum } from './discrete-law.ts';
+import { makeGroupDepthLaw } from './group-depth.ts';
 
 /** Number of units of a slice: all units, or S consecutive units. */
-export function sliceUnits(balancing: PaddedBalancing, units: number): number {
+export function countSliceUnits(balancing: PaddedBalancing, units: number): number {
   return balancing.kind === 'padded' ? units : Math.min(balancing.units, units);
 }
 
@@ -16,10 +16,10 @@ export function sliceUnits(balancing: PaddedBalancing, units: number): number {
  * draw that all blocks share, so its mean represents it.
  * @param longest E[longest of all units], iterations
  */
-export function paddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {
+export function makePaddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {
   const label = `${law.label} in slices of ${slice}`;
   if (slice >= units) return { ...law, label, support: Float64Array.of(longest), probability: Float64Array.of(1) };
-  return { ...law, label, ...atomsOf(maximumOf(fromMasses(law.support, law.probability), slice)) };
+  return { ...law, label, ...listAtoms(takeMaximum(fromMasses(law.support, law.probability), slice)) };
 }
 
 /**
@@ -27,10 +27,10 @@ export function paddedLaw(law: LengthLaw, slice: number, units: number, longest:
  * so a group takes as long as the longest slice that it overlaps. A slice that is longer than a group also covers
  * neighbouring groups. The law is exact if slices, groups and blocks are multiples of one another.
  *
- * @param padded `paddedLaw` of `law` and `slice`
+ * @param padded `makePaddedLaw` of `law` and `slice`
  * @param unitsPerThread m, integer ≥ 1
  */
-export function paddedDepth(
+export function computePaddedDepth(
   law: LengthLaw,
   padded: LengthLaw,
   slice: number,
@@ -40,7 +40,7 @@ export function paddedDepth(
   setupIterations: number,
 ): GroupDepth {
   const slices = Math.max(1, Math.ceil(n / slice));
-  const depth = groupDepthLaw(padded, slices, { kind: 'none' }, loop, unitsPerThread, { setupIterations });
+  const depth = makeGroupDepthLaw(padded, slices, { kind: 'none' }, loop, unitsPerThread, { setupIterations });
   const work = moments(law).mean * unitsPerThread;
   const paddedWork = moments(padded).mean * unitsPerThread;
   // Iterations on padding do not count as work.

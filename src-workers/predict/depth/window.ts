@@ -30,10 +30,10 @@ export interface WindowActivity {
  * the next window, which is independent. Within a window, a group is active if any group before it is active.
  * @param groups W_b, integer ≥ 1
  */
-export function windowActivity({ units, n }: SortedWindow, groups: number) {
+export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
-  const binomial = binomialWindow(units);
+  const binomial = createBinomialWindow(units);
   // Σ P(active) and Σ r·P(active) up to the r-th group. They cover only groups whose state is not yet certain.
   const sums = new Float64Array(perWindow + 1);
   const moments = new Float64Array(perWindow + 1);
@@ -94,9 +94,9 @@ export function windowActivity({ units, n }: SortedWindow, groups: number) {
   };
 }
 
-/** P(longest of `groups` consecutive groups > x) for every x of the law; see `windowActivity`. */
-export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
-  const activity = windowActivity(window, groups);
+/** P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
+export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
+  const activity = computeWindowActivity(window, groups);
   const out: WindowActivity = { block: 0, group: 0, pair: 0 };
   return law.survival.map((survival) => {
     if (survival === 0) return 0;
@@ -111,7 +111,12 @@ export function windowSurvival(law: DiscreteLaw, window: SortedWindow, groups: n
  * @param groups W_b, integer ≥ 1
  * @param setupIterations setup of each unit, iterations
  */
-export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: number, setupIterations: number): StepLaws {
+export function computeWindowSteps(
+  law: DiscreteLaw,
+  window: SortedWindow,
+  groups: number,
+  setupIterations: number,
+): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
   // All steps have the same change in the laws of groups and of blocks, and in the logarithm of the tail.
@@ -126,21 +131,21 @@ export function windowSteps(law: DiscreteLaw, window: SortedWindow, groups: numb
   const block = new Float64Array(ends.length);
   const group = new Float64Array(ends.length);
   const either = new Float64Array(ends.length);
-  const activity = windowActivity(window, groups);
+  const activity = computeWindowActivity(window, groups);
   const first: WindowActivity = { block: 0, group: 0, pair: 0 };
   const last: WindowActivity = { block: 0, group: 0, pair: 0 };
   for (let row = 0; row < rows; row++) {
     activity(survival[ends[row]], first);
     activity(survival[ends[row + 1] - 1], last);
-    block[row] = logarithmicMean(first.block, last.block);
-    group[row] = logarithmicMean(first.group, last.group);
-    either[row] = 2 * group[row] - logarithmicMean(first.pair, last.pair);
+    block[row] = computeLogarithmicMean(first.block, last.block);
+    group[row] = computeLogarithmicMean(first.group, last.group);
+    either[row] = 2 * group[row] - computeLogarithmicMean(first.pair, last.pair);
   }
   return { steps, block, group, either, lattice: isLattice(steps) };
 }
 
 /** Mean of a quantity that falls exponentially from a to b. */
-function logarithmicMean(a: number, b: number): number {
+function computeLogarithmicMean(a: number, b: number): number {
   if (!(b > 0) || a - b < 1e-6 * a) return (a + b) / 2;
   return (a - b) / Math.log(a / b);
 }
@@ -149,7 +154,7 @@ function logarithmicMean(a: number, b: number): number {
  * Mean over the groups of a window of E[longest]/E[mean length]. It equals the mean loss, except for the spread of the
  * lengths at one place of the window. That spread vanishes as the window grows (it is largest at M = 4n: see the test).
  */
-export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
+export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
   const perWindow = units / n;
   const longest = new Float64Array(perWindow).fill(law.values[0]);
@@ -157,7 +162,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
   // Gaps of x that all groups from some index on exceed completely, stored as differences over the index.
   const full = new Float64Array(perWindow + 1);
-  const binomial = binomialWindow(units);
+  const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {
     const gap = law.values[x + 1] - law.values[x];
     const { first, masses } = binomial(1 - law.survival[x]);
@@ -197,7 +202,7 @@ export function windowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
 }
 
 /** Binomial probabilities of M trials near their mode. Values below 1e-18 of the mode's are dropped; the sum is 1. */
-export function binomialWindow(trials: number) {
+export function createBinomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {
     if (p <= 0) return { first: 0, masses: Float64Array.of(1) };

@@ -11,10 +11,10 @@ import {
 import type { Device } from '../../domain/device.ts';
 import { AXIS, blockWidthAt, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
-import { evenShares, meanItems } from '../dealing/even-share.ts';
-import { rowsOf, type Tile } from '../dealing/tiles.ts';
-import { classesOf, threadsOf } from './classes.ts';
-import { dealtPredictor, tiledPredictor } from '../predictor.ts';
+import { computeEvenShares, computeMeanItems } from '../dealing/even-share.ts';
+import { countRows, type Tile } from '../dealing/tiles.ts';
+import { getClasses, resolveThreads } from './classes.ts';
+import { getDealtPredictor, getTiledPredictor } from '../predictor.ts';
 import { resolveLaunch } from './launch.ts';
 import type { SweepPlan } from '../plan.ts';
 import { REASON, type Shape } from './shapes.ts';
@@ -105,7 +105,7 @@ function violates(
 }
 
 /** Number of units of a slot after one fetch. */
-export function unitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
+export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
 
@@ -125,19 +125,22 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
  * The predictor that knows the units of a design, starting from the predictor of the implementation. If blocks take
  * units by tiles, it predicts that order. If threads are dealt the iterations of a unit, it predicts the lanes.
  */
-function ownPredictor(whole: Predictor, positions: Int32Array): Predictor {
+function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
   // Even shares deal out all items at once, not unit by unit.
   if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
-  const tile = implementation.plan.axes.blockWidth && tileOf(implementation, positions);
-  return dealtPredictor(tile ? tiledPredictor(implementation, tile) : implementation, positions[AXIS.threadsPerUnit]);
+  const tile = implementation.plan.axes.blockWidth && findTile(implementation, positions);
+  return getDealtPredictor(
+    tile ? getTiledPredictor(implementation, tile) : implementation,
+    positions[AXIS.threadsPerUnit],
+  );
 }
 
 /**
  * The tile of units that a block takes. `null` if the block is one row, or if the width is impossible: it must divide
  * the threads of the block and be a multiple of the threads per unit, and the tile must fit in the image.
  */
-function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
+function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
   // Only balancing `none` keeps units in their places. Other orders move units, and a slot that fetches takes the next
@@ -147,7 +150,7 @@ function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | n
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
     height: axes.blockThreads[positions[AXIS.blockThreads]] / blockWidth,
   };
-  const rows = rowsOf(ordered?.iterations.length ?? units, units, width);
+  const rows = countRows(ordered?.iterations.length ?? units, units, width);
   const fits = tile.width <= width && tile.height <= rows;
   return fits && Number.isInteger(tile.width) && Number.isInteger(tile.height) ? tile : null;
 }
@@ -158,7 +161,7 @@ function tileOf({ plan, balancing }: Predictor, positions: Int32Array): Tile | n
  */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
-  const predictor = ownPredictor(whole, positions);
+  const predictor = findOwnPredictor(whole, positions);
   examineOwn(predictor, positions, candidate);
   return predictor;
 }
@@ -170,7 +173,7 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
   countStep();
-  const predictor = ownPredictor(whole, positions);
+  const predictor = findOwnPredictor(whole, positions);
   examineShape(predictor, positions, candidate);
   const { plan } = predictor;
   const { device } = candidate;
@@ -240,7 +243,7 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
-  if (blockWidthAt(axes, positions[AXIS.blockWidth]) !== null && tileOf(predictor, positions) === null) {
+  if (blockWidthAt(axes, positions[AXIS.blockWidth]) !== null && findTile(predictor, positions) === null) {
     candidate.invalid = REASON['block-shape'];
     return;
   }
@@ -276,8 +279,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
   else if (isEvenShare(balancing)) {
     const slotsPerBlock = blockThreads / threadsPerUnit;
-    const items = meanItems(balancing, plan.units, predictor.meanLength);
-    const shares = evenShares(items, launch.gridBlocks * slotsPerBlock);
+    const items = computeMeanItems(balancing, plan.units, predictor.meanLength);
+    const shares = computeEvenShares(items, launch.gridBlocks * slotsPerBlock);
     candidate.itemsPerSlot = shares.itemsPerSlot;
     candidate.workingBlocks = Math.ceil(shares.workingSlots / slotsPerBlock);
   }
@@ -288,7 +291,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     candidate.invalid = REASON['idle-blocks'];
   else if (
     fetching &&
-    (candidate.workingBlocks - 1) * (blockThreads / threadsPerUnit) * unitsPerFetch(balancing) >= plan.units
+    (candidate.workingBlocks - 1) * (blockThreads / threadsPerUnit) * countUnitsPerFetch(balancing) >= plan.units
   )
     candidate.invalid = REASON['idle-blocks'];
   else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
@@ -316,7 +319,7 @@ function examineClasses(
     return;
   }
   const blockThreads = plan.axes.blockThreads[blockAt];
-  const divided = classesOf(predictor, balancing, deviceAt);
+  const divided = getClasses(predictor, balancing, deviceAt);
   // The number of threads that share a unit must be a power of two.
   if (divided.some(({ threads }) => threads === 'block') && !Number.isInteger(Math.log2(blockThreads))) {
     candidate.invalid = REASON['block-not-multiple'];
@@ -324,12 +327,12 @@ function examineClasses(
   }
   const classes = divided.map((units): ClassCandidate => {
     const own = positions.slice();
-    const threads = threadsOf(units.threads, device, blockThreads);
+    const threads = resolveThreads(units.threads, device, blockThreads);
     own[AXIS.threadsPerUnit] = units.predictor.plan.axes.threadsPerUnit.indexOf(threads);
     own[AXIS.balancing] = 0;
     own[AXIS.implementation] = 0;
     const launched = {} as Candidate;
-    const predictorOfClass = dealtPredictor(units.predictor, own[AXIS.threadsPerUnit]);
+    const predictorOfClass = getDealtPredictor(units.predictor, own[AXIS.threadsPerUnit]);
     examineOwn(predictorOfClass, own, launched);
     return { units: { ...units, predictor: predictorOfClass }, candidate: launched };
   });
@@ -380,14 +383,14 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
 }
 
 /** The balancing of a candidate on a GPU; `examine` has refused any other. */
-export function lockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
+export function getLockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isLockstep(balancing)) throw new TypeError(`${balancing.kind} is for a CPU. A GPU needs another balancing.`);
   return balancing;
 }
 
-/** The partition of a candidate on a CPU (see `lockstepBalancing`). */
-export function partitionOf(predictor: Predictor, candidate: Candidate): PartitionBalancing {
+/** The partition of a candidate on a CPU (see `getLockstepBalancing`). */
+export function getPartition(predictor: Predictor, candidate: Candidate): PartitionBalancing {
   const balancing = predictor.balancing[candidate.balancingAt];
   if (!isPartition(balancing))
     throw new TypeError(`The order ${balancing.kind} is for a GPU. A CPU needs a partition.`);

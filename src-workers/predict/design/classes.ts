@@ -4,31 +4,31 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { createCaches } from '../caches.ts';
 import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
-import { phaseDemands, stepFactor } from '../cost/phases.ts';
+import { computePhaseDemands, computeStepFactor } from '../cost/phases.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
-import { givenLengths, lawOfUnits } from '../ordered.ts';
-import { givenOrderOf, type SweepPlan } from '../plan.ts';
-import { createPredictor, pipelineOf } from '../predictor.ts';
+import { makeGivenLengths, makeUnitLaw } from '../ordered.ts';
+import { getGivenOrder, type SweepPlan } from '../plan.ts';
+import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
 /** Number of threads that share a unit of a class, in blocks of this size. */
-export function threadsOf(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
+export function resolveThreads(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
   return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
 }
 
 /** The non-empty classes of a mixed balancing on a device. */
-export function classesOf(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
+export function getClasses(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
   const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
   let byDevice = predictor.classes.get(balancing);
   if (!byDevice) predictor.classes.set(balancing, (byDevice = []));
   let classes = byDevice[deviceAt];
   if (!classes) {
     const lengths =
-      typeof balancing.classes === 'number' ? bestClasses(predictor, device, balancing.classes) : balancing.classes;
+      typeof balancing.classes === 'number' ? chooseClasses(predictor, device, balancing.classes) : balancing.classes;
     const ends = lengths.map(({ upTo }) => upTo ?? Infinity);
     classes = lengths.flatMap(({ threads }, at) => {
       const above = at === 0 ? -1 : ends[at - 1];
-      const plan = planOfClass(predictor.plan, threads, above, ends[at]);
+      const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
       return plan ? [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, createCaches(), true) }] : [];
     });
     byDevice[deviceAt] = classes;
@@ -37,11 +37,16 @@ export function classesOf(predictor: Predictor, balancing: MixedBalancing, devic
 }
 
 /** The plan of the units of one class, in their given order; `null` if the class is empty. */
-function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: number, upTo: number): SweepPlan | null {
+function makeClassPlan(
+  plan: SweepPlan,
+  threads: LengthClass['threads'],
+  above: number,
+  upTo: number,
+): SweepPlan | null {
   const { law, units, id } = plan;
   const { implementations: _, ...axes } = plan.axes;
   const isOf = (length: number): boolean => length > above && length <= upTo;
-  const given = givenOrderOf(plan);
+  const given = getGivenOrder(plan);
   const widths = axes.devices.flatMap((device) => (device.kind === 'gpu' ? [device.threadGroupWidth] : []));
   const threadsPerUnit =
     threads === 'block' ? axes.blockThreads : threads === 'group' ? [...new Set(widths)] : [threads];
@@ -58,8 +63,8 @@ function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: nu
     if (own.length === 0) return null;
     const rest = first.subarray(0, units % first.length).filter(isOf).length;
     const count = Math.floor(units / first.length) * own.length + rest;
-    const ordered = givenLengths(own);
-    return { ...common, units: count, ordered, law: lawOfUnits(law.label, ordered, count) };
+    const ordered = makeGivenLengths(own);
+    return { ...common, units: count, ordered, law: makeUnitLaw(law.label, ordered, count) };
   }
   const support = law.support.filter(isOf);
   const parts = law.probability.filter((_, at) => isOf(law.support[at]));
@@ -75,30 +80,30 @@ function planOfClass(plan: SweepPlan, threads: LengthClass['threads'], above: nu
  * Dynamic programming over some possible cuts makes the choice optimal for this estimate. The prediction then computes
  * the launches in full.
  */
-export function bestClasses(
+export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,
   device: GpuDevice,
   most: number,
 ): readonly LengthClass[] {
   const { kernel } = plan;
-  const { support, probability } = coarse(plan.law);
+  const { support, probability } = coarsenLaw(plan.law);
   const width = device.threadGroupWidth;
   const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
-  const choices: LengthClass['threads'][] = [...powersOfTwo(width / 2), 'group', 'block'];
+  const choices: LengthClass['threads'][] = [...listPowersOfTwo(width / 2), 'group', 'block'];
   // A class may end after each of these positions of the law.
-  const cuts = evenCuts(probability, CLASS_CUTS);
+  const cuts = chooseEvenCuts(probability, CLASS_CUTS);
   const points = cuts.length - 1;
   let best = new Float64Array(points + 1).fill(Infinity);
   best[0] = 0;
   const stages: { readonly from: Int32Array; readonly choice: Int32Array }[] = [];
   const costs = choices.map((threads) => {
-    const u = threadsOf(threads, device, NOMINAL_BLOCK);
+    const u = resolveThreads(threads, device, NOMINAL_BLOCK);
     const n = Math.max(1, width / u);
     const bytes = bytesOfIteration(device, kernel, { threadsPerUnit: u, unitElements: meanLength });
-    const { latencyCycles, issueCycles } = pipelineOf(plan, device, null, bytes);
+    const { latencyCycles, issueCycles } = preparePipeline(plan, device, null, bytes);
     const perUnit = u <= width ? 1 / n : u / width;
-    const phi = stepFactor(kernel, u);
-    const { unit } = phaseDemands(kernel, device, u);
+    const phi = computeStepFactor(kernel, u);
+    const { unit } = computePhaseDemands(kernel, device, u);
     const lanes = kernel.sharing === 'deal' ? u : 1;
     const work = (perUnit * plan.units) / device.multiprocessors;
     return (from: number, to: number): number => {
@@ -147,8 +152,8 @@ export function bestClasses(
 }
 
 /** A law of about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
-function coarse({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
-  const cuts = evenCuts(probability, CLASS_POINTS);
+function coarsenLaw({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
+  const cuts = chooseEvenCuts(probability, CLASS_POINTS);
   const ends = Int32Array.from(cuts.slice(1));
   return {
     support: Float64Array.from(ends, (end) => support[end - 1]),
@@ -158,12 +163,12 @@ function coarse({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' 
   };
 }
 
-function powersOfTwo(most: number): number[] {
+function listPowersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
 /** Positions, from 0 to the number of masses, that cut them into about `most` equal parts. The tail has more cuts. */
-function evenCuts(masses: Float64Array, most: number): readonly number[] {
+function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];
   let passed = 0;

@@ -44,7 +44,7 @@ const NO_SHAPE = {
  * The shape of blocks on a GPU with this number of registers per thread and threads per unit.
  * @param meanLength mean length of the units, iterations
  */
-export function shapeOf(
+export function makeShape(
   plan: SweepPlan,
   device: GpuDevice,
   registers: number,
@@ -84,7 +84,7 @@ export function shapeOf(
 }
 
 /** The shape of a launch on a CPU: one thread on each core. */
-export function coresShape(device: CpuDevice, launch: Launch): Shape {
+export function makeCoresShape(device: CpuDevice, launch: Launch): Shape {
   if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
   if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };
   return {

@@ -12,7 +12,13 @@ import {
 import type { GroupDepth } from '../../domain/depth.ts';
 import { cellOf } from '../../numeric/search.ts';
 import type { SampledBlocks } from '../dealing/sample.ts';
-import { depthTable, doubling, rowSurvival, type DepthTable, type StepLaws } from '../depth/depth-table.ts';
+import {
+  getDepthTable,
+  getDoubling,
+  computeRowSurvival,
+  type DepthTable,
+  type StepLaws,
+} from '../depth/depth-table.ts';
 import {
   ACTIVE,
   allocateProfile,
@@ -35,7 +41,7 @@ import type { BlockLaw } from './law.ts';
 export const ROW_FIELDS = 7;
 
 /** The row whose times contain y, searched upwards from row `from`, which must not lie beyond y. */
-function rowFrom(rows: Float64Array, from: number, y: number): number {
+function findRow(rows: Float64Array, from: number, y: number): number {
   let i = from;
   for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
   return i;
@@ -46,7 +52,7 @@ function rowFrom(rows: Float64Array, from: number, y: number): number {
  * edges[0], from + edges[1] …: three numbers each, `count` times.
  * @param edges ascending from 0
  */
-export function integralsInto(
+export function writeIntegralsInto(
   out: Float64Array,
   { rows }: BlockLaw,
   from: number,
@@ -56,7 +62,7 @@ export function integralsInto(
   let i = 0;
   for (let e = 0, to = 0; e < count; e++, to += 3) {
     const y = from + edges[e];
-    i = rowFrom(rows, i, y);
+    i = findRow(rows, i, y);
     const rest = y - rows[i];
     out[to] = rows[i + 4] + rest * rows[i + 1];
     out[to + 1] = rows[i + 5] + rest * rows[i + 2];
@@ -65,10 +71,10 @@ export function integralsInto(
 }
 
 /** Writes P(B > first + i·step) to `out[i]`. */
-export function blockSurvivalInto(out: Float64Array, { rows }: BlockLaw, first: number, step: number): void {
+export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, first: number, step: number): void {
   let row = 0;
   for (let i = 0; i < out.length; i++) {
-    row = rowFrom(rows, row, first + i * step);
+    row = findRow(rows, row, first + i * step);
     out[i] = rows[row + 1];
   }
 }
@@ -88,7 +94,7 @@ let records = new Float64Array(3 * 128);
  * @param arena holds the law; clearing it makes the law invalid
  * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
  */
-export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
+export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: Arena, lastFilled = 1): BlockLaw {
   const W = groupsPerBlock;
   const { edges: steps, lattice } = table;
   const n = steps.length;
@@ -97,12 +103,12 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
     partly = new Float64Array(2 * n);
     oneOfTwo = new Float64Array(2 * n);
   }
-  const block = rowSurvival(table, W - 1 + lastFilled, survival);
-  const group = doubling(table, 0);
-  const either = W === 1 ? group : doubling(table, 1);
-  if (lastFilled === 1) return tabulated({ steps, block, group, either, lattice }, W, 1, arena);
+  const block = computeRowSurvival(table, W - 1 + lastFilled, survival);
+  const group = getDoubling(table, 0);
+  const either = W === 1 ? group : getDoubling(table, 1);
+  if (lastFilled === 1) return tabulateBlockLaw({ steps, block, group, either, lattice }, W, 1, arena);
   // Means over the groups of a block and over their pairs: two in W of the pairs include the last group.
-  const withLast = rowSurvival(table, 1 + lastFilled, oneOfTwo);
+  const withLast = computeRowSurvival(table, 1 + lastFilled, oneOfTwo);
   for (let i = 0; i < n - 1; i++) {
     const last = 1 - Math.pow(1 - group[i], lastFilled);
     const mean = group[i] + (last - group[i]) / W;
@@ -110,15 +116,15 @@ export function blockLawOf(table: DepthTable, groupsPerBlock: number, arena: Are
     partly[i] = mean;
     oneOfTwo[i] = 2 * mean - pair;
   }
-  return tabulated({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
+  return tabulateBlockLaw({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
 }
 
 /** The block law of a depth law, in separate memory. */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
-  return blockLawOf(depthTable(depth), groupsPerBlock, createArena(1 << 10));
+  return makeBlockLaw(getDepthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
 
-function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
+function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
   const { steps, block, group, either, lattice } = laws;
   const n = steps.length;
   // Row i holds the probabilities on [step[i−1], step[i]). The first row starts at 0, and the last has no end.
@@ -153,8 +159,8 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
   let top = n - 1;
   while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
   const meanBlock = sumBlock;
-  const edges = cellEdges(arena, rows, meanBlock);
-  const fresh = freshProfile(arena, rows, edges, W);
+  const edges = chooseCellEdges(arena, rows, meanBlock);
+  const fresh = makeFreshProfile(arena, rows, edges, W);
   return {
     groupsPerBlock: W,
     lastFilled,
@@ -163,7 +169,7 @@ function tabulated(laws: StepLaws, W: number, lastFilled: number, arena: Arena):
     rows,
     edges,
     fresh,
-    ages: agesOf(arena, fresh, meanBlock),
+    ages: computeAges(arena, fresh, meanBlock),
     meanGroup: sumGroup,
     meanBlock,
     meanPair: sumPair,
@@ -184,13 +190,13 @@ const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
 /** The law of the life of blocks whose steps are known. Clearing the arena makes it invalid. */
-export function steppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
-  return tabulated(laws, groupsPerBlock, 1, arena);
+export function makeSteppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
+  return tabulateBlockLaw(laws, groupsPerBlock, 1, arena);
 }
 
 /** The steps in the lives of a sample's blocks, which may depend on each other in any way. */
-export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
-  const n = sampledEdges(edgesOfSample, depths, W);
+export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
+  const n = chooseSampledEdges(edgesOfSample, depths, W);
   const kept = new Float64Array(4 * n);
   const edges = kept.subarray(0, n);
   const block = kept.subarray(n, 2 * n);
@@ -246,7 +252,7 @@ export function sampledSteps({ depths, weights, groupsPerBlock: W }: SampledBloc
  * blocks get closer together towards the end, because a few long blocks decide when a launch ends.
  * @returns the number of quantiles
  */
-function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
+function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
   const blocks = depths.length / W;
   const lives = new Float64Array(blocks);
   let least = depths[0];
@@ -275,7 +281,7 @@ function sampledEdges(edges: Float64Array, depths: Float64Array, W: number): num
 }
 
 /** Divides time into cells. A cell ends where the monitor has moved by 1, so laws and tail change equally in each. */
-function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
+function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;
   let mark = 0;
@@ -307,16 +313,16 @@ function cellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64
 }
 
 /** Integrals at the first `count` edges of the cells for a block of this age. They are valid until the next call. */
-export function integralsFrom(law: BlockLaw, age: number, count: number): Float64Array {
+export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
-  integralsInto(integrals, law, age, law.edges, count);
+  writeIntegralsInto(integrals, law, age, law.edges, count);
   return integrals;
 }
 
-function freshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: number): ActivityProfile {
+function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: number): ActivityProfile {
   const profile = allocateProfile(arena, edges.length - 1);
   const { cells, data } = profile;
-  const lived = integralsFrom({ rows, edges } as BlockLaw, 0, edges.length);
+  const lived = computeIntegrals({ rows, edges } as BlockLaw, 0, edges.length);
   for (let c = 0, at = 0, i = 0; c < cells; c++, at += CELL_FIELDS, i += 3) {
     const width = edges[c + 1] - edges[c];
     data[at + WIDTH] = width;
@@ -329,7 +335,7 @@ function freshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: 
 }
 
 /** Records of the ages. Ages with about the same share of active groups share a record. */
-function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
+function computeAges(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
   if (records.length < 3 * cells) records = new Float64Array(6 * cells);
   let count = 0;
   for (let c = 0; c < cells;) {
@@ -363,11 +369,11 @@ function agesOf(arena: Arena, { cells, data }: ActivityProfile, meanBlock: numbe
 }
 
 /** The future activity of a slot that has been refilled for a very long time, if its current block is not replaced. */
-export function stationaryProfile(law: BlockLaw): ActivityProfile {
-  return (law.stationary ??= makeStationary(law));
+export function getStationaryProfile(law: BlockLaw): ActivityProfile {
+  return (law.stationary ??= makeStationaryProfile(law));
 }
 
-function makeStationary(law: BlockLaw): ActivityProfile {
+function makeStationaryProfile(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
   const profile = allocateProfile(arena, edges.length - 1);
   const { cells, data } = profile;
@@ -375,7 +381,7 @@ function makeStationary(law: BlockLaw): ActivityProfile {
   const middles = new Float64Array(cells);
   for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
   const lived = new Float64Array(3 * cells);
-  integralsInto(lived, law, 0, middles, cells);
+  writeIntegralsInto(lived, law, 0, middles, cells);
   for (let c = 0, at = 0, i = 0; c < cells; c++, at += CELL_FIELDS, i += 3) {
     data[at + WIDTH] = edges[c + 1] - edges[c];
     data[at + BLOCK] = (meanBlock - lived[i]) / meanBlock;

@@ -15,7 +15,7 @@ import {
   WIDTH,
   type ActivityProfile,
 } from './activity.ts';
-import { meanCycles, cyclesAt, type CycleTable } from './cycles.ts';
+import { computeMeanCycles, interpolateCycles, type CycleTable } from './cycles.ts';
 
 /** Blocks of a launch whose lives are known, but not their starts. */
 export interface KnownLives {
@@ -36,7 +36,7 @@ export interface KnownLives {
  * @param cap maximum number of active groups on a multiprocessor
  * @param lives of the launch, if they are known; `null` if blocks are draws
  */
-export function drainCycles(
+export function computeDrainCycles(
   profile: ActivityProfile,
   slots: number,
   multiprocessors: number,
@@ -44,10 +44,10 @@ export function drainCycles(
   cap: number,
   lives: KnownLives | null = null,
 ): number {
-  const meanTime = meanDrain(profile, slots, multiprocessors, cyclesPerIteration, cap);
+  const meanTime = computeMeanDrain(profile, slots, multiprocessors, cyclesPerIteration, cap);
   if (multiprocessors <= 1) return meanTime;
-  const top = normalMaximum(multiprocessors);
-  slowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap, lives);
+  const top = estimateNormalMaximum(multiprocessors);
+  writeSlowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap, lives);
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
@@ -64,9 +64,9 @@ export function drainCycles(
  * Expected time, cycles, from the last dispatch to the end of the block that starts then, while the other slots of its
  * multiprocessor finish their blocks.
  * @param fresh activity of a block from its start, on the cells of the profile
- * @param profile,slots,cap as in `drainCycles`
+ * @param profile,slots,cap as in `computeDrainCycles`
  */
-export function lastBlockCycles(
+export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
   { cells, data }: ActivityProfile,
   slots: number,
@@ -76,13 +76,13 @@ export function lastBlockCycles(
   let time = 0;
   for (let c = 0, end = cells * CELL_FIELDS; c < end; c += CELL_FIELDS) {
     const groups = own[c + OWN] + (slots - 1) * data[c + ACTIVE];
-    time += data[c + WIDTH] * own[c + BLOCK] * cyclesAt(cyclesPerIteration, groups, cap);
+    time += data[c + WIDTH] * own[c + BLOCK] * interpolateCycles(cyclesPerIteration, groups, cap);
   }
   return time;
 }
 
 /** Expected time of one multiprocessor, cycles. It has two loops, because the compiler does not inline a longer one. */
-function meanDrain(
+function computeMeanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
   multiprocessors: number,
@@ -99,7 +99,7 @@ function meanDrain(
     const h = data[c + WIDTH];
     const logIdle = data[c + LOG_IDLE];
     if (deviceSlots * logIdle > -AT_MOST_ONE_ACTIVE) {
-      meanTime += h * slots * b * cyclesAt(cyclesPerIteration, data[c + OWN], cap);
+      meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
     // Mean and deviation of the active groups of all slots. If it is possible that no group is active, they are
@@ -114,12 +114,12 @@ function meanDrain(
       mean /= alive;
       deviation = Math.sqrt(Math.max(0, square - mean * mean));
     }
-    meanTime += h * alive * meanCycles(cyclesPerIteration, mean, deviation, cap);
+    meanTime += h * alive * computeMeanCycles(cyclesPerIteration, mean, deviation, cap);
   }
   return meanTime;
 }
 
-/** The values that `slowestInto` writes for `drainCycles`, in the following order. */
+/** The values that `writeSlowestInto` writes for `computeDrainCycles`, in the following order. */
 const slowest = new Float64Array(4);
 /** Cycles in which any block of the device is active. */
 const LONGEST_TIME = 0;
@@ -130,7 +130,7 @@ const VARIANCE_OF_TIME = 2;
 /** Deviation of the time of one multiprocessor if all times were aligned, cycles. */
 const ALIGNED = 3;
 
-function slowestInto(
+function writeSlowestInto(
   out: Float64Array,
   { cells, data }: ActivityProfile,
   slots: number,
@@ -155,10 +155,10 @@ function slowestInto(
     const logNowhere =
       lives === null
         ? deviceSlots * data[c + LOG_IDLE]
-        : logNoneOf(lives.gridBlocks * lives.fresh.data[c + BLOCK], deviceSlots * data[c + BLOCK]);
+        : computeLogNone(lives.gridBlocks * lives.fresh.data[c + BLOCK], deviceSlots * data[c + BLOCK]);
     const own = data[c + OWN];
     if (logNowhere > -AT_MOST_ONE_ACTIVE) {
-      const t = -h * logNowhere * cyclesAt(cyclesPerIteration, own, cap);
+      const t = -h * logNowhere * interpolateCycles(cyclesPerIteration, own, cap);
       longestTime += t;
       topTime += t;
       continue;
@@ -170,7 +170,7 @@ function slowestInto(
     const meanSlow = own + (all - active);
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
-    const t = meanCycles(cyclesPerIteration, meanSlow, deviationSlow, cap);
+    const t = computeMeanCycles(cyclesPerIteration, meanSlow, deviationSlow, cap);
     const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * anyOf(logNowhere) : h;
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
@@ -183,14 +183,14 @@ function slowestInto(
       // The slope is taken up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
       // least half a group or a deviation, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
-      const above = cyclesAt(cyclesPerIteration, meanSlow + step, cap);
+      const above = interpolateCycles(cyclesPerIteration, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)). For u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
       // Rounding at the cap could make the slope negative.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
       variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
       inner += before;
-      topTime += aliveAnywhere * Math.max(t, cyclesAt(cyclesPerIteration, all + shift, cap));
+      topTime += aliveAnywhere * Math.max(t, interpolateCycles(cyclesPerIteration, all + shift, cap));
       aligned += slope * deviationSlow;
     } else topTime += h * t;
   }
@@ -205,7 +205,7 @@ function slowestInto(
  * average, each with the same probability. Draws may contain no block that lives this long; a launch with known lives
  * surely does.
  */
-function logNoneOf(longer: number, active: number): number {
+function computeLogNone(longer: number, active: number): number {
   const blocks = Math.max(1, longer);
   return active < blocks ? Math.max(LOG_CERTAIN, blocks * Math.log1p(-active / blocks)) : LOG_CERTAIN;
 }
@@ -213,7 +213,7 @@ function logNoneOf(longer: number, active: number): number {
 const maxima: number[] = [0, 0];
 
 /** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
-function normalMaximum(n: number): number {
+function estimateNormalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;
   const value = normalQuantile((n - 0.375) / (n + 0.25));

@@ -1,8 +1,8 @@
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LIFE_BINS } from '../constants.ts';
-import { cyclesAt, type CycleTable } from './cycles.ts';
+import { interpolateCycles, type CycleTable } from './cycles.ts';
 import type { KnownBlocks } from '../dealing/blocks.ts';
-import { slowestCycles } from './placed.ts';
+import { computeSlowestCycles } from './placed.ts';
 
 /**
  * Time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block slot that is
@@ -18,7 +18,7 @@ import { slowestCycles } from './placed.ts';
  * @param residentBlocks R
  * @param multiprocessors M
  */
-export function inOrderCycles(
+export function computeInOrderCycles(
   blocks: KnownBlocks,
   gridBlocks: number,
   residentBlocks: number,
@@ -32,7 +32,7 @@ export function inOrderCycles(
   const slots = Math.min(M * residentBlocks, count);
   const held = Int32Array.from({ length: slots }, (_, slot) => slot);
   const longest = lives.reduce((most, life) => Math.max(most, life), 0);
-  if (count === slots || !(longest > 0)) return slowestCycles(blocks, held, null, M, cyclesPerIteration);
+  if (count === slots || !(longest > 0)) return computeSlowestCycles(blocks, held, null, M, cyclesPerIteration);
 
   // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`), its iteration (`now`), its
   // mean active groups in the current bin (`active`), and by how many these decrease in each of the next bins (`fewer`,
@@ -80,13 +80,13 @@ export function inOrderCycles(
     let groups = active[m];
     let cycles = time[m];
     for (let bin = Math.floor(at) + 1; bin <= end; bin++) {
-      cycles += (bin - at) * cyclesAt(binCycles, groups, cap);
+      cycles += (bin - at) * interpolateCycles(binCycles, groups, cap);
       at = bin;
       const i = ring + (bin & (LIFE_BINS - 1));
       groups -= fewer[i];
       fewer[i] = 0;
     }
-    time[m] = cycles + (end - at) * cyclesAt(binCycles, groups, cap);
+    time[m] = cycles + (end - at) * interpolateCycles(binCycles, groups, cap);
     now[m] = end;
     active[m] = groups;
     firstFree[m] = first;
@@ -112,5 +112,5 @@ export function inOrderCycles(
   let run = 0;
   for (const iterations of now) run += (iterations / perIteration) * residentBlocks;
   const others = lastDispatch * (gridBlocks / count - 1) * (life / run);
-  return others + slowestCycles(blocks, held, elapsed, M, cyclesPerIteration, time);
+  return others + computeSlowestCycles(blocks, held, elapsed, M, cyclesPerIteration, time);
 }

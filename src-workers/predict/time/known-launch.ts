@@ -3,16 +3,16 @@ import { arbitraryOrder } from '../../numeric/random.ts';
 import { BLOCK_ORDERS, MAX_LAW_GROUPS, PLAYED_GROUPS } from '../constants.ts';
 import type { Arena } from './arena.ts';
 import type { StepLaws } from '../depth/depth-table.ts';
-import { sampledSteps, steppedBlockLaw } from './block-law.ts';
+import { makeSampledSteps, makeSteppedBlockLaw } from './block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import type { BlockLaw } from './law.ts';
-import { placedBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
+import { placeBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
 import type { Dealing } from '../dealing/deal.ts';
 import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
-import { coarseLaw } from '../depth/group-depth.ts';
-import { windowSteps } from '../depth/window.ts';
+import { getCoarseLaw } from '../depth/group-depth.ts';
+import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
-import { allBlocks, canKnowBlocks, sampleBlocks } from '../dealing/sample.ts';
+import { computeAllBlocks, canKnowBlocks, sampleBlocks } from '../dealing/sample.ts';
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
 
@@ -21,7 +21,7 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
 }
 
 /** M, the number of units in each sorted window. */
-export function windowUnits(balancing: SortedBalancing, units: number): number {
+export function countWindowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
@@ -36,7 +36,7 @@ export interface KnownLaunch {
   readonly means: DepthMeans | null;
   /** Lives of the blocks. Placed blocks get them on demand, since their time does not need them. */
   steps: StepLaws | null;
-  /** Law of a block's life, in the memory of an arena; made on demand by `knownBlockLaw`. */
+  /** Law of a block's life, in the memory of an arena; made on demand by `makeKnownBlockLaw`. */
   law: BlockLaw | null;
   /** Number of values that the launch keeps. */
   readonly size: number;
@@ -47,7 +47,7 @@ export interface KnownLaunch {
  * @param everyBlock whether the launch fits the device at once, so that each block matters; otherwise a sample is
  * enough
  */
-export function sortedLaunch(
+export function computeSortedLaunch(
   order: SortedOrder,
   balancing: SortedBalancing,
   dealing: Dealing,
@@ -57,20 +57,20 @@ export function sortedLaunch(
   const reader = readSorted(order, dealing);
   if (!everyBlock || !canKnowBlocks(dealing)) {
     const steps = hasWindowLaw(order, dealing)
-      ? windowSteps(
-          coarseLaw(order.law),
+      ? computeWindowSteps(
+          getCoarseLaw(order.law),
           { units: order.window, n: dealing.unitsPerGroup },
           groupsPerBlock,
           dealing.setupIterations,
         )
-      : { ...sampledSteps(sampleBlocks(reader, dealing)), isKnown: true };
+      : { ...makeSampledSteps(sampleBlocks(reader, dealing)), isKnown: true };
     return { ...UNORDERED, groupsPerBlock, placed: [], steps, size: 4 * steps.steps.length };
   }
-  const { depths } = allBlocks(reader, dealing);
+  const { depths } = computeAllBlocks(reader, dealing);
   const placed =
     balancing.kind === 'window-sort'
-      ? [placedBlocks(depths, groupsPerBlock, null)]
-      : randomlyPlaced(depths, groupsPerBlock, gridBlocks);
+      ? [placeBlocks(depths, groupsPerBlock, null)]
+      : placeRandomly(depths, groupsPerBlock, gridBlocks);
   return { ...UNORDERED, groupsPerBlock, placed, size: depths.length + placed.length * 2 * gridBlocks };
 }
 
@@ -89,20 +89,20 @@ function hasWindowLaw(
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
 /** Puts blocks in random order, in which blocks of sorted or bucketed units start. */
-function randomlyPlaced(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
+function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
     const random = arbitraryOrder(gridBlocks, 0);
-    return placedBlocks(depths, groupsPerBlock, v % 2 === 0 ? random : random.reverse());
+    return placeBlocks(depths, groupsPerBlock, v % 2 === 0 ? random : random.reverse());
   });
 }
 
 /**
- * Deals units in a given order out to a launch; see `sortedLaunch`.
+ * Deals units in a given order out to a launch; see `computeSortedLaunch`.
  * @param launchOf makes its blocks, or a sample of them
  * @param startsInOrder whether the blocks start in order; otherwise they start in random order
  * @param hasTrend whether blocks live longer in some parts of the launch
  */
-export function orderedLaunch(
+export function computeOrderedLaunch(
   launchOf: (isSample: boolean) => GivenLaunch,
   startsInOrder: boolean,
   hasTrend: () => boolean,
@@ -118,7 +118,7 @@ export function orderedLaunch(
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {
       const { blocks, means, weights } = launchOf(true);
-      const steps = sampledSteps({ depths: sortedRows(blocks), groupsPerBlock, weights });
+      const steps = makeSampledSteps({ depths: sortRows(blocks), groupsPerBlock, weights });
       return { ...UNORDERED, groupsPerBlock, means, placed: [], steps, size: 4 * steps.steps.length };
     }
   }
@@ -126,22 +126,22 @@ export function orderedLaunch(
   const launch = { ...UNORDERED, groupsPerBlock, means };
   if (startsInOrder)
     return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };
-  const placed = randomlyPlaced(blocks.depths, groupsPerBlock, gridBlocks);
+  const placed = placeRandomly(blocks.depths, groupsPerBlock, gridBlocks);
   return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
 }
 
 /** Depths of known blocks, each block's shortest first. */
-function sortedRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
+function sortRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;
 }
 
 /** @param arena holds the law; clearing it makes `launch.law` invalid */
-export function knownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
+export function makeKnownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const known = launch.inOrder ?? launch.placed[0];
     const depths = spreadRows(known, launch.inOrder ? MAX_LAW_GROUPS : Infinity);
-    launch.steps = sampledSteps({ depths, groupsPerBlock: known.groupsPerBlock, weights: null });
+    launch.steps = makeSampledSteps({ depths, groupsPerBlock: known.groupsPerBlock, weights: null });
   }
-  return (launch.law ??= steppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
+  return (launch.law ??= makeSteppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
 }

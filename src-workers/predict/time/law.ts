@@ -14,7 +14,7 @@ export interface BlockLaw {
   readonly isKnown: boolean;
   /** The arena of the law's arrays, including those that are made later. */
   readonly arena: Arena;
-  /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `integralsInto`. */
+  /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `writeIntegralsInto`. */
   readonly rows: Float64Array;
   /** Edges of the cells on which activity is tabulated, iterations, from 0. */
   readonly edges: Float64Array;
@@ -42,9 +42,9 @@ export interface BlockLaw {
   readonly topBlockShare: number;
   /** Whether every step of the law is at a whole number of iterations. */
   readonly lattice: boolean;
-  /** Activity of a slot that has always been busy; made on demand by `stationaryProfile`. */
+  /** Activity of a slot that has always been busy; made on demand by `getStationaryProfile`. */
   stationary: ActivityProfile | null;
-  /** Renewal process of a slot; made on demand by `renewalOf`. */
+  /** Renewal process of a slot; made on demand by `getRenewal`. */
   renewal: Renewal | null;
 }
 

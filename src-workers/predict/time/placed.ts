@@ -8,15 +8,19 @@ const slowest = {
 };
 let scratch = new Float64Array(64);
 
-function scratchOf(length: number): Float64Array {
+function getScratch(length: number): Float64Array {
   if (scratch.length < length) scratch = new Float64Array(2 * length);
   return scratch;
 }
 
-/** Time of a launch of at most one wave whose blocks are known, cycles; see `slowestCycles`. */
-export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cyclesPerIteration: CycleTable): number {
+/** Time of a launch of at most one wave whose blocks are known, cycles; see `computeSlowestCycles`. */
+export function computePlacedCycles(
+  blocks: PlacedBlocks,
+  multiprocessors: number,
+  cyclesPerIteration: CycleTable,
+): number {
   const M = Math.min(multiprocessors, blocks.order.length);
-  return slowestCycles(blocks, blocks.order, null, M, cyclesPerIteration);
+  return computeSlowestCycles(blocks, blocks.order, null, M, cyclesPerIteration);
 }
 
 /**
@@ -28,7 +32,7 @@ export function placedCycles(blocks: PlacedBlocks, multiprocessors: number, cycl
  * @param multiprocessors M
  * @param clocks cycles that each multiprocessor has already run; `null` for 0
  */
-export function slowestCycles(
+export function computeSlowestCycles(
   { means, lives, groupsPerBlock: W, depths }: KnownBlocks,
   held: Int32Array,
   elapsed: Float64Array | null,
@@ -40,7 +44,7 @@ export function slowestCycles(
   const M = multiprocessors;
   const { multiprocessor, estimate } = slowest;
   estimate.fill(-1);
-  const own = scratchOf(Math.ceil(G / M) * W);
+  const own = getScratch(Math.ceil(G / M) * W);
   for (let s = 0; s < M; s++) {
     // The estimate gives all groups of a block its mean depth, except the deepest group of all.
     let count = 0;

@@ -1,16 +1,16 @@
 import type { RegimeId } from '../../domain/regime.ts';
 import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
-import { placedCycles } from './placed.ts';
-import { inOrderCycles } from './in-order.ts';
+import { computePlacedCycles } from './placed.ts';
+import { computeInOrderCycles } from './in-order.ts';
 import type { Residency } from './residency.ts';
 import {
-  equalBlocksCycles,
-  fewWavesCycles,
+  computeEqualBlocksCycles,
+  computeFewWavesCycles,
   hasEqualBlocks,
   isFewWaves,
   isOneWave,
-  manyWavesCycles,
-  oneWaveCycles,
+  computeManyWavesCycles,
+  computeOneWaveCycles,
 } from './waves.ts';
 
 /** A launch to be timed. */
@@ -47,32 +47,32 @@ export interface Regime {
  * are in `domain/regime.ts`, for the interface.
  */
 export const REGIMES: readonly Regime[] = [
-  { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: givenOrderCycles },
+  { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
   {
     id: 'known-blocks',
     when: ({ placed }) => placed.length > 0,
-    cycles: knownBlocksCycles,
+    cycles: computeKnownBlocksCycles,
   },
-  { id: 'uneven-fetch', when: isUnevenFetch, cycles: unevenFetchCycles },
-  { id: 'uneven-grid', when: ({ shorter }) => shorter !== null, cycles: unevenGridCycles },
-  { id: 'equal-blocks', when: hasEqualBlocks, cycles: equalBlocksCycles },
-  { id: 'one-wave', when: isOneWave, cycles: oneWaveCycles },
-  { id: 'few-waves', when: isFewWaves, cycles: fewWavesCycles },
-  { id: 'many-waves', when: () => true, cycles: manyWavesCycles },
+  { id: 'uneven-fetch', when: isUnevenFetch, cycles: computeUnevenFetchCycles },
+  { id: 'uneven-grid', when: ({ shorter }) => shorter !== null, cycles: computeUnevenGridCycles },
+  { id: 'equal-blocks', when: hasEqualBlocks, cycles: computeEqualBlocksCycles },
+  { id: 'one-wave', when: isOneWave, cycles: computeOneWaveCycles },
+  { id: 'few-waves', when: isFewWaves, cycles: computeFewWavesCycles },
+  { id: 'many-waves', when: () => true, cycles: computeManyWavesCycles },
 ];
 
 /** The regime that computes the time of a launch. */
-export function regimeOf(launch: TimedLaunch): Regime {
+export function findRegime(launch: TimedLaunch): Regime {
   return REGIMES.find((regime) => regime.when(launch))!;
 }
 
 /** Expected time of a launch, cycles. */
-export function launchCycles(launch: TimedLaunch): number {
-  return regimeOf(launch).cycles(launch);
+export function computeLaunchCycles(launch: TimedLaunch): number {
+  return findRegime(launch).cycles(launch);
 }
 
 /** A launch of independent blocks of one kind. */
-export function plainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
+export function makePlainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
   return {
     residency,
     gridBlocks,
@@ -85,14 +85,20 @@ export function plainLaunch(residency: Residency, gridBlocks: number, multiproce
   };
 }
 
-function givenOrderCycles({ inOrder, gridBlocks, multiprocessors, residency }: TimedLaunch): number {
-  return inOrderCycles(inOrder!, gridBlocks, residency.residentBlocks, multiprocessors, residency.cyclesPerIteration);
+function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residency }: TimedLaunch): number {
+  return computeInOrderCycles(
+    inOrder!,
+    gridBlocks,
+    residency.residentBlocks,
+    multiprocessors,
+    residency.cyclesPerIteration,
+  );
 }
 
 /** The mean over the orders in which the blocks may start. */
-function knownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
+function computeKnownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   let sum = 0;
-  for (const blocks of placed) sum += placedCycles(blocks, multiprocessors, residency.cyclesPerIteration);
+  for (const blocks of placed) sum += computePlacedCycles(blocks, multiprocessors, residency.cyclesPerIteration);
   return sum / placed.length;
 }
 
@@ -111,11 +117,11 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
  * groups together, after the iterations of a group at the mean speed. The first unit of every lane does not depend on
  * the speed.
  */
-function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
+function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const at = (blocks: number): number => launchCycles(plainLaunch(residency, blocks, multiprocessors));
+  const at = (blocks: number): number => computeLaunchCycles(makePlainLaunch(residency, blocks, multiprocessors));
   const fast = cyclesPerIteration[few * block.groupsPerBlock];
   const slow = cyclesPerIteration[(few + 1) * block.groupsPerBlock];
   const least = at(few * multiprocessors);
@@ -129,13 +135,14 @@ function unevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnit
  * The first blocks have one additional unit per slot. The time is interpolated between launches of each kind of block
  * alone, by the shares of the two kinds.
  */
-function unevenGridCycles(launch: TimedLaunch): number {
+function computeUnevenGridCycles(launch: TimedLaunch): number {
   const { residency, shorter, fullerBlocks, gridBlocks, multiprocessors } = launch;
-  const at = (kind: Residency, blocks: number): number => launchCycles(plainLaunch(kind, blocks, multiprocessors));
+  const at = (kind: Residency, blocks: number): number =>
+    computeLaunchCycles(makePlainLaunch(kind, blocks, multiprocessors));
   const none = at(shorter!, gridBlocks);
   if (fullerBlocks < 1) {
     // Only some slots of one block have an additional unit.
-    const one = unevenGridCycles({ ...launch, fullerBlocks: 1 });
+    const one = computeUnevenGridCycles({ ...launch, fullerBlocks: 1 });
     return none + fullerBlocks * Math.max(0, one - none);
   }
   const part = fullerBlocks / gridBlocks;

@@ -11,14 +11,14 @@ import {
 } from '../constants.ts';
 import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, GROUP, PAIR, WIDTH } from './activity.ts';
 import { take, type Arena } from './arena.ts';
-import { blockSurvivalInto, integralsFrom, integralsInto } from './block-law.ts';
+import { writeBlockSurvivalInto, computeIntegrals, writeIntegralsInto } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
 /** The values of a phase: its iterations, and mean and variance of the active groups of a slot. */
 export const PHASE_FIELDS = 3;
 
 /** The renewal process of a block law, prepared once. */
-export function renewalOf(law: BlockLaw): Renewal {
+export function getRenewal(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
 }
 
@@ -26,7 +26,7 @@ export function renewalOf(law: BlockLaw): Renewal {
  * Number of blocks per slot after which a multiprocessor is assumed to be stationary. The phase of the waves fades as
  * exp(−2π²·waves·(σ_B/E[B])²), and ages need several residual lives.
  */
-export function wavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
+export function countWavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
   const smearedWaves = SMEARED / (2 * Math.PI * Math.PI * variation * variation);
   const residualWaves = (RESIDUAL_LIVES * meanResidual) / meanBlock;
@@ -40,11 +40,11 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const perBlock = Math.min(MAX_POINTS_PER_BLOCK, Math.max(POINTS_PER_BLOCK, meanBlock / law.blockDeviation));
   let grid = meanBlock / perBlock;
   if (law.lattice) grid = Math.max(1, Math.round(grid));
-  const points = Math.ceil((wavesUntilStationary(law) * meanBlock) / grid);
+  const points = Math.ceil((countWavesUntilStationary(law) * meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(arena, span + 1);
   // The offset is just below half a cell, so that a life on the edge is rounded up like every other life.
-  blockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
+  writeBlockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
   const masses = take(arena, span + 1);
   let mean = 0;
   let firstMass = 0;
@@ -61,10 +61,10 @@ function prepareRenewal(law: BlockLaw): Renewal {
   // Rounding to the grid must not change the mean life, or the waves would drift. A tail beyond the grid makes this
   // impossible.
   const step = alive[span] < 1e-9 ? meanBlock / mean : grid;
-  blockSurvivalInto(alive, law, 0, step);
+  writeBlockSurvivalInto(alive, law, 0, step);
   const times = Float64Array.from({ length: span + 2 }, (_, i) => i * step);
   const lived = new Float64Array(3 * (span + 2));
-  integralsInto(lived, law, 0, times, span + 2);
+  writeIntegralsInto(lived, law, 0, times, span + 2);
   const ages = take(arena, 3 * (span + 1));
   for (let i = 0; i <= 3 * span; i += 3) {
     ages[i] = (lived[i + 4] - lived[i + 1]) / step;
@@ -90,7 +90,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   };
 }
 
-function grown(arena: Arena, values: Float64Array, length: number): Float64Array {
+function growRow(arena: Arena, values: Float64Array, length: number): Float64Array {
   const larger = take(arena, length);
   larger.set(values);
   return larger;
@@ -111,8 +111,8 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
     if (k === starts.length) {
       const wanted = Math.ceil((waves * renewal.law.meanBlock) / renewal.step) + 4;
       const length = Math.min(points, Math.max(16, 2 * k, wanted));
-      renewal.starts = starts = grown(renewal.law.arena, starts, length);
-      renewal.started = started = grown(renewal.law.arena, started, length);
+      renewal.starts = starts = growRow(renewal.law.arena, starts, length);
+      renewal.started = started = growRow(renewal.law.arena, started, length);
     }
     let here = k === 0 ? 1 : 0;
     const to = Math.min(k, lastMass);
@@ -144,12 +144,12 @@ function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k:
 }
 
 /** The phases before grid point `k`, sample by sample. */
-function phasesBefore(renewal: Renewal, k: number): Float64Array {
+function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   const { law, starts, ages, step, pointsPerSample } = renewal;
   const W = law.groupsPerBlock;
   const whole = Math.floor(k / pointsPerSample);
   if (renewal.samples.length < SAMPLE_FIELDS * whole) {
-    renewal.samples = grown(law.arena, renewal.samples, SAMPLE_FIELDS * Math.max(whole + 8, 2 * renewal.sampled));
+    renewal.samples = growRow(law.arena, renewal.samples, SAMPLE_FIELDS * Math.max(whole + 8, 2 * renewal.sampled));
   }
   const { samples } = renewal;
   for (; renewal.sampled < whole; renewal.sampled++) {
@@ -187,7 +187,7 @@ function phasesBefore(renewal: Renewal, k: number): Float64Array {
 }
 
 /** Activity of a slot after grid point `k`, from blocks that started before `k`. */
-function leftAfter(renewal: Renewal, k: number): Float64Array {
+function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
   // Blocks of nearly equal age are added together.
@@ -218,7 +218,7 @@ function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number)
   const { edges, longest } = law;
   let count = edges.length;
   while (count > 2 && age + edges[count - 2] >= longest) count--;
-  const lived = integralsFrom(law, age, count);
+  const lived = computeIntegrals(law, age, count);
   for (let c = 1, i = 0; c < count; c++, i += 3) {
     const block = lived[i + 3] - lived[i];
     if (block <= 0) break;
@@ -230,13 +230,13 @@ function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number)
 }
 
 /** The launch whose last `startedThere` blocks per slot start at grid point `k`. */
-export function dispatchAt(renewal: Renewal, k: number, startedThere: number): Dispatch {
+export function computeDispatch(renewal: Renewal, k: number, startedThere: number): Dispatch {
   const { law } = renewal;
   let dispatch = renewal.dispatches.get(k);
   if (!dispatch) {
     dispatch = {
-      phases: phasesBefore(renewal, k),
-      left: leftAfter(renewal, k),
+      phases: getPhasesBefore(renewal, k),
+      left: countLeftAfter(renewal, k),
       profile: allocateProfile(law.arena, law.fresh.cells),
       startedThere: NaN,
     };

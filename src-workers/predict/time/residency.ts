@@ -18,7 +18,7 @@ export interface Residency {
  * @param residentBlocks R, integer ≥ 1
  * @param cyclesPerIteration for 0 … at least R·W_b groups
  */
-export function residencyOf(block: BlockLaw, residentBlocks: number, cyclesPerIteration: CycleTable): Residency {
+export function makeResidency(block: BlockLaw, residentBlocks: number, cyclesPerIteration: CycleTable): Residency {
   return {
     block,
     residentBlocks,
@@ -30,7 +30,7 @@ export function residencyOf(block: BlockLaw, residentBlocks: number, cyclesPerIt
 }
 
 /** A residency whose block law is computed at its first use. */
-export function residencyOnDemand(
+export function makeResidencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,
   cyclesPerIteration: CycleTable,

@@ -1,10 +1,10 @@
 import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import type { ActivityProfile } from './activity.ts';
-import { stationaryProfile } from './block-law.ts';
+import { getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
-import { drainCycles, lastBlockCycles, type KnownLives } from './drain.ts';
-import { meanCycles } from './cycles.ts';
-import { dispatchAt, extendRenewal, PHASE_FIELDS, renewalOf, wavesUntilStationary } from './renewal.ts';
+import { computeDrainCycles, computeLastBlockCycles, type KnownLives } from './drain.ts';
+import { computeMeanCycles } from './cycles.ts';
+import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
 /** A grid of independent blocks on M multiprocessors. */
@@ -30,13 +30,13 @@ export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boo
 export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   const { block, residentBlocks } = residency;
   const waves = gridBlocks / (multiprocessors * residentBlocks);
-  if (waves > wavesUntilStationary(block)) return false;
-  const { started, last, nearly } = renewalUpTo(block, waves, residentBlocks * multiprocessors);
+  if (waves > countWavesUntilStationary(block)) return false;
+  const { started, last, nearly } = extendRenewalUpTo(block, waves, residentBlocks * multiprocessors);
   return started[last] >= nearly;
 }
 
 /** Cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
-export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks, cyclesPerIteration } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
   const full = Math.floor(perMultiprocessor / residentBlocks);
@@ -46,38 +46,40 @@ export function equalBlocksCycles({ residency, gridBlocks, multiprocessors }: Wa
   return block.meanBlock * (fullCycles + (rest > 0 ? cyclesPerIteration[rest * W] : 0));
 }
 
-function knownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLives | null {
+function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLives | null {
   return isKnown ? { fresh, gridBlocks } : null;
 }
 
 /** Cycles of a launch that is a drain, because all blocks start at once. Some multiprocessors hold one block more. */
-export function oneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
-  const lives = knownLives(block, gridBlocks);
+  const lives = findKnownLives(block, gridBlocks);
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? drainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W, lives) : 0;
-  return few > 0 ? Math.max(full, drainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives)) : full;
+  const full = fuller > 0 ? computeDrainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W, lives) : 0;
+  return few > 0
+    ? Math.max(full, computeDrainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives))
+    : full;
 }
 
 /** Cycles of a launch whose blocks start according to the renewal equation and which then drains. */
-export function fewWavesCycles(wave: Wave): number {
-  const untied = untiedCycles(wave);
-  const tied = tiedShare(wave);
+export function computeFewWavesCycles(wave: Wave): number {
+  const untied = computeUntiedCycles(wave);
+  const tied = computeTiedShare(wave);
   if (tied === 0) return untied;
   const { residency, gridBlocks, multiprocessors } = wave;
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const slots = multiprocessors * R;
   const before = Math.ceil(gridBlocks / slots) - 1;
-  const last = oneWaveCycles({ ...wave, gridBlocks: gridBlocks - before * slots });
+  const last = computeOneWaveCycles({ ...wave, gridBlocks: gridBlocks - before * slots });
   const together = before * block.top * cyclesPerIteration[R * block.groupsPerBlock] + last;
   return untied + tied * (together - untied);
 }
 
 /** The renewal process up to the start of the last block. */
-function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
-  const renewal = renewalOf(block);
+function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
+  const renewal = getRenewal(block);
   // At this point, all blocks except half a block have started. Whole waves of equal blocks must not wait because of
   // rounding.
   const nearly = waves - 0.5 / slots;
@@ -85,11 +87,11 @@ function renewalUpTo(block: BlockLaw, waves: number, slots: number) {
   return { renewal, nearly, last, started: renewal.started };
 }
 
-function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const W = block.groupsPerBlock;
   const waves = gridBlocks / (multiprocessors * R);
-  const { renewal, nearly, last, started } = renewalUpTo(block, waves, R * multiprocessors);
+  const { renewal, nearly, last, started } = extendRenewalUpTo(block, waves, R * multiprocessors);
   let low = -1;
   let point = last;
   while (point - low > 1) {
@@ -97,14 +99,21 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
     if (started[middle] < nearly) low = middle;
     else point = middle;
   }
-  const { profile, phases } = dispatchAt(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
+  const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
   let cycles = 0;
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
-    cycles += phases[i] * meanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
-  const drain = drainCycles(profile, R, multiprocessors, cyclesPerIteration, R * W, knownLives(block, gridBlocks));
+    cycles += phases[i] * computeMeanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
+  const drain = computeDrainCycles(
+    profile,
+    R,
+    multiprocessors,
+    cyclesPerIteration,
+    R * W,
+    findKnownLives(block, gridBlocks),
+  );
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
   // Some block surely starts last, although any given slot has this block only with a small probability.
-  return cycles + Math.max(drain, lastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
+  return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
 }
 
 /**
@@ -114,7 +123,7 @@ function untiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number 
  * The result is at most the probability that no block ends early, because the slot of such a block would be refilled at
  * once.
  */
-function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
+function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
   const { groupsPerBlock: W, topShare, topBlockShare } = block;
   const shorter = 1 - topShare;
@@ -140,20 +149,20 @@ function tiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
  * Cycles of a launch that is stationary until the last dispatch and then drains. By Wald's identity the blocks of a
  * slot take waves·E[B] iterations, including the residual life at the last dispatch.
  */
-export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
   if (Number.isNaN(residency.stationaryCyclesPerIteration))
-    residency.stationaryCyclesPerIteration = stationaryCyclesPerIteration(residency);
+    residency.stationaryCyclesPerIteration = computeStationaryCycles(residency);
   if (residency.stationaryMultiprocessors !== multiprocessors) {
-    const profile: ActivityProfile = stationaryProfile(block);
+    const profile: ActivityProfile = getStationaryProfile(block);
     residency.stationaryMultiprocessors = multiprocessors;
-    residency.stationaryDrain = drainCycles(
+    residency.stationaryDrain = computeDrainCycles(
       profile,
       R,
       multiprocessors,
       cyclesPerIteration,
       R * block.groupsPerBlock,
-      knownLives(block, gridBlocks),
+      findKnownLives(block, gridBlocks),
     );
   }
   const waves = gridBlocks / (multiprocessors * R);
@@ -165,14 +174,14 @@ export function manyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave
  * E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot is exact. The other slots are a
  * normal sum, since the activity of a single slot is far from normal.
  */
-function stationaryCyclesPerIteration({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
+function computeStationaryCycles({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
   const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
   const slotVariance = Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active);
   let mean = 0;
   for (let i = 0; i < ages.length; i += 3) {
     const deviation = Math.sqrt(ages[i + 2] + (R - 1) * slotVariance);
-    mean += ages[i] * meanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, R * W);
+    mean += ages[i] * computeMeanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, R * W);
   }
   return mean;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { categoricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { lockstep } from '../../unit/predict/oracle.ts';
@@ -30,7 +30,7 @@ const texts = fc.constantFrom(
 );
 
 const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flattened' = 'nested', m = 1) =>
-  groupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations: 0 });
+  makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations: 0 });
 /** The rounding errors of the sums behind a loss. */
 const SLACK = 1e-9;
 

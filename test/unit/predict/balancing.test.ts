@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
-import { balancingCost, balancingMilliseconds } from '../../../src-workers/predict/cost/balancing-cost.ts';
+import {
+  computeBalancingCost,
+  computeBalancingMilliseconds,
+} from '../../../src-workers/predict/cost/balancing-cost.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/partition/partition.ts';
 import { lockstep } from './oracle.ts';
@@ -48,11 +51,12 @@ describe('text form', () => {
 
 describe('cost', () => {
   const device = { multiprocessors: 100, clockMhz: 1000, memoryBandwidthGbS: 1000 } as GpuDevice;
-  const cost = (text: string, units = 1e6, bytesPerUnit = 16) => balancingCost(lockstep(text), units, { bytesPerUnit });
+  const cost = (text: string, units = 1e6, bytesPerUnit = 16) =>
+    computeBalancingCost(lockstep(text), units, { bytesPerUnit });
 
   it('is nothing where nothing is done', () => {
     for (const text of ['none', 'best-buckets(1)', 'dynamic-fetch', 'dynamic-fetch(group)'])
-      expect(balancingMilliseconds(device, cost(text))).toBe(0);
+      expect(computeBalancingMilliseconds(device, cost(text))).toBe(0);
   });
 
   it('grows from a window through buckets to a sort', () => {
@@ -71,7 +75,7 @@ describe('cost', () => {
   });
 
   it('adds traffic and pass starts', () => {
-    expect(balancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12);
+    expect(computeBalancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12);
   });
 });
 

@@ -9,9 +9,9 @@ import {
   cyclesWithTraffic,
   marginalCycles,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
-import { activeLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
-import { paceOf } from '../../../src-workers/predict/cost/pace.ts';
-import { phaseDemands } from '../../../src-workers/predict/cost/phases.ts';
+import { countActiveLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
+import { getPace } from '../../../src-workers/predict/cost/pace.ts';
+import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts';
 import { examine, type Candidate } from '../../../src-workers/predict/design/candidate.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
@@ -69,7 +69,7 @@ describe('the phases of a kernel', () => {
         const plan = await planned({ lengths, kernel: { serialFraction: 0.1 }, axes: { threadsPerUnit: [u] } });
         const candidate = {} as Candidate;
         const predictor = examine(createPredictor(plan), new Int32Array(plan.axes.devices.length + 20), candidate);
-        const pace = paceOf(predictor, candidate);
+        const pace = getPace(predictor, candidate);
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
         expect(Array.from(pace.cyclesPerIteration)).toEqual(
@@ -81,7 +81,7 @@ describe('the phases of a kernel', () => {
   it('combine a unit in log₂ u steps, and thread groups with barriers', () => {
     const combine = { instructions: 10, chainInstructions: 6, dependentExchanges: 1 };
     const kernel = { ...KERNEL, sharing: 'deal', combine } as unknown as KernelProfile;
-    const cost = (u: number) => phaseDemands(kernel, A100, u).unit;
+    const cost = (u: number) => computePhaseDemands(kernel, A100, u).unit;
     expect(cost(1)).toEqual({ latencyCycles: 0, issueCycles: 0 });
     expect(cost(8).issueCycles).toBeCloseTo(3 * cost(2).issueCycles, 9);
     expect(cost(8).latencyCycles).toBeCloseTo(3 * cost(2).latencyCycles, 9);
@@ -131,7 +131,7 @@ describe('the cycles of a mean round', () => {
     const plan = await planned({ units, kernel, axes: { blocksPerMultiprocessor: [blocksPerMultiprocessor] } });
     const candidate = {} as Candidate;
     const predictor = examine(createPredictor(plan), new Int32Array(30), candidate);
-    const { iterationFactor, cyclesPerIteration: table, setupIterations } = paceOf(predictor, candidate);
+    const { iterationFactor, cyclesPerIteration: table, setupIterations } = getPace(predictor, candidate);
     expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
     const cycles = rounds * (32 + setupIterations) * table[blocksPerMultiprocessor * 8] * iterationFactor;
     const { timeMs } = predictChunk(createPredictor(plan), 0, 1);
@@ -142,7 +142,7 @@ describe('the cycles of a mean round', () => {
 describe('the lanes of a group', () => {
   const lanesOf = async (lengths: string) => {
     const predictor = createPredictor(await planned({ lengths }));
-    return activeLanes(predictor, { kind: 'none' });
+    return countActiveLanes(predictor, { kind: 'none' });
   };
   it('are all at work where all are as long, and fewer the more they differ', async () => {
     expect((await lanesOf('constant(20)')).ofReads).toBe(1);

@@ -4,17 +4,17 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import {
   addStart,
-  dealingScratch,
-  groupDepth,
-  nextGroup,
-  sumOfLongest,
+  createDealingScratch,
+  computeGroupDepth,
+  beginGroup,
+  sumLongest,
   type Dealing,
   type UnitOrder,
 } from '../../../src-workers/predict/dealing/deal.ts';
-import { readSorted, sortedOrder } from '../../../src-workers/predict/dealing/order.ts';
-import { allBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
-import { tabulatedRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
-import { roundPatterns } from '../../../src-workers/predict/depth/buckets.ts';
+import { readSorted, makeSortedOrder } from '../../../src-workers/predict/dealing/order.ts';
+import { computeAllBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
+import { tabulateRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
+import { listRoundPatterns } from '../../../src-workers/predict/depth/buckets.ts';
 import { categoricalLaw, geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { dealtUnits } from '../../../src-workers/simulate/units.ts';
@@ -52,7 +52,7 @@ describe('a sorted order', () => {
         fc.integer({ min: 1, max: 6000 }),
         (law, units, wanted) => {
           const window = Math.min(wanted, units);
-          const { lengths } = sortedOrder(law, units, window);
+          const { lengths } = makeSortedOrder(law, units, window);
           expect(lengths).toHaveLength(units);
           expect(lengths.findIndex((length, i) => i % window !== 0 && !(length >= lengths[i - 1]))).toBe(-1);
           const counts = new Map<number, number>();
@@ -72,7 +72,7 @@ describe('a sorted order', () => {
     { window: 4096, loss: 1.041 },
   ])('loses what the binomial law of the ranks says: $loss in windows of $window', ({ window, loss }) => {
     const units = 2 ** 18;
-    const { lengths } = sortedOrder(geometric, units, window);
+    const { lengths } = makeSortedOrder(geometric, units, window);
     let longest = 0;
     for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
     const work = lengths.reduce((sum, length) => sum + length, 0);
@@ -82,7 +82,7 @@ describe('a sorted order', () => {
   it('stands for more units than it keeps: the same lengths, window after window and rank by rank', () => {
     const dealing = dealingOf(5_000_000, 32, 8, 4);
     for (const window of [4096, 5_000_000]) {
-      const order = sortedOrder(geometric, dealing.units, window);
+      const order = makeSortedOrder(geometric, dealing.units, window);
       expect(order.lengths.length).toBeLessThanOrEqual(2 ** 18);
       const { lengthAt } = readSorted(order, dealing);
       let sum = 0;
@@ -119,7 +119,7 @@ describe('a reader of a sorted order', () => {
     fc.assert(
       fc.property(launch, ({ window, dealing, block, group }) => {
         const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks } = dealing;
-        const reader = readSorted(sortedOrder(geometric, units, window), dealing);
+        const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
         const slots = slotsPerBlock * gridBlocks;
         for (const [first, count] of [
           [block * slotsPerBlock + group * n, Math.min(n, slotsPerBlock - group * n)],
@@ -148,11 +148,11 @@ describe('a reader of a sorted order', () => {
       fc.property(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
         const { window, block, group } = one;
         const dealing: Dealing = { ...one.dealing, loop, setupIterations };
-        const reader = readSorted(sortedOrder(geometric, dealing.units, window), dealing);
+        const reader = readSorted(makeSortedOrder(geometric, dealing.units, window), dealing);
         const slow: UnitOrder = {
           lengthAt: reader.lengthAt,
           longestSum: (first, count, stride) =>
-            sumOfLongest(
+            sumLongest(
               (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
               dealing.units,
               first,
@@ -161,7 +161,8 @@ describe('a reader of a sorted order', () => {
             ),
           ascends: () => false,
         };
-        const depthOf = (order: UnitOrder): number => groupDepth(order, dealing, block, group, dealingScratch(dealing));
+        const depthOf = (order: UnitOrder): number =>
+          computeGroupDepth(order, dealing, block, group, createDealingScratch(dealing));
         const { units, slotsPerBlock, gridBlocks } = dealing;
         // If units end within the last round of a group, its last lane has one unit less than others.
         const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
@@ -223,7 +224,7 @@ describe('depths of dealt units', () => {
     for (const law of [geometric, uniform, zipf]) {
       const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
       const expected = played(law, window, dealing);
-      const got = momentsOf(allBlocks(readSorted(sortedOrder(law, units, window), dealing), dealing));
+      const got = momentsOf(computeAllBlocks(readSorted(makeSortedOrder(law, units, window), dealing), dealing));
       // Heavy tails are simulated with an error of about a percent.
       expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(0.025);
       expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(0.025);
@@ -237,12 +238,14 @@ describe('depths of dealt units', () => {
   ] as const)('are exact where groups differ: windows of $window, setup $setup', (one) => {
     const { window, units, n, W, rounds, loop, setup } = one;
     const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
-    const reader = readSorted(sortedOrder(geometric, units, window), dealing);
-    const { depths } = allBlocks(reader, dealing);
-    const scratch = dealingScratch(dealing);
+    const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
+    const { depths } = computeAllBlocks(reader, dealing);
+    const scratch = createDealingScratch(dealing);
     const last = Math.floor((units % (dealing.slotsPerBlock * dealing.gridBlocks)) / dealing.slotsPerBlock);
     for (let block = one.all ? 0 : last; block < (one.all ? dealing.gridBlocks : last + 1); block++) {
-      const exact = Float64Array.from({ length: W }, (_, g) => groupDepth(reader, dealing, block, g, scratch)).sort();
+      const exact = Float64Array.from({ length: W }, (_, g) =>
+        computeGroupDepth(reader, dealing, block, g, scratch),
+      ).sort();
       expect(depths.subarray(block * W, (block + 1) * W)).toEqual(exact);
     }
   });
@@ -270,8 +273,8 @@ describe('depths of dealt units', () => {
         loop,
         setupIterations: setup,
       };
-      const reader = readSorted(sortedOrder(law, units, window), dealing);
-      const all = momentsOf(allBlocks(reader, dealing));
+      const reader = readSorted(makeSortedOrder(law, units, window), dealing);
+      const all = momentsOf(computeAllBlocks(reader, dealing));
       const sample = sampleBlocks(reader, dealing);
       expect(sample.weights).not.toBeNull();
       expect(sample.weights!.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(gridBlocks, 6);
@@ -288,8 +291,8 @@ describe('depths of dealt units', () => {
     { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
   ])('of a sample have the long units that few of $gridBlocks blocks get', ({ gridBlocks, slotsPerBlock, units }) => {
     const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
-    const reader = readSorted(sortedOrder(rare, units, 4096), dealing);
-    const all = allBlocks(reader, dealing);
+    const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
+    const all = computeAllBlocks(reader, dealing);
     const sample = sampleBlocks(reader, dealing);
     expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
     expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
@@ -300,7 +303,7 @@ describe('depths of dealt units', () => {
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
       const dealing = { ...dealingOf(units, 32, 8, 16), gridBlocks };
-      const { depths } = allBlocks(readSorted(sortedOrder(uniform, units, 4096), dealing), dealing);
+      const { depths } = computeAllBlocks(readSorted(makeSortedOrder(uniform, units, 4096), dealing), dealing);
       const mean = depths.reduce((sum, depth) => sum + depth, 0) / depths.length;
       return Math.sqrt(depths.reduce((sum, depth) => sum + (depth - mean) ** 2, 0) / depths.length) / mean;
     };
@@ -325,10 +328,10 @@ describe('depths of dealt units', () => {
             Math.max(...lengths.slice(position, position + count));
           const order: UnitOrder = {
             lengthAt: (position) => lengths[position],
-            longestSum: (first, count, stride) => sumOfLongest(longestOf, units, first, count, stride),
+            longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
             ascends: () => false,
           };
-          const scratch = dealingScratch(dealing);
+          const scratch = createDealingScratch(dealing);
           for (let block = 0; block < gridBlocks; block++)
             for (let g = 0; g < W; g++) {
               const lanes = Array.from({ length: n }, (_, lane) => {
@@ -346,7 +349,7 @@ describe('depths of dealt units', () => {
                 loop === 'nested'
                   ? nested.reduce((sum, length) => sum + length + setupIterations, 0)
                   : Math.max(...sums) + setupIterations * (n > 1 && setupIterations > 0 ? starts.size : rounds);
-              expect(groupDepth(order, dealing, block, g, scratch)).toBe(expected);
+              expect(computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
             }
         },
       ),
@@ -356,10 +359,10 @@ describe('depths of dealt units', () => {
 
 describe('the starts of a group', () => {
   it('are counted once each, however many there are, whole or not', () => {
-    const scratch = dealingScratch({ unitsPerGroup: 4 });
+    const scratch = createDealingScratch({ unitsPerGroup: 4 });
     const random = seededRandom(5);
     for (const count of [3, 5000, 40, 700]) {
-      nextGroup(scratch);
+      beginGroup(scratch);
       const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
       const added = [...starts, ...starts].map((start) => addStart(scratch, start));
       expect(added.reduce((sum, one) => sum + one, 0)).toBe(new Set(starts).size);
@@ -376,7 +379,7 @@ describe('units of buckets over rounds that are not whole', () => {
         (parts, rounds) => {
           const total = parts.reduce((sum, part) => sum + part, 0);
           const shares = parts.map((part) => part / total);
-          const patterns = roundPatterns(shares, rounds);
+          const patterns = listRoundPatterns(shares, rounds);
           expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
           shares.forEach((share, b) => {
             const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
@@ -395,13 +398,13 @@ describe('units of buckets over rounds that are not whole', () => {
   it('are tabulated for slightly more units than there are, never fewer', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
-        const { units, scale } = tabulatedRounds(mean);
+        const { units, scale } = tabulateRounds(mean);
         expect(units).toBeGreaterThanOrEqual(Math.max(1, mean * (1 - 1e-9)));
         expect(units).toBeLessThanOrEqual(Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
         expect(scale * units).toBeCloseTo(mean, 9);
       }),
     );
-    const keys = Array.from({ length: 4000 }, (_, i) => tabulatedRounds(1 + i / 50));
+    const keys = Array.from({ length: 4000 }, (_, i) => tabulateRounds(1 + i / 50));
     expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ units }) => units)).size);
   });
 });

@@ -4,13 +4,13 @@ import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import {
-  fetchedStarts,
-  independentStarts,
-  orderedStarts,
+  computeFetchedStarts,
+  computeIndependentStarts,
+  computeOrderedStarts,
 } from '../../../src-workers/predict/depth/divergent-starts.ts';
-import { depthTable } from '../../../src-workers/predict/depth/depth-table.ts';
-import { bucketRanges, groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
-import { windowActivity } from '../../../src-workers/predict/depth/window.ts';
+import { getDepthTable } from '../../../src-workers/predict/depth/depth-table.ts';
+import { listBucketRanges, makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { computeWindowActivity } from '../../../src-workers/predict/depth/window.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {
   categoricalLaw,
@@ -35,7 +35,7 @@ const twoLengths = unwrap(
 );
 
 function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nested', m = 1, setupIterations = 0) {
-  return groupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
+  return makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
 }
 
 /** Returns mean and deviation of a block's depth, from its survival function. */
@@ -65,7 +65,7 @@ describe('group depths against played launches', () => {
   );
   it.each(cases)('$name, $text, $loop, $m units per thread', ({ law, text, loop, m }) => {
     const balancing = lockstep(text);
-    const depth = groupDepthLaw(law, n, balancing, loop, m, { setupIterations: 0 });
+    const depth = makeGroupDepthLaw(law, n, balancing, loop, m, { setupIterations: 0 });
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
     const block = summary(played.blocks);
@@ -86,7 +86,7 @@ describe('group depths against played launches', () => {
     for (const lanes of [8, 32]) {
       for (const m of [1, 2, 5, 24]) {
         const balancing = { kind: 'dynamic-fetch' } as const;
-        const depth = groupDepthLaw(law, lanes, balancing, 'flattened', m, { setupIterations: 0 });
+        const depth = makeGroupDepthLaw(law, lanes, balancing, 'flattened', m, { setupIterations: 0 });
         const played = playLaunch(law, lanes, balancing, 'flattened', m, { groupsPerBlock, blocks: 800, seed: 5 });
         const group = summary(played.groups);
         expect(Math.abs(depth.meanDepth - group.mean), `${lanes} lanes, m = ${m}`).toBeLessThan(
@@ -107,7 +107,7 @@ describe('group depths against played launches', () => {
       [5, 0.02],
       [24, 0.01],
     ]) {
-      const depth = groupDepthLaw(twoLengths, 32, balancing, 'flattened', m, { setupIterations: 0 });
+      const depth = makeGroupDepthLaw(twoLengths, 32, balancing, 'flattened', m, { setupIterations: 0 });
       const played = playLaunch(twoLengths, 32, balancing, 'flattened', m, {
         groupsPerBlock: 1,
         blocks: 3000,
@@ -152,7 +152,7 @@ describe('group depths against played launches', () => {
     const sizes = [1, 2, 8, 32];
     for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
       for (const m of [1, 2, 5, 24]) {
-        independentStarts(law, sizes, m).forEach(({ starts }, i) => {
+        computeIndependentStarts(law, sizes, m).forEach(({ starts }, i) => {
           const sampled = sampledStarts(unitsOf(law, m), sizes[i], 400, mersenneTwister(9));
           expect(
             Math.abs(starts / sampled - 1),
@@ -164,10 +164,10 @@ describe('group depths against played launches', () => {
     // The lengths do not fit the transform, and the rounds exceed those that are computed.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
-    expect(Math.abs(independentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
+    expect(Math.abs(computeIndependentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
     const few = sampledStarts(unitsOf(long, 6), 32, 40, mersenneTwister(3));
-    expect(Math.abs(independentStarts(long, [32], 6)[0].starts / few - 1)).toBeLessThan(0.03);
-    expect(independentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
+    expect(Math.abs(computeIndependentStarts(long, [32], 6)[0].starts / few - 1)).toBeLessThan(0.03);
+    expect(computeIndependentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
   });
 
   it('counts starts of lanes that fetch until all stop', () => {
@@ -179,7 +179,7 @@ describe('group depths against played launches', () => {
     );
     const sizes = [1, 4, 32];
     for (const law of [unwrap(uniformLaw(20, 40)), geometric, twoLengths, escapes]) {
-      const fetched = fetchedStarts(law, sizes);
+      const fetched = computeFetchedStarts(law, sizes);
       const draw = lengthSampler(law);
       for (const rounds of [2, 9, 60]) {
         const end = rounds * moments(law).mean;
@@ -203,7 +203,10 @@ describe('group depths against played launches', () => {
         });
       }
     }
-    expect(fetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual({ starts: [7.5, 7.5, 7.5], iterations: 130 });
+    expect(computeFetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual({
+      starts: [7.5, 7.5, 7.5],
+      iterations: 130,
+    });
   });
 
   it('follows lanes from one bucket to the next', () => {
@@ -215,7 +218,7 @@ describe('group depths against played launches', () => {
       [4, 1],
       [12, 12],
     ];
-    const model = orderedStarts([short, long], sizes, patterns);
+    const model = computeOrderedStarts([short, long], sizes, patterns);
     patterns.forEach(([few, many], at) =>
       sizes.forEach((lanes, i) => {
         const units = [...unitsOf(short, few), ...unitsOf(long, many)];
@@ -225,7 +228,7 @@ describe('group depths against played launches', () => {
     );
     // Each lane has two units, of a short and a long bucket. The second starts within six iterations in every lane.
     expect(model[0][2]).toBeLessThanOrEqual(7);
-    expect(orderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
+    expect(computeOrderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
   });
 });
 
@@ -257,7 +260,7 @@ describe('depths kept for another setup', () => {
     (text) => {
       for (const loop of ['nested', 'flattened'] as const)
         for (const m of [1, 3]) {
-          depthTable(depthOf(geometric, 8, text, loop, m, 0.5));
+          getDepthTable(depthOf(geometric, 8, text, loop, m, 0.5));
           const kept = depthOf(geometric, 8, text, loop, m, 2);
           const { withoutSetup: _, ...first } = depthOf({ ...geometric }, 8, text, loop, m, 2);
           expect(kept.values).toEqual(first.values);
@@ -266,7 +269,7 @@ describe('depths kept for another setup', () => {
             first.meanLoss,
             first.aggregateLoss,
           ]);
-          const [table, expected] = [depthTable(kept), depthTable(first)];
+          const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
           expect(table.edges).toEqual(expected.edges);
           // Steps between shifted values are rounded.
           table.doublings.forEach((row, j) =>
@@ -309,7 +312,7 @@ describe('blocks of sorted windows', () => {
       };
       count(1, []);
       const got = { block: 0, group: 0, pair: 0 };
-      windowActivity({ units, n }, groups)(survival, got);
+      computeWindowActivity({ units, n }, groups)(survival, got);
       for (const key of ['block', 'group', 'pair'] as const)
         expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
     },
@@ -440,13 +443,13 @@ describe('best buckets', () => {
     }
     // The two sum the same few products.
     expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
-    const ranges = bucketRanges(law, n, { kind: 'best-buckets', k: 3 });
+    const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
     expect(ranges).toHaveLength(3);
     expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
   it('cuts a length in two where a quantile falls inside it', () => {
-    const ranges = bucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
+    const ranges = listBucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
     expect(ranges.map(({ from, to }) => [from, to])).toEqual([
       [1, 1],
       [1, 30],

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
-import { fetchCost, fetchCycles } from '../../../src-workers/predict/cost/fetch-cost.ts';
-import { groupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { computeFetchCost, computeFetchCycles } from '../../../src-workers/predict/cost/fetch-cost.ts';
+import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
@@ -13,7 +13,7 @@ import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const law = unwrap(geometricLaw(0.05));
 const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
-  groupDepthLaw(law, n, { kind: 'dynamic-fetch', ...(fetch !== undefined && { fetch }) }, 'nested', rounds, {
+  makeGroupDepthLaw(law, n, { kind: 'dynamic-fetch', ...(fetch !== undefined && { fetch }) }, 'nested', rounds, {
     setupIterations: 0,
     poolGroups: 1024,
   });
@@ -47,7 +47,7 @@ describe('how often a group asks the counter', () => {
 
   it('waits for the longest of a round where a group fetches, and for the longest chunk at the end', () => {
     const [lane, chunks, group] = ([undefined, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
-    const nested = groupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
+    const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
     // The last round of a pool of many groups begins at different times, with no loss beyond that of the rounds.
@@ -61,15 +61,15 @@ describe('what a fetch costs', () => {
   const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320 };
 
   it('is latency where any lane fetches, and a counter that serves one addition a cycle', () => {
-    const cost = fetchCost(device, fetches, 1000, 1);
+    const cost = computeFetchCost(device, fetches, 1000, 1);
     expect(cost).toEqual({ startCycles: 32_000, iterations: 100, latencyCycles: 0.8 * 300, counterCycles: 3200 });
-    expect(fetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
+    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
     // With few groups the latency decides. With many groups, which keep the issue busy, fetching costs nothing.
-    const few = fetchCost(device, fetches, 10, 1);
-    expect(fetchCycles(pipeline, few, 8)).toBeCloseTo(320 + 100 * 240, 3);
-    expect(fetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320, 3);
+    const few = computeFetchCost(device, fetches, 10, 1);
+    expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 + 100 * 240, 3);
+    expect(computeFetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320, 3);
     // Threads that share a unit shorten its iterations, not its fetch.
-    expect(fetchCost(device, fetches, 1000, 0.25).latencyCycles).toBe(4 * cost.latencyCycles);
+    expect(computeFetchCost(device, fetches, 1000, 0.25).latencyCycles).toBe(4 * cost.latencyCycles);
   });
 
   const timesOf = async (lengths: string, balancing: string[]) => {

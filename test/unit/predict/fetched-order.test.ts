@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
-import { givenOrder } from '../../../src-workers/predict/dealing/arrange.ts';
-import { lossInOrder, type GivenOrder } from '../../../src-workers/predict/dealing/given.ts';
-import { meanOf } from '../../../src-workers/predict/depth/discrete-law.ts';
-import { fetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
-import { givenLengths, lawOfUnits } from '../../../src-workers/predict/ordered.ts';
+import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
+import { computeLossInOrder, type GivenOrder } from '../../../src-workers/predict/dealing/given.ts';
+import { computeMean } from '../../../src-workers/predict/depth/discrete-law.ts';
+import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
+import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
@@ -14,7 +14,7 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 function orderOf(lengths: readonly number[], units: number): GivenOrder {
   const own = Float64Array.from(lengths);
-  return givenOrder(own, units, lawOfUnits('lengths', givenLengths(own), units), { kind: 'none' }, 1);
+  return arrangeUnits(own, units, makeUnitLaw('lengths', makeGivenLengths(own), units), { kind: 'none' }, 1);
 }
 
 /** Simulates groups of lanes that fetch until nothing is left, iteration by iteration. */
@@ -81,7 +81,7 @@ describe('what groups fetch of a given order', () => {
         (lengths, groups, lanes, fetchesPerLane, perFetch, setup) => {
           const unitsPerLane = fetchesPerLane * perFetch;
           const units = groups * lanes * unitsPerLane;
-          const group = fetchedOrder(orderOf(lengths, units), perFetch, lanes).group(unitsPerLane, setup);
+          const group = readFetchedOrder(orderOf(lengths, units), perFetch, lanes).group(unitsPerLane, setup);
           const device = { groups, lanes, perFetch, setup };
           const { starts, fetches } = playedByIteration((unit) => lengths[unit % lengths.length], units, device);
           expect(Math.abs(group.starts * groups - starts)).toBeLessThan(1e-6);
@@ -99,12 +99,12 @@ describe('what groups fetch of a given order', () => {
         fc.integer({ min: 1, max: 20 }),
         (lengths, lanes, unitsPerLane) => {
           const units = lanes * unitsPerLane * 16;
-          const { depth, iterations } = fetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
+          const { depth, iterations } = readFetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
           const mean =
             Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
           const longest = Math.max(...lengths);
           // The lanes of a group need at least the mean of their work, and at most one more unit.
-          expect(meanOf(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
+          expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
           expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
           expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
           depth.survival.forEach((above, i) => {
@@ -119,7 +119,7 @@ describe('what groups fetch of a given order', () => {
   it('ends with what is fetched last: long units at the end of the order are all under way, at its beginning none', () => {
     const short = Array.from({ length: 4000 }, () => 5);
     const long = Array.from({ length: 100 }, () => 500);
-    const lanesOf = (lengths: number[]) => fetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
+    const lanesOf = (lengths: number[]) => readFetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
     const last = lanesOf([...short, ...long]).depth;
     // All work is as long as 175 short units; the last hundred follow two dozen short ones.
     expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
@@ -135,7 +135,7 @@ describe('what groups fetch of a given order', () => {
       .sort((a, b) => a.at - b.at)
       .map(({ length }) => length);
     const startsOf = (lengths: number[], units: number): number =>
-      fetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
+      readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
     // The first has too many units to simulate all of its groups; the second does not.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
@@ -144,8 +144,10 @@ describe('what groups fetch of a given order', () => {
   it('has the mean loss of the order where a group fetches for all its lanes', () => {
     const lengths = Array.from({ length: 1000 }, (_, i) => 1 + ((i * 37) % 90) + (i % 7));
     const order = orderOf(lengths, 5000);
-    expect(fetchedOrder(order, 'group', 16).meanLoss).toBe(lossInOrder(Float64Array.from(lengths), 5000, 16).meanLoss);
-    expect(fetchedOrder(order, 4, 16).meanLoss).toBeNull();
+    expect(readFetchedOrder(order, 'group', 16).meanLoss).toBe(
+      computeLossInOrder(Float64Array.from(lengths), 5000, 16).meanLoss,
+    );
+    expect(readFetchedOrder(order, 4, 16).meanLoss).toBeNull();
   });
 
   // Rows of the matrix are so regular that lanes stay in step. As independent lanes, these were 29 and 37 % too long.

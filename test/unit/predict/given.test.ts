@@ -5,16 +5,16 @@ import { describe, expect, it } from 'vitest';
 import { fileOpener } from '../../../src-workers/parse/open-file.ts';
 import { workloadLoss } from '../../../src-main/services/models/loss.ts';
 import { isPadded } from '../../../src-workers/domain/design.ts';
-import { sliceUnits } from '../../../src-workers/predict/depth/padded.ts';
+import { countSliceUnits } from '../../../src-workers/predict/depth/padded.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
-import { dealingScratch, groupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
-import { givenOrder } from '../../../src-workers/predict/dealing/arrange.ts';
-import { lossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
-import { givenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
-import { lawOfUnits, givenLengths, repeatedUnits } from '../../../src-workers/predict/ordered.ts';
+import { createDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
+import { computeLossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
+import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
+import { makeUnitLaw, makeGivenLengths, repeatUnits } from '../../../src-workers/predict/ordered.ts';
 import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -83,8 +83,8 @@ describe('losses in the given order', () => {
         fc.integer({ min: 1, max: 400 }),
         fc.integer({ min: 1, max: 33 }),
         (lengths, units, n) => {
-          const expected = bruteForce(Array.from(repeatedUnits(lengths, units)), n);
-          const found = lossInOrder(lengths.subarray(0, units), units, n);
+          const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
+          const found = computeLossInOrder(lengths.subarray(0, units), units, n);
           if (Number.isFinite(expected.aggregateLoss))
             expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
           expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
@@ -124,7 +124,7 @@ const launch = fc
   .map(({ lengths, units, n, W, missing, rounds, loop, setupIterations, balancing: kind }) => {
     const slotsPerBlock = n * W - Math.min(missing, n - 1);
     const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
-    const law = lawOfUnits('x', givenLengths(lengths), units);
+    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const dealing: Dealing = {
       units,
       unitsPerGroup: n,
@@ -141,11 +141,11 @@ describe('a given order', () => {
   it('is the one that measurements put their units in', () => {
     fc.assert(
       fc.property(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
-        const all = repeatedUnits(lengths, units);
-        const order = givenOrder(lengths, units, law, kind, unitsPerGroup);
+        const all = repeatUnits(lengths, units);
+        const order = arrangeUnits(lengths, units, law, kind, unitsPerGroup);
         const { lengthAt } = readGiven(order, { units, unitsPerGroup, ...rest });
         if (isPadded(kind)) {
-          const slice = sliceUnits(kind, units);
+          const slice = countSliceUnits(kind, units);
           for (let position = 0; position < units; position++) {
             const from = position - (position % slice);
             expect(lengthAt(position)).toBe(Math.max(...all.subarray(from, from + slice)));
@@ -161,8 +161,8 @@ describe('a given order', () => {
   it('has the law of its units', () => {
     fc.assert(
       fc.property(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
-        const expected = unwrap(empiricalLaw(countLengths(repeatedUnits(lengths, units)), 'x'));
-        const { support, probability } = lawOfUnits('x', givenLengths(lengths), units);
+        const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
+        const { support, probability } = makeUnitLaw('x', makeGivenLengths(lengths), units);
         expect(support).toEqual(expected.support);
         probability.forEach((p, i) => expect(Math.abs(p - expected.probability[i])).toBeLessThan(1e-12));
       }),
@@ -173,10 +173,10 @@ describe('a given order', () => {
     fc.assert(
       fc.property(launch, ({ lengths, law, kind, dealing }) => {
         const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
-        const order = givenOrder(lengths, units, law, kind, n);
-        const { blocks } = givenLaunch(order, dealing, 1);
+        const order = arrangeUnits(lengths, units, law, kind, n);
+        const { blocks } = computeGivenLaunch(order, dealing, 1);
         expect(blocks.lives.length).toBe(G);
-        const scratch = dealingScratch(dealing);
+        const scratch = createDealingScratch(dealing);
         const { lengthAt } = readGiven(order, dealing);
         // Units are read one by one, without the knowledge of a reader about its order.
         const plain = {
@@ -194,7 +194,7 @@ describe('a given order', () => {
           ascends: () => false,
         };
         for (let block = 0; block < G; block++) {
-          const expected = Array.from({ length: W }, (_, g) => groupDepth(plain, dealing, block, g, scratch));
+          const expected = Array.from({ length: W }, (_, g) => computeGroupDepth(plain, dealing, block, g, scratch));
           expected.sort((a, b) => a - b);
           expect(Array.from(blocks.depths.subarray(block * W, (block + 1) * W).sort())).toEqual(expected);
           expect(blocks.lives[block]).toBe(expected[W - 1]);
@@ -208,12 +208,12 @@ describe('a given order', () => {
     const rising = Float64Array.from({ length: 4096 }, (_, i) => 1 + Math.floor(i / 64));
     const even = Float64Array.from({ length: 4096 }, (_, i) => 1 + ((i * 37) % 64));
     const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean => {
-      const law = lawOfUnits('x', givenLengths(lengths), units);
+      const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
       const slotsPerBlock = 64;
       const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
       const shape = { unitsPerGroup: 32, groupsPerBlock: 2, slotsPerBlock, gridBlocks };
       const dealing: Dealing = { units, ...shape, loop: 'nested', setupIterations: 0 };
-      return hasTrend(givenOrder(lengths, units, law, { kind: 'none' }, 32), dealing);
+      return hasTrend(arrangeUnits(lengths, units, law, { kind: 'none' }, 32), dealing);
     };
     expect(trendOf(rising, 4096, 1)).toBe(true);
     expect(trendOf(even, 4096, 1)).toBe(false);
@@ -230,10 +230,15 @@ describe('a given order', () => {
     const units = 2 ** 18;
     const shape = { unitsPerGroup: 32, groupsPerBlock: 4, slotsPerBlock: 128, gridBlocks: units / 128 / 2 };
     const dealing: Dealing = { units, ...shape, loop, setupIterations: 0 };
-    const law = lawOfUnits('x', givenLengths(lengths), units);
-    const order = givenOrder(lengths, units, law, { kind: 'none' }, 32);
-    const all = givenLaunch(order, dealing, 1).blocks;
-    const { blocks, weights } = givenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
+    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
+    const order = arrangeUnits(lengths, units, law, { kind: 'none' }, 32);
+    const all = computeGivenLaunch(order, dealing, 1).blocks;
+    const { blocks, weights } = computeGivenLaunch(
+      order,
+      dealing,
+      order.lengths.reduce((a, b) => a + b) / 2 ** 17,
+      true,
+    );
     expect(all.lives.length).toBe(1024);
     expect(blocks.lives.length).toBeLessThan(600);
     expect(Math.max(...blocks.lives) / Math.max(...all.lives)).toBeGreaterThan(0.95);
@@ -242,7 +247,7 @@ describe('a given order', () => {
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
     expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
     // The saved order must not contain the scaling of a launch.
-    const again = givenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
+    const again = computeGivenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
     expect(again.blocks.means).toEqual(blocks.means);
   });
 
@@ -258,8 +263,8 @@ describe('a given order', () => {
       loop: 'nested',
       setupIterations: 0,
     };
-    const law = lawOfUnits('x', givenLengths(lengths), units);
-    const { blocks } = givenLaunch(givenOrder(lengths, units, law, { kind: 'none' }, 1), dealing, 1);
+    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
+    const { blocks } = computeGivenLaunch(arrangeUnits(lengths, units, law, { kind: 'none' }, 1), dealing, 1);
     expect(blocks.lives.length).toBeLessThan(dealing.gridBlocks / 2);
     let life = 0;
     for (let from = 0; from < units; from += 4) {

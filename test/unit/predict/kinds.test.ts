@@ -6,17 +6,17 @@ import { formatBalancing, parseBalancing } from '../../../src-workers/domain/bal
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import {
-  evenShares,
-  searchSteps,
-  shareDepth,
-  sharedUnits,
-  shareScratch,
+  computeEvenShares,
+  countSearchSteps,
+  computeShareDepth,
+  indexSharedUnits,
+  createShareScratch,
 } from '../../../src-workers/predict/dealing/even-share.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { createCaches } from '../../../src-workers/predict/caches.ts';
 import { playableDesign } from '../designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
-import { givenLengths } from '../../../src-workers/predict/ordered.ts';
+import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { prepareDevice } from '../../../src-workers/simulate/device.ts';
@@ -83,12 +83,12 @@ describe('even shares', () => {
           };
           // Some lengths are repeated ones.
           const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
-          const shared = sharedUnits({ kind }, Float64Array.from(lengths), units);
+          const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
           const items = itemsOf(kind, repeated);
           const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
           expect(shared.items).toBe(items.length);
-          expect(evenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
-          const scratch = shareScratch(share);
+          expect(computeEvenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
+          const scratch = createShareScratch(share);
           for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
             const own = Array.from({ length: n }, (_, lane) => {
               const from = (group * n + lane) * share;
@@ -97,7 +97,7 @@ describe('even shares', () => {
             const depth = Math.max(...own.map((items) => items.length));
             const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
             const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
-            expect(shareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
+            expect(computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
               depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
             );
           }
@@ -111,7 +111,7 @@ describe('even shares', () => {
       axes: { balancing: ['merge-path'], blockThreads: [256] },
       kernel: { ...KNOWN, unit: setup(1) },
     });
-    const ordered = givenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
+    const ordered = makeGivenLengths(Float64Array.from({ length: 5000 }, (_, unit) => (unit * unit) % 37));
     const plan = { ...(await planOf(study)), ordered };
     const searching = { ...plan, kernel: { ...plan.kernel, search: setup(20) } };
     const caches = createCaches();
@@ -143,7 +143,7 @@ describe('even shares', () => {
       design.msPerCycle *
       (waves * cycles[design.residentBlocks * design.groupsPerBlock] +
         (rest > 0 ? cycles[rest * design.groupsPerBlock] : 0));
-    expect(searchSteps(200_000)).toBe(18);
+    expect(countSearchSteps(200_000)).toBe(18);
     expect(Math.abs(timeOf(predictor) / expected - 1)).toBeLessThan(1e-9);
     expect(Math.abs(simulatedMs(predictor) / expected - 1)).toBeLessThan(1e-9);
     expect(explainDesign(predictor, 0)!.regime.id).toBe('equal-blocks');
@@ -224,7 +224,7 @@ describe('even shares', () => {
   it('leave no item over, and no slot but the last with fewer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
-        const { itemsPerSlot, workingSlots } = evenShares(iterations, slots);
+        const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
         expect(workingSlots).toBeLessThanOrEqual(slots);
         expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
         expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);

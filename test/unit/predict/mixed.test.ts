@@ -3,8 +3,8 @@ import { formatBalancing, parseBalancing } from '../../../src-workers/domain/bal
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { bestClasses } from '../../../src-workers/predict/design/classes.ts';
-import { describeDesign, playableLaunches } from '../../../src-workers/predict/designs.ts';
+import { chooseClasses } from '../../../src-workers/predict/design/classes.ts';
+import { describeDesign, listPlayableLaunches } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
@@ -55,7 +55,7 @@ describe('a mixed design', () => {
     expect(classes.reduce((sum, { units }) => sum + units, 0)).toBe(1 << 16);
     expect(design.gridBlocks).toBe(classes.reduce((sum, { gridBlocks }) => sum + gridBlocks, 0));
     expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
-    const launches = playableLaunches(predictor, 0);
+    const launches = listPlayableLaunches(predictor, 0);
     expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
     // The work of the classes is all of the work.
     const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
@@ -84,7 +84,7 @@ describe('a mixed design', () => {
   it('has its launches one after another in its timeline', async () => {
     const predictor = await predictorOf('zipf(1.6, 2000)', ['mixed(1:8,block)', 'none']);
     const timeline = unwrap(simulateTimeline(predictor, 0, 3, 0));
-    const [{ design }, { design: wide }] = playableLaunches(predictor, 0);
+    const [{ design }, { design: wide }] = listPlayableLaunches(predictor, 0);
     expect(timeline.gridBlocks).toBe(design.gridBlocks + wide.gridBlocks);
     const [first, second] = timeline.launchStartMs;
     expect(first).toBe(0);
@@ -137,7 +137,7 @@ describe('a mixed design', () => {
     const predictor = await predictorOf('zipf(1.6, 2000)', ['none']);
     const device = predictor.plan.axes.devices[0] as GpuDevice;
     for (const most of [2, 3, 4]) {
-      const classes = bestClasses(predictor, device, most);
+      const classes = chooseClasses(predictor, device, most);
       expect(classes.length).toBeLessThanOrEqual(most);
       expect(classes.at(-1)!.upTo).toBeUndefined();
       const ends = classes.slice(0, -1).map(({ upTo }) => upTo!);
@@ -145,6 +145,6 @@ describe('a mixed design', () => {
     }
     // Units of one length cannot be divided into classes.
     const same = await predictorOf('constant(20)', ['none']);
-    expect(bestClasses(same, device, 3)).toHaveLength(1);
+    expect(chooseClasses(same, device, 3)).toHaveLength(1);
   });
 });

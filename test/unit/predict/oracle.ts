@@ -2,7 +2,7 @@ import { isWholeUnit, type WholeUnitBalancing } from '../../../src-workers/domai
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { bucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
@@ -22,7 +22,7 @@ export interface Played {
   readonly losses: Float64Array;
 }
 
-/** Simulates a launch unit by unit without the model's formulas, as an independent check of `groupDepth`. */
+/** Simulates a launch unit by unit without the model's formulas, as an independent check of `computeGroupDepth`. */
 export function playLaunch(
   law: LengthLaw,
   n: number,
@@ -117,7 +117,7 @@ function orderedUnits(
       units.set(sorted());
       let passed = 0;
       let from = 0;
-      for (const { share } of bucketRanges(law, n, balancing)) {
+      for (const { share } of listBucketRanges(law, n, balancing)) {
         passed += share;
         const to = Math.round(passed * total);
         shuffle(units.subarray(from, to), uniform);

@@ -6,9 +6,9 @@ import { shortestTimes, shortestTimesWithLoss } from '../designs.ts';
 import { AXIS, axisCounts, encode, spaceSize } from '../../../src-workers/domain/space.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';
-import { tiledUnits } from '../../../src-workers/predict/dealing/tiles.ts';
+import { orderByTiles } from '../../../src-workers/predict/dealing/tiles.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
-import { givenLengths, lawOfUnits } from '../../../src-workers/predict/ordered.ts';
+import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
@@ -96,8 +96,8 @@ describe('units of an image by tiles', () => {
     // 5 × 3 units in tiles of 2 × 2, two images and 4 units of a third.
     const lengths = Float64Array.from({ length: 15 }, (_, unit) => unit + 1);
     const units = 2 * 15 + 4;
-    const law = lawOfUnits('x', givenLengths(lengths), units);
-    const tiled = tiledUnits(lengths, units, law, 5, { width: 2, height: 2 });
+    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
+    const tiled = orderByTiles(lengths, units, law, 5, { width: 2, height: 2 });
     expect([...tiled.lengths]).toEqual([1, 2, 6, 7, 3, 4, 8, 9, 5, 0, 10, 0, 11, 12, 0, 0, 13, 14, 0, 0, 15, 0, 0, 0]);
     // The first tile has four units.
     expect(tiled.units).toBe(2 * 24 + 4);
