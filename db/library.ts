@@ -20,7 +20,7 @@ type LibraryMethods = Pick<
 >;
 
 /** Calibrations, devices, laws of workloads and settings, for studies and runs. Functions throw `FailureError`s. */
-export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods {
+export function openLibrary({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {
       checkCalibration(draft);
@@ -39,7 +39,7 @@ export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods
       all<CalibrationRow>(
         'SELECT * FROM calibrations WHERE device_id = coalesce(?, device_id) ORDER BY id DESC',
         deviceId ?? null,
-      ).map(calibrationOf),
+      ).map(readCalibration),
     deleteCalibration: (id) => {
       if (run('DELETE FROM calibrations WHERE id = ?', id) === 0)
         refuse('not-found', `no calibration ${id} in this database`, { id });
@@ -72,8 +72,8 @@ export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
         hash,
         law.label,
-        bytesOf(law.support),
-        bytesOf(law.probability),
+        toBytes(law.support),
+        toBytes(law.probability),
         law.truncatedMass,
         toJson('provenance', provenance),
         now(),
@@ -82,7 +82,7 @@ export function libraryOf({ all, get, run, insert }: Statements): LibraryMethods
     },
     getWorkload: (hash) => {
       const row = get<WorkloadRow>('SELECT * FROM workloads WHERE hash = ?', hash);
-      return row ? workloadOf(row) : null;
+      return row ? readWorkload(row) : null;
     },
 
     saveSetting: (key, value) => {
@@ -104,7 +104,7 @@ interface CalibrationRow {
   readonly created_at: string;
 }
 
-function calibrationOf(row: CalibrationRow): CalibrationRecord {
+function readCalibration(row: CalibrationRow): CalibrationRecord {
   const { id, name, device_id: deviceId, profile, created_at: createdAt } = row;
   return { id, name, deviceId, profile: fromJson(profile), createdAt };
 }
@@ -122,25 +122,25 @@ interface WorkloadRow {
   readonly provenance: string;
 }
 
-function workloadOf(row: WorkloadRow): WorkloadRecord {
+function readWorkload(row: WorkloadRow): WorkloadRecord {
   return {
     hash: row.hash,
     law: {
       label: row.label,
-      support: doublesOf(row.support),
-      probability: doublesOf(row.probability),
+      support: toDoubles(row.support),
+      probability: toDoubles(row.probability),
       truncatedMass: row.truncated_mass,
     },
     provenance: fromJson(row.provenance),
   };
 }
 
-function bytesOf(values: Float64Array): Uint8Array {
+function toBytes(values: Float64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-function doublesOf(bytes: Buffer): Float64Array {
+function toDoubles(bytes: Buffer): Float64Array {
   const values = new Float64Array(bytes.length / Float64Array.BYTES_PER_ELEMENT);
-  bytesOf(values).set(bytes);
+  toBytes(values).set(bytes);
   return values;
 }

@@ -28,7 +28,7 @@ export function userVersion(db: Database): number {
 }
 
 /** Whether a database has the tables, columns and indexes of the migrations up to a version. It may have others too. */
-export function hasTablesOf(db: Database, version: number, migrations: readonly Migration[]): boolean {
+export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
   try {

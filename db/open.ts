@@ -7,7 +7,7 @@ import { INVALID_REASONS } from '../src-workers/domain/design.ts';
 import type { Result } from '../src-workers/domain/result.ts';
 import { attempt, refuse } from './failure.ts';
 import type { Migration } from './migrate.ts';
-import { hasTablesOf, migrate, readMigrations, userVersion } from './migrate.ts';
+import { hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
 
 /** `LKST`, which marks a file as ours in its header. */
 export const APPLICATION_ID = 0x4c4b5354;
@@ -159,7 +159,7 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
     // Reads version and tables at one moment, because another program may be creating the tables of a new file.
     const [version, isRight] = db.transaction(() => {
       const found = userVersion(db);
-      return [found, hasTablesOf(db, found, migrations)] as const;
+      return [found, hasTables(db, found, migrations)] as const;
     })();
     if (!isRight)
       refuse(

@@ -73,7 +73,7 @@ export function* readOptuna(file: string, label: string): Generator<void, Result
     withoutLog(file);
     database = new Database(file, { readonly: true });
     database.pragma('trusted_schema = OFF');
-    return yield* studiesOf(database, label);
+    return yield* readStudies(database, label);
   } catch (error) {
     if (!(error instanceof Database.SqliteError || error instanceof TypeError)) throw error;
     return fail('bad-input', `${label}: the database cannot be read (${error.message})`);
@@ -92,7 +92,7 @@ function withoutLog(file: string): void {
   }
 }
 
-function* studiesOf(database: Database.Database, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
+function* readStudies(database: Database.Database, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   const plain = database
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
     .pluck()
@@ -176,7 +176,7 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
     'SELECT trial_id, param_name, param_value, distribution_json FROM trial_params ORDER BY param_id',
     (row) => {
       const trial = trials.get(row.trial_id);
-      const value = valueOf(row, choices);
+      const value = readValue(row, choices);
       if (trial && value !== null && row.param_name !== '__proto__') trial.parameters[String(row.param_name)] = value;
     },
   );
@@ -199,13 +199,13 @@ function* studiesOf(database: Database.Database, label: string): Generator<void,
 }
 
 /** A parameter's value; `null` if it has none. */
-function valueOf(
+function readValue(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,
 ): number | string | boolean | null {
   if (typeof text !== 'string') return null;
   if (!known.has(text)) known.set(text, json(text));
-  return choiceOf(value, known.get(text));
+  return readChoice(value, known.get(text));
 }
 
 /**
@@ -213,7 +213,7 @@ function valueOf(
  * there is none.
  * @param of the distribution, as JSON or its text
  */
-export function choiceOf(value: unknown, of: unknown): number | string | boolean | null {
+export function readChoice(value: unknown, of: unknown): number | string | boolean | null {
   if (typeof value !== 'number') return null;
   const distribution = (typeof of === 'string' ? json(of) : of) as {
     readonly name?: unknown;

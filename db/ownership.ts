@@ -34,7 +34,7 @@ export interface Ownership {
   release(): void;
 }
 
-export function ownershipOf(statements: Statements): Ownership {
+export function openOwnership(statements: Statements): Ownership {
   const { all, get, run, write } = statements;
   const token = randomUUID();
   const host = hostname();

@@ -54,8 +54,8 @@ interface PredictionRow {
 
 /** The predictions of runs: rows, which any SQLite tool reads, and their packed copy. */
 export function predictionTable(db: Database): PredictionTable {
-  const rows = rowsOf(db);
-  const packed = packedOf(db);
+  const rows = openRows(db);
+  const packed = openPacked(db);
   return {
     insert(runId, chunk) {
       rows.insert(runId, chunk, chunk.count, (entry) => chunk.firstDesign + entry);
@@ -72,10 +72,10 @@ export function predictionTable(db: Database): PredictionTable {
       const rebuilt = chunks.filter((chunk) => !isWhole(chunk));
       for (const chunk of rebuilt) {
         const { firstDesign, count: size } = chunk;
-        const copy = digestOf(columns, firstDesign, size);
+        const copy = computeDigest(columns, firstDesign, size);
         rows.read(runId, columns, chunk);
         const known = digests.get(firstDesign);
-        const read = digestOf(columns, firstDesign, size);
+        const read = computeDigest(columns, firstDesign, size);
         // If the rows equal the packed copy, only the digest was damaged.
         if (known && !read.equals(known) && !read.equals(copy))
           refuse(
@@ -93,7 +93,7 @@ export function predictionTable(db: Database): PredictionTable {
 }
 
 /** The packed columns of chunks, each with a digest. */
-function packedOf(db: Database) {
+function openPacked(db: Database) {
   const insertColumn = db.prepare(
     'INSERT OR REPLACE INTO run_columns (run_id, first_design, name, data) VALUES (?, ?, ?, ?)',
   );
@@ -104,7 +104,7 @@ function packedOf(db: Database) {
   /** @param at position of the chunk in the columns */
   function insert(runId: number, columns: PredictionColumns, at: number, { firstDesign, count }: CommittedChunk): void {
     for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
-    insertColumn.run(runId, firstDesign, DIGEST, digestOf(columns, at, count));
+    insertColumn.run(runId, firstDesign, DIGEST, computeDigest(columns, at, count));
   }
 
   /** Reads the existing columns, and returns which chunks are whole according to their sizes and digests. */
@@ -123,14 +123,14 @@ function packedOf(db: Database) {
     }
     const isWhole = ({ firstDesign, count }: CommittedChunk): boolean =>
       found.get(firstDesign) === COLUMN_NAMES.length &&
-      digests.get(firstDesign)?.equals(digestOf(columns, firstDesign, count)) !== false;
+      digests.get(firstDesign)?.equals(computeDigest(columns, firstDesign, count)) !== false;
     return { isWhole, digests };
   }
 
   return { insert, read };
 }
 
-function rowsOf(db: Database) {
+function openRows(db: Database) {
   const insertMany = db.prepare(INSERT + Array<string>(ROWS_PER_STATEMENT).fill(ROW).join(', '));
   const insertOne = db.prepare(INSERT + ROW);
   const selectRows = db.prepare<[number, number, number], PredictionRow>(
@@ -210,7 +210,7 @@ function readRow(columns: RunColumns, i: number, row: PredictionRow): void {
 }
 
 /** CRC-32 over the packed columns of a chunk, in their order. */
-function digestOf(columns: PredictionColumns, first: number, count: number): Buffer {
+function computeDigest(columns: PredictionColumns, first: number, count: number): Buffer {
   const digest = Buffer.alloc(4);
   const sum = COLUMN_NAMES.reduce((before, name) => crc32(columnBytes(columns, name, first, count), before), 0);
   digest.writeUInt32LE(sum);

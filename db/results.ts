@@ -36,7 +36,7 @@ interface MeasuredRow extends ReferenceRow {
   readonly failure: string | null;
 }
 
-function referenceOf(row: ReferenceRow): DesignReference {
+function readReference(row: ReferenceRow): DesignReference {
   return {
     sourceRunId: row.source_run_id,
     designIndex: row.design_index,
@@ -59,13 +59,13 @@ interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
 
 /** Simulated and measured designs of a run, in the order in which they were saved. */
 export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
-  ...simulationsOf(statements, runs),
-  ...measurementsOf(statements, runs),
+  ...openSimulations(statements, runs),
+  ...openMeasurements(statements, runs),
 });
 
 type SimulationMethods = Pick<StoreMethods, 'saveSimulations' | 'listSimulations' | 'listSimulationsOf'>;
 
-function simulationsOf(
+function openSimulations(
   { all, get, run, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
 ): SimulationMethods {
@@ -107,7 +107,9 @@ function simulationsOf(
 
   function listSimulations(runId: number): readonly SimulationRecord[] {
     rowOf(runId);
-    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(simulationOf);
+    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(
+      readSimulation,
+    );
   }
 
   function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
@@ -116,7 +118,7 @@ function simulationsOf(
       `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
        WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
-    ).map((row) => ({ ...simulationOf(row), runId: row.run_id }));
+    ).map((row) => ({ ...readSimulation(row), runId: row.run_id }));
   }
 
   return { saveSimulations, listSimulations, listSimulationsOf };
@@ -124,7 +126,7 @@ function simulationsOf(
 
 type MeasurementMethods = Pick<StoreMethods, 'saveMeasurements' | 'listMeasurements' | 'listMeasurementsOf'>;
 
-function measurementsOf(
+function openMeasurements(
   { all, get, run, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
 ): MeasurementMethods {
@@ -176,7 +178,7 @@ function measurementsOf(
     return all<MeasuredRow & { run_id: number }>(
       'SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position',
       runId,
-    ).map((row) => measurementOf(row, timesOf(row)));
+    ).map((row) => readMeasurement(row, timesOf(row)));
   }
 
   function listMeasurementsOf(sourceRunId: number): readonly MeasurementOfRun[] {
@@ -190,7 +192,7 @@ function measurementsOf(
       `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
        WHERE measured_designs.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
-    ).map((row) => ({ ...measurementOf(row, timesOf(row)), runId: row.run_id }));
+    ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.run_id }));
   }
 
   /** The times that a query of `measurements` returns, by design. */
@@ -214,9 +216,9 @@ function nextPosition(get: Statements['get'], table: 'simulations' | 'measured_d
   return row?.next ?? 0;
 }
 
-function simulationOf(row: SimulationRow): SimulationRecord {
+function readSimulation(row: SimulationRow): SimulationRecord {
   return {
-    ...referenceOf(row),
+    ...readReference(row),
     meanMs: row.mean_ms,
     standardDeviationMs: row.standard_deviation_ms,
     minMs: row.min_ms,
@@ -227,9 +229,9 @@ function simulationOf(row: SimulationRow): SimulationRecord {
   };
 }
 
-function measurementOf(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
+function readMeasurement(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
   return {
-    ...referenceOf(row),
+    ...readReference(row),
     backend: row.backend,
     timesMs,
     correct: row.correct === null ? null : row.correct === 1,

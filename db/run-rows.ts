@@ -58,7 +58,7 @@ const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, st
 const DEFAULT_ROWS = 100;
 const MAX_ROWS = 1000;
 
-function summaryOf(row: SummaryRow): RunSummary {
+function readSummary(row: SummaryRow): RunSummary {
   return {
     id: row.id,
     studyId: row.study_id,
@@ -122,7 +122,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     const row = rowOf(runId);
     const devices = all<{ device: string }>('SELECT device FROM run_devices WHERE run_id = ? ORDER BY position', runId);
     return {
-      ...summaryOf(row),
+      ...readSummary(row),
       study: fromJson(row.study),
       modelVersions: fromJson(row.model_versions) as RunRecord['modelVersions'],
       seed: row.seed,
@@ -153,7 +153,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
       ...values,
       limit,
     );
-    return { total, rows: rows.map(summaryOf) };
+    return { total, rows: rows.map(readSummary) };
   }
 
   return { rowOf, ownRow, getRun, listRuns };

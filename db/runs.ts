@@ -8,7 +8,7 @@ import type { Statements } from './statements.ts';
 import { now } from './statements.ts';
 
 /** Functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
-export function runsOf(statements: Statements, ownership: Ownership) {
+export function openRuns(statements: Statements, ownership: Ownership) {
   const rows = runRows(statements, ownership);
   return {
     ...rows,

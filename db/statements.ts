@@ -18,7 +18,7 @@ export interface Statements {
   write<T>(body: () => T): T;
 }
 
-export function statementsOf(db: Database): Statements {
+export function openStatements(db: Database): Statements {
   const compiled = new Map<string, Statement>();
   const statement = (sql: string): Statement => {
     const known = compiled.get(sql);

@@ -2,17 +2,17 @@ import type { Database } from 'better-sqlite3';
 
 import type { Result } from '../src-workers/domain/result.ts';
 import { attempt } from './failure.ts';
-import { libraryOf } from './library.ts';
+import { openLibrary } from './library.ts';
 import type { OpenOptions } from './open.ts';
 import { openDatabase, storedBytes } from './open.ts';
-import { ownershipOf } from './ownership.ts';
+import { openOwnership } from './ownership.ts';
 import { resultsOf } from './results.ts';
-import { runsOf } from './runs.ts';
+import { openRuns } from './runs.ts';
 import type { Statements } from './statements.ts';
-import { now, statementsOf } from './statements.ts';
+import { now, openStatements } from './statements.ts';
 import type { Store, StoreMethods } from './store-api.ts';
 import { STORE_METHODS } from './store-api.ts';
-import { studiesOf } from './studies.ts';
+import { openStudies } from './studies.ts';
 
 /** Measured bytes of one row of `predictions`, for estimates. */
 const PREDICTION_ROW_BYTES = 63;
@@ -35,16 +35,16 @@ export function openStore(options: OpenOptions): Result<OpenStore> {
 }
 
 export function storeOn(db: Database, file: string): OpenStore {
-  const statements = statementsOf(db);
-  const ownership = ownershipOf(statements);
-  const runs = runsOf(statements, ownership);
+  const statements = openStatements(db);
+  const ownership = openOwnership(statements);
+  const runs = openRuns(statements, ownership);
   ownership.markInterrupted();
   const methods: StoreMethods = {
-    ...studiesOf(statements),
+    ...openStudies(statements),
     ...runs,
     ...resultsOf(statements, runs),
-    ...libraryOf(statements),
-    ...upkeepOf(statements, file),
+    ...openLibrary(statements),
+    ...openUpkeep(statements, file),
   };
   const store = Object.fromEntries(
     Object.keys(STORE_METHODS).map((name) => {
@@ -73,7 +73,7 @@ export function storeOn(db: Database, file: string): OpenStore {
 type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
 
 /** Size and integrity of the file. */
-function upkeepOf({ db, all, run, write }: Statements, file: string): UpkeepMethods {
+function openUpkeep({ db, all, run, write }: Statements, file: string): UpkeepMethods {
   return {
     purgeDeleted: (before = now()) =>
       write(() => {

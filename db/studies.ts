@@ -10,10 +10,10 @@ type StudyMethods = Pick<
 >;
 
 /** Functions for studies. They throw `FailureError`s, which the store turns into results. */
-export function studiesOf({ all, get, run, insert }: Statements): StudyMethods {
+export function openStudies({ all, get, run, insert }: Statements): StudyMethods {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);
-    return row ? studyOf(row) : refuse('not-found', `no study ${id}`, { studyId: id });
+    return row ? readStudy(row) : refuse('not-found', `no study ${id}`, { studyId: id });
   }
 
   function insertStudy(draft: StudyDraft): number {
@@ -44,7 +44,7 @@ export function studiesOf({ all, get, run, insert }: Statements): StudyMethods {
     getStudy: getStudy,
     listStudies: () =>
       all<StudyRow>(`SELECT ${STUDY} FROM studies WHERE deleted_at IS NULL ORDER BY updated_at DESC, id DESC`).map(
-        studyOf,
+        readStudy,
       ),
     deleteStudy: (id) => {
       getStudy(id);
@@ -68,7 +68,7 @@ interface StudyRow {
   readonly updated_at: string;
 }
 
-function studyOf(row: StudyRow): StudyRecord {
+function readStudy(row: StudyRow): StudyRecord {
   return { id: row.id, name: row.name, spec: fromJson(row.spec), createdAt: row.created_at, updatedAt: row.updated_at };
 }
 

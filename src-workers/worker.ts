@@ -18,7 +18,7 @@ import {
 } from './advise/best.ts';
 import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
 import { drawnPlan, type Draw, type Unknown } from './advise/unknown.ts';
-import { surveyDesigns, surveyFastest, timesOf, type DesignPart, type Survey } from './advise/survey.ts';
+import { surveyDesigns, surveyFastest, predictTimes, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import { readCudaSources } from './bench/cuda/compile.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
@@ -26,7 +26,7 @@ import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { kept } from './numeric/kept.ts';
-import { shareSteps, stepsOf } from './numeric/steps.ts';
+import { shareSteps, viewSteps } from './numeric/steps.ts';
 import { makeUnitLaw, takePart, shareValues, type OrderedLengths } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
@@ -35,7 +35,7 @@ import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
 import type { Inspection } from './domain/inspection.ts';
 import { fail, ok, type Result } from './domain/result.ts';
 import { inspectKernel, type Asked, type KernelTexts } from './inspect/inspect.ts';
-import { judgeEvidence, judgeGpuOf } from './evidence/judge-all.ts';
+import { judgeEvidence, judgeGpuAgain } from './evidence/judge-all.ts';
 import type { EvidenceFile } from './evidence/load.ts';
 import type { TableSummary } from './domain/table.ts';
 import type { LengthLaw } from './domain/workload.ts';
@@ -71,13 +71,13 @@ import {
 
 /** The tasks of the pool. No other file knows the worker side of Piscina. */
 
-if (workerData instanceof Int32Array) shareSteps(stepsOf(workerData, threadId));
+if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
 /** Number of recent plans whose predictors are kept, since chunks of a sweep and explanations of a run share tables. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
-function predictorOf(plan: SweepPlan): Predictor {
+function getPredictor(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
@@ -93,7 +93,7 @@ const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
 /** @param key identifies the inputs on which the laws of the plan depend: workload, set-up, loops and balancing */
-function advisorOf(plan: SweepPlan, key: string): Predictor {
+function getAdvisor(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
     caches: createCaches(ADVICE_LIMITS),
     predictors: new Map(),
@@ -113,13 +113,13 @@ const lengthOrders: OrderedLengths[] = [];
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
     ...plan,
-    law: knownOf(lengthLaws, plan.law, isSameLaw),
-    ordered: plan.ordered && knownOf(lengthOrders, plan.ordered, isSameOrder),
+    law: findKnown(lengthLaws, plan.law, isSameLaw),
+    ordered: plan.ordered && findKnown(lengthOrders, plan.ordered, isSameOrder),
   };
 }
 
 /** Returns the equal object among the last ones, or this object, which is then remembered. */
-function knownOf<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
+function findKnown<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
   seen.unshift(known);
@@ -157,7 +157,7 @@ interface PredictOutput {
 }
 
 export function predict({ plan, ranges }: PredictInput): PredictOutput {
-  const predictor = predictorOf(plan);
+  const predictor = getPredictor(plan);
   const chunks = predictRanges(predictor, ranges);
   let timeMs = Infinity;
   let designIndex = -1;
@@ -177,7 +177,7 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
 
 /** Counts of designs by invalid reason code, over the whole space. */
 export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
-  const predictor = predictorOf(plan);
+  const predictor = getPredictor(plan);
   const size = predictor.counts.reduce((product, count) => product * count, 1);
   return classifyDesigns(predictor, 0, size);
 }
@@ -190,7 +190,7 @@ export function partBounds({
   readonly plan: SweepPlan;
   readonly parts: readonly DesignRange[];
 }): Float64Array {
-  return shortestOfParts(predictorOf(plan), parts);
+  return shortestOfParts(getPredictor(plan), parts);
 }
 
 /** The fastest designs of a part that are not slower than a limit, and the number of predicted designs. */
@@ -206,7 +206,7 @@ export function searchBest({
   readonly limitMs: number;
 }): FoundDesigns & { readonly predicted: number } {
   const kept = keepBest(wanted, limitMs, part.count);
-  const predicted = searchPart(predictorOf(plan), part, kept);
+  const predicted = searchPart(getPredictor(plan), part, kept);
   const found = kept.found();
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
@@ -222,7 +222,7 @@ export function searchPick({
   readonly limitMs: number;
 }): PickedDesign | null {
   const kept = keepPick(plan.axes, limitMs);
-  searchPart(predictorOf(plan), part, kept);
+  searchPart(getPredictor(plan), part, kept);
   return kept.picked();
 }
 
@@ -240,7 +240,7 @@ export function survey({
   readonly ties: TieTable;
   readonly bestMs?: number;
 }): Survey {
-  const predictor = advisorOf(plan, key);
+  const predictor = getAdvisor(plan, key);
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
@@ -257,13 +257,13 @@ export function vary({
   readonly changes: readonly (InputChange | null)[];
 }): readonly Float64Array[] {
   return changes.map((change) =>
-    timesOf(change === null ? advisorOf(plan, key) : changedPredictor(plan, key, change), designs),
+    predictTimes(change === null ? getAdvisor(plan, key) : changedPredictor(plan, key, change), designs),
   );
 }
 
 /** A predictor that is used once. It shares the cached laws of the unchanged plan; its own laws are then dropped. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
-  const own = advisorOf(plan, key);
+  const own = getAdvisor(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
 }
 
@@ -283,8 +283,10 @@ export function draw({
 }): readonly Float64Array[] {
   // The set-ups of a draw are useless after it, so they get separate caches.
   const caches = createCaches();
-  const own = advisorOf(plan, key).plan;
-  return draws.map((one, at) => timesOf(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs));
+  const own = getAdvisor(plan, key).plan;
+  return draws.map((one, at) =>
+    predictTimes(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs),
+  );
 }
 
 /** Sensitivity of the advice to one input. */
@@ -325,7 +327,7 @@ export function explain({
   readonly key?: string;
   readonly designs: readonly number[];
 }): readonly (Breakdown | null)[] {
-  const predictor = key === undefined ? predictorOf(plan) : advisorOf(plan, key);
+  const predictor = key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
   return designs.map((design) => explainDesign(predictor, design));
 }
 
@@ -338,7 +340,7 @@ export function simulate({
   readonly design: number;
   readonly options: SimulationOptions;
 }): Result<SimulatedDistribution> {
-  return simulateDesign(predictorOf(plan), design, options);
+  return simulateDesign(getPredictor(plan), design, options);
 }
 
 export function timeline({
@@ -352,7 +354,7 @@ export function timeline({
   readonly seed: number;
   readonly replication: number;
 }): Result<DrawnTimeline> {
-  return simulateTimeline(predictorOf(plan), design, seed, replication);
+  return simulateTimeline(getPredictor(plan), design, seed, replication);
 }
 
 export function play({
@@ -450,7 +452,7 @@ export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): 
   if (!resolved.ok) return resolved;
   const { law, lengths } = resolved.value;
   const handed = ok({ ...resolved.value, lengths: lengths && shareValues(lengths) });
-  return handedOver(handed, arraysOf({ law, lengths: null }));
+  return handedOver(handed, listArrays({ law, lengths: null }));
 }
 
 /** The law of a study's units in their order. */
@@ -482,7 +484,7 @@ export async function lengthFile({
   const read = await readLengths(bytesSource(bytes), name, columns);
   if (!read.ok) return read;
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return handedOver(ok({ ...read.value, sha256 }), arraysOf(read.value));
+  return handedOver(ok({ ...read.value, sha256 }), listArrays(read.value));
 }
 
 /** The columns of a file that may contain lengths. */
@@ -494,7 +496,7 @@ export function tableOfFile({
   return inspectLengths(bytesSource(bytes), name, asked);
 }
 
-function arraysOf({ law, lengths }: { readonly law: LengthLaw; readonly lengths: Float64Array | null }) {
+function listArrays({ law, lengths }: { readonly law: LengthLaw; readonly lengths: Float64Array | null }) {
   return [law.support, law.probability, ...(lengths ? [lengths] : [])];
 }
 
@@ -562,7 +564,7 @@ export function evidenceOfGpu({
   readonly gpu: string;
   readonly implementation: string;
 }): Promise<Result<GpuDetail>> {
-  return judgeGpuOf(folder, devices, asked);
+  return judgeGpuAgain(folder, devices, asked);
 }
 
 /** Reads the facts about a kernel in its files. */

@@ -1,6 +1,6 @@
 import { Piscina, queueOptionsSymbol } from 'piscina';
 import { FailureError, type Failure } from '../../src-workers/domain/result.ts';
-import { sharedSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
+import { sharedSteps, viewSteps } from '../../src-workers/numeric/steps.ts';
 import type { WorkerTasks } from '../../src-workers/worker.ts';
 
 /** The worker pool. Only this file and the worker itself use Piscina. */
@@ -116,7 +116,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
       const chosen = idle.find((one) => one === wanted) ?? idle[0] ?? null;
       if (chosen) {
         task.threadId = chosen.id;
-        task.cells = stepsOf(shared, chosen.id);
+        task.cells = viewSteps(shared, chosen.id);
         [task.steps] = task.cells;
         task.cells[1] = 0;
       }

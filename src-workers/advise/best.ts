@@ -7,7 +7,7 @@ import type { Predictor } from '../predict/tables.ts';
 import { sortByValue } from '../sweep/sort.ts';
 import { closestBound, shortestOfFamily } from './bound.ts';
 import { simplerFirst } from './pick.ts';
-import { columnsAt, copyColumns } from './survey.ts';
+import { pickColumns, copyColumns } from './survey.ts';
 
 /**
  * Finds the best designs of a space too large to predict, by branch and bound (Land & Doig 1960). A branch is a part of
@@ -77,7 +77,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
     // Both sorts are stable, so among designs with equal times the first ones of the space stay.
     const best = sortByValue(sortByValue(entries, designs), columns.timeMs).subarray(0, wanted);
     const kept = sortByValue(best, designs);
-    return { designs: kept.map((entry) => designs[entry]), columns: columnsAt(columns, kept) };
+    return { designs: kept.map((entry) => designs[entry]), columns: pickColumns(columns, kept) };
   };
   const take = (added: FoundDesigns): void => {
     if (size + added.designs.length >= capacity) drop();

@@ -44,7 +44,7 @@ export function mapShape(counts: readonly number[]): {
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
 /** Returns a function from a design of one device to its cell. Cells are numbered map after map, each row-major. */
-export function cellsOf(counts: readonly number[]): (design: number) => number {
+export function makeCellFinder(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];
   const perLaunch = counts[AXIS.registerCap] * blocks;
@@ -66,7 +66,7 @@ export function cellBests(
   designAt: (entry: number) => number,
 ): CellBests {
   const { maps, rows, columns } = mapShape(counts);
-  const cellOf = cellsOf(counts);
+  const cellOf = makeCellFinder(counts);
   const fastest = new Int32Array(maps * rows * columns).fill(-1);
   const touched: number[] = [];
   for (let at = 0; at < timeMs.length; at += 1) {
@@ -92,7 +92,7 @@ export function bestMaps(
   examined: { readonly launches: readonly number[]; readonly blocks: readonly number[] } | null,
 ): BestMaps {
   const { maps, rows, columns } = mapShape(counts);
-  const cellOf = cellsOf(counts);
+  const cellOf = makeCellFinder(counts);
   const size = rows * columns;
   const NOT_PREDICTED = Infinity;
   const times = Array.from({ length: maps }, () => new Float32Array(size).fill(NOT_PREDICTED));

@@ -15,14 +15,14 @@ const BLOCKS = 6;
 const LAUNCHES = 5;
 
 /** The group of a design: every axis but the block size, the launch and the register cap. */
-export function groupOf({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
+export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
   const perGroup = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
   return (design) => Math.floor(design / perGroup);
 }
 
 /** The fastest of the given designs of each group, the fastest group first. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
-  const group = groupOf({ counts: axisCounts(axes) });
+  const group = makeGroupFinder({ counts: axisCounts(axes) });
   const best = new Map<number, number>();
   designs.forEach((design, at) => {
     if (Number.isNaN(timeMs[at])) return;
@@ -37,7 +37,7 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
 }
 
 /** Variants of the given designs: a few block sizes and launches each, without a register cap or with their own. */
-export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
+export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
   const among = usual.length >= 3 ? usual : [...axes.blockThreads.keys()];
@@ -60,7 +60,7 @@ export function variantsOf(axes: SpaceAxes, designs: readonly number[]): readonl
 }
 
 /** The given designs, and designs that differ from a given one only in the block size or only in the launch. */
-export function neighboursOf(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
+export function listNeighbours(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };
   return designs.flatMap((design) =>

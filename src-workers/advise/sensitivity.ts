@@ -7,7 +7,7 @@ import type { InputChange } from './change.ts';
 import { coarseDesigns } from './coarse.ts';
 import { pickDesign } from './pick.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
-import { timesOf } from './survey.ts';
+import { predictTimes } from './survey.ts';
 
 /** The effect of one input: times over its range, and how far the recommended design stays within the tie band. */
 export interface InputTrial {
@@ -90,13 +90,13 @@ export interface Best {
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, ties } = options;
-  const bestOf = (at: number): Best => bestAt(predictorAt(at), options);
+  const bestOf = (at: number): Best => findBest(predictorAt(at), options);
   const bests = values.map((at) => (at === value && options.known) || bestOf(at));
   const candidates = new Set(bests.flatMap((best) => best.candidates));
   const present = values.indexOf(value);
   const holdsAt = ({ best, bestMs, recommendedMs }: Pick<Best, 'best' | 'bestMs' | 'recommendedMs'>): boolean =>
     recommendedMs <= bestMs * (1 + tieFraction(ties, best, recommended));
-  const gains = bests.map(gainOf);
+  const gains = bests.map(computeGain);
 
   const end = (step: 1 | -1): { readonly holds: number | null; readonly over: TakenOver | null } => {
     let inside = present;
@@ -110,7 +110,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
       for (let i = 0; i < BISECTIONS; i += 1) {
         const middle = options.whole ? Math.floor((good + bad) / 2) : (good + bad) / 2;
         if (middle === good || middle === bad) break;
-        const times = timesOf(predictorAt(middle), list);
+        const times = predictTimes(predictorAt(middle), list);
         const bestMs = times.reduce(smaller, Infinity);
         if (holdsAt({ recommendedMs: times[0], bestMs, best: list[Math.max(0, times.indexOf(bestMs))] })) good = middle;
         else bad = middle;
@@ -126,7 +126,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
       good = values[inside];
     }
     const side = gains.slice(...(step > 0 ? [present + 1] : [0, present]));
-    return { holds: good, over: { at: bad, design: atBad.picked, gain: Math.max(gainOf(atBad), ...side) } };
+    return { holds: good, over: { at: bad, design: atBad.picked, gain: Math.max(computeGain(atBad), ...side) } };
   };
 
   const isHeld = holdsAt(bests[present]);
@@ -145,7 +145,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
 const smaller = (least: number, time: number): number => (time < least ? time : least);
 
 /** The fraction of its time by which the recommended design could be faster; 1 if it cannot run. */
-function gainOf({ bestMs, recommendedMs }: Best): number {
+function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
@@ -154,11 +154,11 @@ function competitors(predictor: Predictor, { input, near, recommended }: TrialOp
   if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
   const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
-  const families = familiesOf(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);
-  return Uint32Array.from(new Set([...looked, ...membersOf(axes, families)]));
+  const families = findFamilies(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);
+  return Uint32Array.from(new Set([...looked, ...listMembers(axes, families)]));
 }
 
-function bestAt(predictor: Predictor, options: TrialOptions): Best {
+function findBest(predictor: Predictor, options: TrialOptions): Best {
   const { recommended } = options;
   const { axes } = predictor.plan;
   const designs = competitors(predictor, options);
@@ -177,14 +177,14 @@ function bestAt(predictor: Predictor, options: TrialOptions): Best {
   return {
     best: tied[0] ?? recommended,
     bestMs,
-    recommendedMs: timesOf(predictor, Uint32Array.of(recommended))[0],
+    recommendedMs: predictTimes(predictor, Uint32Array.of(recommended))[0],
     picked,
     candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],
   };
 }
 
 /** The families near the best time, each given by its design at the first block size and launch. */
-function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
+function findFamilies(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
   const familyOf = (design: number): number => {
@@ -205,7 +205,7 @@ function familiesOf(axes: SpaceAxes, designs: Uint32Array, times: Float64Array):
 }
 
 /** The designs of families; only an evenly spread part of a large family. */
-function membersOf(axes: SpaceAxes, families: readonly number[]): readonly number[] {
+function listMembers(axes: SpaceAxes, families: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];
   const launches = counts[AXIS.launch];

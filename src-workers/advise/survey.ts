@@ -50,7 +50,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
 }
 
 /** Waves of blocks that a design takes; NaN if it is invalid. */
-export function wavesOf(predictor: Predictor, design: number): number {
+export function countWaves(predictor: Predictor, design: number): number {
   const positions = new Int32Array(predictor.counts.length);
   decodeInto(positions, predictor.counts, design);
   const candidate = {} as Candidate;
@@ -60,7 +60,7 @@ export function wavesOf(predictor: Predictor, design: number): number {
 }
 
 /** Times of a list of designs, ms; NaN if invalid. */
-export function timesOf(predictor: Predictor, designs: Uint32Array): Float64Array {
+export function predictTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
   return predictDesigns(predictor, designs).timeMs;
 }
 
@@ -71,7 +71,7 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
     ? predictDesigns(predictor, list)
     : predictRanges(predictor, [part as { first: number; count: number }])[0];
   return list
-    ? { ...bestOf(predictor.counts, columns, ties, (at) => list[at]), near: new Uint32Array() }
+    ? { ...findBest(predictor.counts, columns, ties, (at) => list[at]), near: new Uint32Array() }
     : surveyColumns(predictor.counts, columns, (part as { first: number }).first, ties);
 }
 
@@ -90,7 +90,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
     predicted: designs.length,
     invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, (at) => designs[at]),
-    columns: columnsAt(columns, entries),
+    columns: pickColumns(columns, entries),
     tied: none,
     tiedMs: new Float64Array(),
     near: none,
@@ -109,11 +109,11 @@ export function surveyColumns(
   first: number,
   ties: TieTable,
 ): Survey {
-  const near = Uint32Array.from(nearOf(counts, columns, first));
-  return { ...bestOf(counts, columns, ties, (at) => first + at), near };
+  const near = Uint32Array.from(findNear(counts, columns, first));
+  return { ...findBest(counts, columns, ties, (at) => first + at), near };
 }
 
-function bestOf(
+function findBest(
   counts: readonly number[],
   columns: PredictionColumns,
   ties: TieTable,
@@ -132,7 +132,7 @@ function bestOf(
     predicted: timeMs.length,
     invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, designAt),
-    columns: columnsAt(columns, entries),
+    columns: pickColumns(columns, entries),
     tied: Uint32Array.from(tied, designAt),
     tiedMs: Float64Array.from(tied, (at) => timeMs[at]),
     cells: cellBests(counts, timeMs, designAt),
@@ -143,7 +143,7 @@ function countInvalid({ invalidReason }: PredictionColumns): number {
   return invalidReason.reduce((count, reason) => count + Number(reason !== 0), 0);
 }
 
-function nearOf(
+function findNear(
   counts: readonly number[],
   { timeMs, gridBlocks }: PredictionColumns,
   first: number,
@@ -176,7 +176,7 @@ function nearOf(
 }
 
 /** Some entries of columns, in the given order. */
-export function columnsAt(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
+export function pickColumns(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
   for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
   return out;

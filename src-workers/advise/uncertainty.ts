@@ -22,7 +22,7 @@ export interface DesignRegret {
  * @param timeMs by draw, then design
  * @param competing number of first designs that may be the best of a draw; later designs are only compared with them
  */
-export function regretsOf(
+export function computeRegrets(
   timeMs: readonly Float64Array[],
   competing = timeMs[0]?.length ?? 0,
 ): readonly (DesignRegret | null)[] {
@@ -72,13 +72,13 @@ export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, r
   let chance = 0;
   for (let shuffle = 1; shuffle <= SHUFFLES; shuffle += 1) {
     // Permutes the draws by a step that has no divisor in common with their number.
-    const step = stepFor(draws, shuffle);
+    const step = chooseStep(draws, shuffle);
     chance += gainBy(ranks.map((_, draw) => ((draw * step + shuffle) % draws) / draws)) / SHUFFLES;
   }
   return Math.max(0, gainBy(ranks) - chance);
 }
 
-function stepFor(draws: number, shuffle: number): number {
+function chooseStep(draws: number, shuffle: number): number {
   let step = Math.max(2, Math.round(draws * (0.381966 + 0.05 * shuffle)));
   const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
   while (divisor(step, draws) !== 1) step += 1;

@@ -37,7 +37,7 @@ export interface Unknown {
 }
 
 /** The ranks of a path in the order of draws: middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979). */
-function ranksOf(path: string, draws: number): readonly number[] {
+function makeRanks(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
   const ranks = Array.from({ length: draws }, (_, at) => (at + 0.5) / draws);
@@ -51,7 +51,7 @@ function ranksOf(path: string, draws: number): readonly number[] {
  * phase loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
-  return new Map(paths.map((path) => [path, ranksOf(path, draws)]));
+  return new Map(paths.map((path) => [path, makeRanks(path, draws)]));
 }
 
 /** The paths of the unknown inputs, each once. */
@@ -175,7 +175,7 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerSh
 export type Draw = Readonly<Record<string, number>>;
 
 /** Makes `count` draws of the unknown inputs. */
-export function drawsOf(unknown: Unknown, count: number): readonly Draw[] {
+export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
   const paths = unknownPaths(unknown);
   const ranks = drawRanks(paths, count);
   return Array.from({ length: count }, (_, at) =>

@@ -9,7 +9,7 @@ import {
 } from '../domain/calibration.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
-import { setupIterationsOf, withSetupIterations } from '../domain/provenance.ts';
+import { computeSetupIterations, withSetupIterations } from '../domain/provenance.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
 import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
@@ -140,7 +140,7 @@ export function calibrateFromDesigns(
       schedulers: pipeline.schedulers,
       serialFraction: found.serialFraction ?? kernel.serialFraction,
       cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
-      setupIterationsPerUnit: found.setupIterationsPerUnit ?? setupIterationsOf(kernel),
+      setupIterationsPerUnit: found.setupIterationsPerUnit ?? computeSetupIterations(kernel),
       divergentBranchCycles:
         divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
       launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
@@ -169,7 +169,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
         serialFraction: parameters.serialFraction ?? plan.kernel.serialFraction,
         cooperationCost: parameters.cooperationCost ?? plan.kernel.cooperationCost,
       },
-      parameters.setupIterationsPerUnit ?? setupIterationsOf(plan.kernel),
+      parameters.setupIterationsPerUnit ?? computeSetupIterations(plan.kernel),
     ),
     pipeline: { ...plan.pipeline, [deviceId]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
   };
@@ -220,7 +220,7 @@ function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters
 function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   const { latencyCycles, issueCycles, kneeSoftness } = plannedPipeline(plan, device);
   const { serialFraction, cooperationCost } = plan.kernel;
-  const setupIterationsPerUnit = setupIterationsOf(plan.kernel);
+  const setupIterationsPerUnit = computeSetupIterations(plan.kernel);
   return {
     latencyCycles,
     issueCycles,
@@ -307,7 +307,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     );
   };
   // One of the setups is the plan's own, which is kept if the designs do not determine it.
-  const origin = setupIterationsOf(plan.kernel);
+  const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {
     const setup = values.setupIterationsPerUnit;

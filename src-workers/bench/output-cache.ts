@@ -53,7 +53,7 @@ export async function cachedOutput(
     if (run.value.code !== 0) return fail('unsupported', `${refused}: ${firstError(log)}`, { log: log.slice(0, 4000) });
     if (!(await isFile(join(draft, file))))
       return fail('unsupported', `${refused}: it made no file ${join(draft, file)}`);
-    await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await digestOf(join(draft, file)), log }));
+    await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await computeDigest(join(draft, file)), log }));
     await replace(draft, folder, file);
   } catch (error) {
     return fail('storage', `the cache of compiled programs cannot be written: ${String(error)}`);
@@ -127,13 +127,15 @@ async function readEntry(folder: string, file: string): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
     if (typeof entry !== 'object' || entry === null || !('digest' in entry) || !('log' in entry)) return null;
-    return typeof entry.log === 'string' && entry.digest === (await digestOf(join(folder, file))) ? entry.log : null;
+    return typeof entry.log === 'string' && entry.digest === (await computeDigest(join(folder, file)))
+      ? entry.log
+      : null;
   } catch {
     return null;
   }
 }
 
-async function digestOf(path: string): Promise<string> {
+async function computeDigest(path: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(path))
     .digest('hex');

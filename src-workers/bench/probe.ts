@@ -109,7 +109,7 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
 }
 
 /** Times for another number of units: linear through the last two rounds, or proportional after one round. */
-function timesAt(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
+function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
   const at = (name: Exclude<keyof ProbeTimes, 'units'>): number => {
@@ -157,11 +157,11 @@ const CASE_SHARE = 0.5;
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { designs, warmUps, timeLimitMs, caseTimeLimitMs, parts } = asked;
   const estimate = (units: number, repeats: number): number => {
-    const { startMs, onceMs, prepareMs, launchMs } = timesAt(rounds, units);
+    const { startMs, onceMs, prepareMs, launchMs } = collectTimes(rounds, units);
     return startMs + onceMs + designs * (prepareMs + (repeats + warmUps) * launchMs);
   };
   const fits = (units: number, repeats: number): boolean => {
-    const { prepareMs, slowestLaunchMs } = timesAt(rounds, units);
+    const { prepareMs, slowestLaunchMs } = collectTimes(rounds, units);
     return (
       estimate(units, repeats) <= timeLimitMs &&
       prepareMs + (repeats + warmUps) * slowestLaunchMs <= CASE_SHARE * caseTimeLimitMs

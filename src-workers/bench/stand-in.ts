@@ -53,7 +53,7 @@ export function oldUnitLoop(): Result<never> {
 }
 
 /** The fraction of an iteration in a pass of u threads. */
-function shareOf({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
+function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
@@ -84,7 +84,7 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
 }
 
 /** Exchanges of a pass: half the cost of cooperation, at most one in each step. Dealt units need none. */
-function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
+function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
@@ -92,8 +92,8 @@ function exchangesOf({ sharing, instructionsPerIteration, cooperationCost }: Uni
 
 /** Instructions that a pass needs in addition to its steps: all of them, and the instructions of integers and logic. */
 function overhead(profile: UnitLoopProfile, u: number) {
-  const share = shareOf(profile, u);
-  const exchanges = exchangesOf(profile, u);
+  const share = computeShare(profile, u);
+  const exchanges = countExchanges(profile, u);
   const loads = inPasses(share * profile.dependentLoadsPerIteration);
   const streamed = inPasses(share * streamedSectors(profile));
   const loadCount = loads.each + Math.sign(loads.rate);
@@ -126,7 +126,7 @@ const COMBINE_INSTRUCTIONS = 2;
 /** The parts of the loop for u threads per unit: close to the profile, with every class of instructions present. */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
-  const all = instructionsPerIteration * shareOf(profile, u);
+  const all = instructionsPerIteration * computeShare(profile, u);
   const { exchanges, loads, streamed, ...needed } = overhead(profile, u);
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);

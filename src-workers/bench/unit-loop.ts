@@ -57,7 +57,7 @@ export function slotLayout(
 }
 
 /** Why a balancing other than a `WholeUnitBalancing` is not measured. */
-export function noStandIn(balancing: string): string {
+export function explainNoStandIn(balancing: string): string {
   if (balancing === 'row-split') return `balancing ${balancing} is for the cores of a CPU. Use one for a GPU`;
   return `balancing ${balancing} cannot be measured by the loop that stands in for a kernel: it runs whole units, without padding. Choose a design with another balancing`;
 }

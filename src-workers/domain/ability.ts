@@ -24,7 +24,7 @@ export interface Ability {
 }
 
 /** @param device the properties that the device reported; null if it was not queried or did not answer */
-export function abilityOf(backend: BenchBackend, device: MeasuringDevice | null): Ability {
+export function findAbility(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];
     return typeof value === 'number' ? value : null;

@@ -12,7 +12,7 @@ const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
 
 /** The device whose part an id names; null if it names no part. */
-export function wholeOf(id: string): string | null {
+export function findWhole(id: string): string | null {
   return PART.exec(id)?.[1] ?? null;
 }
 
@@ -37,10 +37,10 @@ export function deviceById<D extends Device>(devices: readonly D[], id: string):
       'bad-input',
       `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. The whole device is "${whole}".`,
     );
-  return ok({ ...device, ...partOf(device, multiprocessors, slice !== undefined) });
+  return ok({ ...device, ...makePart(device, multiprocessors, slice !== undefined) });
 }
 
-function partOf(device: GpuDevice, multiprocessors: number, slice: boolean): GpuDevice {
+function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): GpuDevice {
   const { id, name, vendor, clockMhz, memoryBandwidthGbS, memoryGib, l2Bytes, sources } = device;
   const all = device.multiprocessors;
   const share = multiprocessors / all;

@@ -83,7 +83,7 @@ export function isEstimate({ sources }: Device, field: string): boolean {
 }
 
 /** The estimated fields that a value of a device depends on, recorded as they are read instead of in a table. */
-export function estimatesIn<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
+export function listEstimates<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(
     new Proxy(device, {

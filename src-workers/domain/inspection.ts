@@ -193,14 +193,14 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
 }
 
 /** The fields for a study with a CPU. Its lanes do not read side by side, so bytes of an iteration replace accesses. */
-export function fieldsFor(fields: InspectedFields, hasCpu: boolean): InspectedFields {
+export function selectFields(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
   const { accesses, ...others } = fields;
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
 /** Lists properties that the code of a kernel does not show, and how each gap affects the advice. */
-export function unknownOf({
+export function listUnknown({
   accesses,
   bytesPerIteration,
   sharing,

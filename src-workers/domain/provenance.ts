@@ -369,7 +369,7 @@ export function implementationKernel<Kernel extends KernelWithOrigins>(
 }
 
 /** The full kernel that a design runs: its implementation's, or the study's. */
-export function kernelOf<Kernel extends KernelWithOrigins>(
+export function selectKernel<Kernel extends KernelWithOrigins>(
   study: {
     readonly kernel: Kernel;
     readonly implementations?: readonly { readonly name: string; readonly kernel: KernelChange }[] | undefined;
@@ -596,13 +596,13 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
 }
 
 /** The instructions of the unit phase, in iterations; 0 if the kernel has none. */
-export function setupIterationsOf({ unit, instructionsPerIteration }: KernelProfile): number {
+export function computeSetupIterations({ unit, instructionsPerIteration }: KernelProfile): number {
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
 /** The kernel with a unit phase as long as this many iterations: its own phase scaled, or one like its iterations. */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
-  if (iterations === setupIterationsOf(kernel)) return kernel;
+  if (iterations === computeSetupIterations(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);
   return { ...kernel, unit: setupPhase(kernel, iterations) };
 }

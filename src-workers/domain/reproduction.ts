@@ -37,7 +37,7 @@ export function reproductionRow(
 }
 
 /** Returns a function that makes the tables of one paper. A table passes if all its rows do. */
-export function tablesOf(paper: string, citation: string) {
+export function makeTables(paper: string, citation: string) {
   return (
     table: string,
     unit: string,

@@ -78,7 +78,7 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
 }
 
 /** The width of the blocks at a position of the axis; `null` where the threads of a block form one row. */
-export function blockWidthAt({ blockWidth }: SpaceAxes, position: number): number | null {
+export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): number | null {
   return blockWidth?.[position] ?? null;
 }
 

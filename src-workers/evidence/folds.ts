@@ -2,7 +2,7 @@
 export const FOLDS = 5;
 
 /** Fold of a matrix, 0 … FOLDS − 1, by a hash of its name (FNV-1a, 32 bits: Fowler, Noll, Vo). */
-export function foldOf(name: string): number {
+export function assignFold(name: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash >>> 0) % FOLDS;

@@ -42,7 +42,7 @@ export async function judgeEvidence(
 }
 
 /** One GPU of a data set, with the times of one of its implementations. Fails if there are none. */
-export async function judgeGpuOf(
+export async function judgeGpuAgain(
   folder: string,
   devices: readonly GpuDevice[],
   {

@@ -15,7 +15,7 @@ import type { MeasuredMatrices } from '../parse/evidence.ts';
 import type { MeasuredGpu, MeasuredImplementation, SpmvDataset } from '../models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters, KeptPredictions } from './kept.ts';
 import { LAUNCH_FLOOR_MS } from '../predict/constants.ts';
-import { foldOf } from './folds.ts';
+import { assignFold } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
@@ -46,7 +46,7 @@ export interface Pair {
 export function judgeDataset(judged: Judged): DatasetEvidence {
   const { dataset } = judged;
   const gpus = dataset.gpus.filter((gpu) => isMeasured(judged, gpu));
-  const near = neighboursOf(judged);
+  const near = findNeighbours(judged);
   return {
     id: dataset.id,
     title: dataset.title,
@@ -69,12 +69,12 @@ export function judgeImplementation(judged: Judged, column: string, implementati
   return {
     gpu: judgeGpu(judged, gpu),
     unseen: judged.dataset.gpus.length > 1 ? judgeUnseen(judged, gpu) : null,
-    points: pointsOf(judged, gpu, at),
+    points: makePoints(judged, gpu, at),
   };
 }
 
-function pointsOf(judged: Judged, gpu: MeasuredGpu, at: number): EvidencePoints {
-  const { measured, predicted } = pairOf(judged, gpu, at);
+function makePoints(judged: Judged, gpu: MeasuredGpu, at: number): EvidencePoints {
+  const { measured, predicted } = makePair(judged, gpu, at);
   const { matrices } = judged.measured;
   const shown = matrices.map((_, i) => i).filter((i) => measured[i] > 0);
   return {
@@ -94,13 +94,13 @@ function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
 }
 
 /** Predicted and measured times of an implementation on a GPU, by matrix of the file. */
-export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
+export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   const { dataset, measured, devices, kept, parameters } = judged;
   const { name, column, implementation } = gpu.implementations[at];
   const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
   const device = devices.get(gpu.device)!;
   const fitted = kept[dataset.id][column];
-  const fold = (matrix: string): number => (parameters === 'all' ? -1 : foldOf(matrix));
+  const fold = (matrix: string): number => (parameters === 'all' ? -1 : assignFold(matrix));
   return {
     name,
     measured: measured.times.get(column) ?? new Float64Array(measured.matrices.length).fill(NaN),
@@ -117,12 +117,12 @@ export function pairOf(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
 }
 
 /** The nearest matrices; null for the matrices of another file, which are not compared with each other. */
-function neighboursOf({ measured, parameters }: Judged): readonly Int32Array[] | null {
+function findNeighbours({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }
 
-function judgeGpu(judged: Judged, gpu: MeasuredGpu, near = neighboursOf(judged)): GpuEvidence {
-  const pairs = gpu.implementations.map((_, at) => pairOf(judged, gpu, at));
+function judgeGpu(judged: Judged, gpu: MeasuredGpu, near = findNeighbours(judged)): GpuEvidence {
+  const pairs = gpu.implementations.map((_, at) => makePair(judged, gpu, at));
   const { matrices } = judged.measured;
   const large = (i: number): boolean => matrices[i].nonzeros >= LARGE_NONZEROS;
   const chosen = pairs.filter(({ name }) => gpu.choices.includes(name));
@@ -134,8 +134,8 @@ function judgeGpu(judged: Judged, gpu: MeasuredGpu, near = neighboursOf(judged))
       if (!pair.measured.some((time) => time > 0)) return [];
       return [implementationEvidence(pair, implementation, judged.kept[judged.dataset.id][column], large, near)];
     }),
-    choice: choiceOf(chosen, () => true),
-    choiceLarge: choiceOf(chosen, large),
+    choice: judgeChoice(chosen, () => true),
+    choiceLarge: judgeChoice(chosen, large),
   };
 }
 
@@ -195,7 +195,7 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
  * The regret of choosing the least predicted time, over the matrices with at least two measured implementations; `null`
  * if there are none.
  */
-function choiceOf(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
+function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
     (i) => counts(i) && pairs.filter(({ measured }) => measured[i] > 0).length > 1,
   );
@@ -330,8 +330,8 @@ function judgeUnseen(judged: Judged, gpu: MeasuredGpu): UnseenEvidence {
     device: gpu.device,
     count: all.length,
     medianError: sortedQuantile(all, 0.5),
-    regret: choiceOf(chosen, () => true)?.regret ?? NaN,
+    regret: judgeChoice(chosen, () => true)?.regret ?? NaN,
     medianErrorLarge: big.length > 0 ? sortedQuantile(big, 0.5) : null,
-    regretLarge: choiceOf(chosen, large)?.regret ?? null,
+    regretLarge: judgeChoice(chosen, large)?.regret ?? null,
   };
 }

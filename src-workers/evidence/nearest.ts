@@ -1,5 +1,5 @@
 import type { MatrixSummary } from '../models/spmv/summary.ts';
-import { foldOf } from './folds.ts';
+import { assignFold } from './folds.ts';
 
 /**
  * Estimates the time of a matrix from its figures without any model, for comparison: the geometric mean of the measured
@@ -23,7 +23,7 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
     return Math.sqrt(all.reduce((sum, point) => sum + (point[axis] - mean) ** 2, 0) / all.length) || 1;
   });
   const points = all.map((point) => Float64Array.from(point, (value, axis) => value / scales[axis]));
-  const folds = matrices.map(({ name }) => foldOf(name));
+  const folds = matrices.map(({ name }) => assignFold(name));
   const distances = new Float64Array(matrices.length);
   const places = Int32Array.from(matrices.keys());
   return points.map((point, own) => {

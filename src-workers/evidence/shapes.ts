@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { timesOf } from '../advise/survey.ts';
+import { predictTimes } from '../advise/survey.ts';
 import type { Design } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
@@ -104,7 +104,7 @@ export function predictedMs(
     constraints: [],
     pipeline: pipeline ? { [device.id]: pipeline } : {},
   });
-  return timesOf(predictor, Uint32Array.from(indices));
+  return predictTimes(predictor, Uint32Array.from(indices));
 }
 
 // -- Kernel Tuner's convolution --
@@ -228,7 +228,7 @@ const readSmite: Reader = async (folder) => {
   const read: ShapeFamily[] = [];
   for (const [lengths, rows] of families) {
     const predicted = lossMoments(
-      await lawOf(lengths),
+      await readLaw(lengths),
       rows.map(({ n }) => n),
     ).map(({ aggregateLoss }) => aggregateLoss);
     read.push({
@@ -245,7 +245,7 @@ const readSmite: Reader = async (folder) => {
 };
 
 /** A named distribution. */
-async function lawOf(lengths: string): Promise<LengthLaw> {
+async function readLaw(lengths: string): Promise<LengthLaw> {
   const openFile = async (): Promise<Result<never>> =>
     fail('bad-input', `${lengths} needs a file. Use a named distribution.`);
   return unwrap(await resolveWorkload(lengths, { openFile }));
@@ -274,7 +274,7 @@ const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
   const device = { ...devices.get(SOFTWARE)!, multiprocessors: record.multiprocessors };
   const kernel = { ...NO_KERNEL, ...record.kernel };
-  const law = await lawOf(record.lengths);
+  const law = await readLaw(record.lengths);
   const times = predictedMs('swiftshader', device, record.rows, { law, units: record.units, kernel }, record.pipeline);
   const family: ShapeFamily = {
     name: 'unit loop',

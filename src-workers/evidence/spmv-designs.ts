@@ -69,7 +69,7 @@ const USUAL_LIKENESS = 0.71;
  * Makes rows that have the figures of a matrix. The longest row occurs once. Neighbours are as similar as the cells of
  * the matrix's slices indicate, or as similar as usual if these are unknown.
  */
-function rowsOf(matrix: MatrixSummary): Workload {
+function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
   const count = Math.min(rows, QUANTILES);
   const lengths = Float64Array.from({ length: count }, (_, i) => Math.round(rowQuantile(matrix, (i + 0.5) / count)));
@@ -151,7 +151,7 @@ function slicedLoss(lengths: Float64Array): number {
 
 /** Joins `together` consecutive rows into one unit. */
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
-  const { ordered, law } = rowsOf(matrix);
+  const { ordered, law } = makeRows(matrix);
   const rows =
     ordered?.iterations ?? Float64Array.from({ length: QUANTILES }, (_, i) => quantile(law, (i + 0.5) / QUANTILES));
   const sums = new Float64Array(Math.ceil(rows.length / together));
@@ -176,7 +176,7 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
 /** The most recent workloads, since a fit requests the same ones repeatedly. */
 const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
-function workOf(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
+function getWorkload(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
   const { name, rows, nonzeros, max } = matrix;
   const id = `${name} ${rows} ${nonzeros} ${max} ${matrix.slicedCells} ${key}`;
   let work = workloads.get(id);
@@ -320,7 +320,7 @@ const perRow =
     {
       kernel: csrKernel(matrix, value, missFraction),
       units: matrix.rows,
-      work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+      work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
       threadsPerUnit: 1,
       balancing: 'none',
       blockThreads,
@@ -336,12 +336,12 @@ const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
   const blocks = Math.ceil((matrix.rows * threadsPerUnit) / (GROUPS_PER_BLOCK * width));
-  const most = Math.floor((CLASSICAL_OVERSUBSCRIPTION * groupsOf(device)) / GROUPS_PER_BLOCK);
+  const most = Math.floor((CLASSICAL_OVERSUBSCRIPTION * countGroups(device)) / GROUPS_PER_BLOCK);
   return [
     {
       kernel: csrKernel(matrix, 8, missFraction, threadsPerUnit),
       units: matrix.rows,
-      work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+      work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
       threadsPerUnit,
       balancing: 'none',
       blockThreads: GROUPS_PER_BLOCK * width,
@@ -351,7 +351,7 @@ const groupPerRow: Launcher = (device, matrix, missFraction) => {
 };
 
 /** The number of thread groups that a device runs at a time, as Ginkgo computes it. */
-function groupsOf({ vendor, ...device }: GpuDevice): number {
+function countGroups({ vendor, ...device }: GpuDevice): number {
   const { threadGroupWidth: width, schedulersPerMultiprocessor, fp32LanesPerMultiprocessor } = device;
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
@@ -372,13 +372,13 @@ function shareGroups(device: GpuDevice, nonzeros: number): number {
         [2e5, 32],
       ];
   const multiple = steps.find(([from]) => nonzeros >= from)?.[1] ?? 8;
-  return Math.max(1, Math.min(multiple * groupsOf(device), Math.ceil(nonzeros / width)));
+  return Math.max(1, Math.min(multiple * countGroups(device), Math.ceil(nonzeros / width)));
 }
 
 const evenNonzeros =
   (format: 'coo' | 'csr'): Launcher =>
   (device, matrix, missFraction) => {
-    const { law } = workOf(matrix, 'rows', () => rowsOf(matrix));
+    const { law } = getWorkload(matrix, 'rows', () => makeRows(matrix));
     const groups = shareGroups(device, matrix.nonzeros);
     return [
       {
@@ -418,12 +418,12 @@ const ell: Launcher = (device, matrix, missFraction) => {
   const pieces =
     threads < ELL_MOST_THREADS
       ? 1
-      : Math.max(1, Math.floor(Math.min(max / ELL_MOST_THREADS, (ELL_OVERSUBSCRIPTION * groupsOf(device)) / rows)));
+      : Math.max(1, Math.floor(Math.min(max / ELL_MOST_THREADS, (ELL_OVERSUBSCRIPTION * countGroups(device)) / rows)));
   return [
     {
       kernel: paddedKernel(matrix, matrix.nonzeros, threads, missFraction),
       units: rows * pieces,
-      work: workOf(matrix, `pieces ${pieces}`, () => inPieces(rowsOf(matrix), pieces)),
+      work: getWorkload(matrix, `pieces ${pieces}`, () => inPieces(makeRows(matrix), pieces)),
       threadsPerUnit: threads,
       // A row ends at its first padding, so a thread group stops at its own longest row.
       balancing: 'none',
@@ -439,7 +439,7 @@ const sellp: Launcher = (_device, matrix, missFraction) => [
   {
     kernel: paddedKernel(matrix, paddedCells(matrix, SLICE_ROWS), 1, missFraction),
     units: matrix.rows,
-    work: workOf(matrix, 'rows', () => rowsOf(matrix)),
+    work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
     threadsPerUnit: 1,
     balancing: `padded-slice(${SLICE_ROWS})`,
     blockThreads: SLICE_ROWS,
@@ -502,7 +502,7 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
       dependentLoadsPerIteration: 3,
     },
     units: Math.ceil(matrix.rows / threadGroupWidth),
-    work: workOf(matrix, `together ${threadGroupWidth}`, () => rowsTogether(matrix, threadGroupWidth)),
+    work: getWorkload(matrix, `together ${threadGroupWidth}`, () => rowsTogether(matrix, threadGroupWidth)),
     threadsPerUnit: threadGroupWidth,
     balancing: 'none',
     blockThreads: GROUPS_PER_BLOCK * threadGroupWidth,
@@ -529,7 +529,7 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
       carry: { instructions: 15 },
     },
     units: matrix.rows,
-    work: { law: workOf(matrix, 'rows', () => rowsOf(matrix)).law, ordered: null },
+    work: { law: getWorkload(matrix, 'rows', () => makeRows(matrix)).law, ordered: null },
     threadsPerUnit: 1,
     balancing: 'merge-path',
     blockThreads: MERGE_BLOCK_THREADS,

@@ -23,7 +23,7 @@ const MAX_ACCESSES = 16;
 const SIDE_BY_SIDE = 32;
 
 /** Derives the addresses of a kernel from the sums in its registers. */
-export function addressesOf(code: readonly Instruction[], sums: Sums): Addresses {
+export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
   /** All instructions on which an address depends; null if there are too many. */
@@ -82,7 +82,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, one) => a
  * @param counted the instructions of an iteration
  * @param unrolled number of source iterations in these instructions
  */
-export function accessesOf(
+export function findAccesses(
   code: readonly Instruction[],
   addresses: Addresses,
   counted: ReadonlySet<number>,

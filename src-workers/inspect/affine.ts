@@ -1,4 +1,4 @@
-import { instructionsIn, type Dominance, type Graph, type Loop } from './graph.ts';
+import { listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 
 /** A sum of a constant and multiples of named values that are not followed further. */
@@ -58,7 +58,7 @@ const MAX_TERMS = 24;
 /** Maximum number of steps back from a register; beyond it the value is not followed. */
 const MAX_DEPTH = 200;
 
-export function operationOf(text: string): { readonly name: string; readonly operands: readonly string[] } {
+export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
   const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*(.*)$/.exec(text) ?? [];
   return { name, operands: splitOperands(rest) };
 }
@@ -72,9 +72,9 @@ export interface Writers {
   readonly last: (name: string, at: number) => number | undefined;
 }
 
-export function writersOf(graph: Graph, passes: Dominance): Writers {
+export function findWriters(graph: Graph, passes: Dominance): Writers {
   const { code } = graph;
-  const order = [...instructionsIn(graph, graph.after.keys())];
+  const order = [...listInstructions(graph, graph.after.keys())];
   const place = new Map(order.map((at, index) => [at, index]));
   const block = new Map<number, number>();
   for (const one of graph.after.keys()) for (let at = graph.from[one]; at < graph.to[one]; at++) block.set(at, one);
@@ -102,9 +102,9 @@ export function writersOf(graph: Graph, passes: Dominance): Writers {
  * Follows registers back to their last write, in the order of the code. A value that only one of several paths writes
  * is not followed further.
  */
-export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
+export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;
-  const looped = instructionsIn(graph, loop.blocks);
+  const looped = listInstructions(graph, loop.blocks);
   const inLoop = (at: number): boolean => looped.has(at);
   const lastInLoop = (name: string): number | undefined => writers.get(name)?.findLast(inLoop);
   const carried = (name: string, at: number): number | undefined => {
@@ -113,12 +113,12 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
     return lastInLoop(name);
   };
 
-  const { writtenBy, operand, address } = valuesOf(code, { passes, block, last }, inLoop, lastInLoop);
+  const { writtenBy, operand, address } = computeValues(code, { passes, block, last }, inLoop, lastInLoop);
   const grown = new Map<string, Sum | null>();
   /** Whether a value is the same in all passes. */
   const stays = (name: string): boolean => {
     if (name.startsWith(START)) return false;
-    const written = writerIn(name);
+    const written = findWriter(name);
     return written === null || !inLoop(written);
   };
   const growthOf = (name: string): Sum | null => {
@@ -172,7 +172,7 @@ export function sumsOf(graph: Graph, loop: Loop, { passes, block, all: writers, 
 }
 
 /** Values of registers and operands, followed back to the instructions that write them. */
-function valuesOf(
+function computeValues(
   code: Graph['code'],
   { passes, block, last }: Pick<Writers, 'passes' | 'block' | 'last'>,
   inLoop: (at: number) => boolean,
@@ -230,7 +230,7 @@ function valuesOf(
 }
 
 /** The instruction whose result a name represents; null for any other name. */
-function writerIn(name: string): number | null {
+function findWriter(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);
 }
@@ -240,7 +240,7 @@ function isOfThread(code: Graph['code'], operand: (text: string, at: number) => 
   const waiting = new Set(sum.terms.keys());
   for (const name of waiting) {
     if (waiting.size > MAX_DEPTH || /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name)) return true;
-    const at = writerIn(name);
+    const at = findWriter(name);
     if (at === null) continue;
     if (code[at].class === 'memory' && !/LDC/.test(code[at].text)) continue;
     for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) waiting.add(term);
@@ -256,7 +256,7 @@ function integer(text: string): number {
 }
 
 /** A name for a product whose factors are the same everywhere; null if they are not. */
-function productOf(...factors: readonly Sum[]): string | null {
+function multiplySums(...factors: readonly Sum[]): string | null {
   const names = factors.map(({ constant, terms }) =>
     [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),
   );
@@ -267,7 +267,7 @@ const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
 /** The result of an instruction as a sum; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
-  const { name, operands } = operationOf(text);
+  const { name, operands } = splitOperation(text);
   const [operation, ...kinds] = name.split('.');
   const sources = operands.slice(1).filter((one) => !isPredicate(one));
   const times = (one: Sum, other: Sum): Sum =>
@@ -275,7 +275,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
       ? scaled(other, one.constant)
       : isConstant(other)
         ? scaled(one, other.constant)
-        : named(productOf(one, other) ?? product);
+        : named(multiplySums(one, other) ?? product);
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
   // Carries, high halves and floating-point values are not sums.
   if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;

@@ -20,7 +20,7 @@ export interface Chain {
 }
 
 /** @param repeats whether the region is a loop; the result is then for one pass of many */
-export function chainOf(graph: Graph, region: Region, repeats: boolean): Chain {
+export function findChain(graph: Graph, region: Region, repeats: boolean): Chain {
   return { instructions: Number(issueTime(graph, region, repeats).toPrecision(6)), ...memoryChain(graph, region) };
 }
 

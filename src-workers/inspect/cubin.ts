@@ -40,7 +40,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
         'bad-input',
         'This ELF file contains host (CPU) code, not GPU code. Extract the GPU code (cuobjdump -xelf all FILE) and specify the resulting .cubin file.',
       );
-    const sections = sectionsOf(view, bytes);
+    const sections = readSections(view, bytes);
     const flags = view.getUint32(0x30, true);
     // The capability is in the second byte from version 8 of the interface (CUDA 13) on, and in the first byte before.
     const capability = (bytes[8] >= 8 ? flags >>> 8 : flags) & 0xff;
@@ -72,7 +72,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
   }
 }
 
-function sectionsOf(view: DataView, bytes: Uint8Array): readonly Section[] {
+function readSections(view: DataView, bytes: Uint8Array): readonly Section[] {
   const table = offset(view, 0x28);
   const size = view.getUint16(0x3a, true);
   const count = view.getUint16(0x3c, true);

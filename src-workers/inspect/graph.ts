@@ -17,7 +17,7 @@ export interface Graph {
   readonly before: readonly (readonly number[])[];
 }
 
-export function blocksOf(code: readonly Instruction[], labels: ReadonlyMap<string, number>): Graph {
+export function splitIntoBlocks(code: readonly Instruction[], labels: ReadonlyMap<string, number>): Graph {
   const starts = new Set<number>([0]);
   for (const at of labels.values()) if (at < code.length) starts.add(at);
   code.forEach((one, at) => {
@@ -123,7 +123,7 @@ export function dominance(graph: Graph): Dominance {
 }
 
 /** All loops with their nesting, in the order of their heads. Of two loops with one head, the outer comes first. */
-export function loopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
+export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {
     for (const next of all) {
@@ -143,7 +143,7 @@ export function loopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   for (const loop of loops) {
     // Nested loops are not a single loop over all units.
     if (loop.parent !== null || parents.has(loop)) continue;
-    loop.refill = refillOf(graph, loop, passes);
+    loop.refill = findRefill(graph, loop, passes);
     loop.own = without(loop.own, loop.refill);
   }
   return loops.toSorted((a, b) => a.head - b.head);
@@ -208,10 +208,10 @@ const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
  * writes the result of a unit to a place that depends on its index, and then changes the index, which decides the end
  * of the loop.
  */
-function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
+function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;
   const { blocks, own, tails } = loop;
-  const all = [...instructionsIn(graph, blocks)].map((at) => code[at]);
+  const all = [...listInstructions(graph, blocks)].map((at) => code[at]);
   if (blocks.size > MAX_REFILLED.blocks || all.length > MAX_REFILLED.instructions) return NONE;
   const writers = new Map<string, Instruction[]>();
   for (const one of all) for (const name of one.writes) writers.set(name, [...(writers.get(name) ?? []), one]);
@@ -233,7 +233,7 @@ function refillOf(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<numb
     /** Registers whose value after the part is computed from their value before it. */
     const changed = new Set<string>();
     const addresses: string[] = [];
-    for (const at of instructionsIn(graph, part)) {
+    for (const at of listInstructions(graph, part)) {
       const { reads, writes, access, loads } = code[at];
       for (const name of reads) if (!written.has(name)) read.add(name);
       for (const name of writes) (read.has(name) ? changed : written).add(name);
@@ -250,7 +250,7 @@ export function without(all: Iterable<number>, some: ReadonlySet<number>): Reado
 }
 
 /** The instructions of some blocks, in reverse postorder of the blocks. */
-export function instructionsIn({ from, to }: Graph, blocks: Iterable<number>): ReadonlySet<number> {
+export function listInstructions({ from, to }: Graph, blocks: Iterable<number>): ReadonlySet<number> {
   const found = new Set<number>();
   for (const block of [...blocks].sort((a, b) => a - b)) for (let at = from[block]; at < to[block]; at++) found.add(at);
   return found;

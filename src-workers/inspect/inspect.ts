@@ -76,11 +76,11 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const measured = of(profile.value);
 
   const notes: string[] = [];
-  const found = loopsOf(of(ptx), of(sass), asked, notes);
+  const found = inspectLoops(of(ptx), of(sass), asked, notes);
   if (!found.ok) return fail(found.error.code, `${label}: ${found.error.message}`);
   const { loops, chosen, around } = found.value;
   notes.push(...found.value.notes);
-  if (around) notes.push(...notesOf(around));
+  if (around) notes.push(...writeNotes(around));
   const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
     const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
     if (!one) return [];
@@ -113,13 +113,13 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     accesses: around?.accesses ?? [],
     from: of(sass) ? 'sass' : of(ptx) ? 'ptx' : usage ? 'ptxas' : file ? 'cubin' : 'ncu',
     caps,
-    launch: measured ? launchOf(measured) : null,
+    launch: measured ? readLaunch(measured) : null,
     lengths: lengths?.ok ? lengths.value : null,
     notes,
   });
 }
 
-function launchOf(measured: ProfiledKernel): Inspection['launch'] {
+function readLaunch(measured: ProfiledKernel): Inspection['launch'] {
   const {
     entry: _entry,
     arch: _arch,
@@ -169,7 +169,7 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
 }
 
 /** Uses machine code if available. The marks come from PTX, since only PTX has them. */
-function loopsOf(
+function inspectLoops(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,
   { loop, iterationsPerLoop: iterations }: Asked,
@@ -194,7 +194,7 @@ function loopsOf(
 }
 const NO_LOOPS: FoundLoops = { loops: [], chosen: null, notes: [], around: null };
 
-function notesOf({ threadsPerUnit, others }: KernelPhases): readonly string[] {
+function writeNotes({ threadsPerUnit, others }: KernelPhases): readonly string[] {
   const places = listed(others.map((at) => String(at + 1)));
   return [
     ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),

@@ -6,13 +6,13 @@ import {
   type InstructionClass,
 } from '../domain/inspection.ts';
 import { fail, ok, type Result } from '../domain/result.ts';
-import { chainOf } from './chain.ts';
+import { findChain } from './chain.ts';
 import { LANE } from './accesses.ts';
-import { isConstant, operationOf, sumsOf, writersOf, type Sums } from './affine.ts';
-import { blocksOf, dominance, instructionsIn, leaves, loopsOf, type Graph, type Loop } from './graph.ts';
+import { isConstant, splitOperation, computeSums, findWriters, type Sums } from './affine.ts';
+import { splitIntoBlocks, dominance, listInstructions, leaves, findLoopsOf, type Graph, type Loop } from './graph.ts';
 import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instruction.ts';
-import { loopRegion, phasesAround, type KernelPhases } from './phases.ts';
-import { comparisonsAt, unrollingOf, workOf, type Comparison, type Unrolling } from './unrolling.ts';
+import { loopRegion, findPhases, type KernelPhases } from './phases.ts';
+import { findComparisons, findUnrolling, describeWork, type Comparison, type Unrolling } from './unrolling.ts';
 
 /** Finds the loops of a kernel, the contents of their iterations, and the loop that counts, in PTX and machine code. */
 
@@ -39,19 +39,19 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
       `${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in a kernel of its own.`,
     );
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
-  const graph = blocksOf(instructions, labels);
+  const graph = splitIntoBlocks(instructions, labels);
   if (graph.after.length > MAX_BLOCKS) return tooLarge(`more than ${MAX_BLOCKS} blocks of instructions`);
   const passes = dominance(graph);
-  const loops = loopsOf(graph, passes);
+  const loops = findLoopsOf(graph, passes);
   const differs = loops.length === 0 ? NONE_DIFFER : differingBranches(graph);
   if (!differs) return tooLarge(`${graph.after.length} blocks of instructions, and too many registers to follow`);
-  const writers = writersOf(graph, passes);
+  const writers = findWriters(graph, passes);
   const described = loops.map((loop) => {
-    const one = describe(graph, loop, sumsOf(graph, loop, writers), differs);
+    const one = describe(graph, loop, computeSums(graph, loop, writers), differs);
     return one.line !== null && asked.markedLines?.has(one.line) ? { ...one, marked: true } : one;
   });
   const found = described.map((one) => perIteration(one, iterationsOf(one)));
-  const rests = restsOf(graph, found);
+  const rests = findRests(graph, found);
   const chosen: Inspection['chosen'] =
     asked.loop === undefined ? chooseLoop(found, rests) : { loop: asked.loop - 1, why: 'as asked' };
   if (chosen && described[chosen.loop] === undefined)
@@ -66,8 +66,9 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
       ({ loop: _loop, marks: _marks, unrolling: _unrolling, trips: _trips, accesses: _accesses, ...one }) => one,
     ),
     chosen,
-    notes: chosen ? [...notesOf(found, rests, chosen.loop), ...unitNotes(graph, found[chosen.loop])] : [],
-    around: chosen && phasesAround(graph, loops, chosen.loop, found, rests, sumsOf(graph, loops[chosen.loop], writers)),
+    notes: chosen ? [...writeNotes(found, rests, chosen.loop), ...unitNotes(graph, found[chosen.loop])] : [],
+    around:
+      chosen && findPhases(graph, loops, chosen.loop, found, rests, computeSums(graph, loops[chosen.loop], writers)),
   });
 }
 
@@ -102,19 +103,19 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
     }
   const ends = [...loop.blocks]
     .filter((block) => leaves(graph, loop.blocks, block))
-    .map((block) => ({ block, compared: comparisonsAt(graph, block, sums) }));
-  const chain = chainOf(graph, loopRegion(graph, loop), true);
+    .map((block) => ({ block, compared: findComparisons(graph, block, sums) }));
+  const chain = findChain(graph, loopRegion(graph, loop), true);
   const tail = code[to[loop.tails.at(-1)!] - 1];
   const compared = ends.flatMap((end) => end.compared);
   return {
     loop,
     marks,
-    unrolling: unrollingOf(graph, loop, sums, compared),
-    accesses: [...instructionsIn(graph, loop.own)].reduce(
+    unrolling: findUnrolling(graph, loop, sums, compared),
+    accesses: [...listInstructions(graph, loop.own)].reduce(
       (most, at) => Math.max(most, Number(code[at].access !== null) + Number(code[at].loads)),
       0,
     ),
-    trips: tripsOf(compared, sums),
+    trips: findTrips(compared, sums),
     line: tail.line,
     instructionsPerIteration: INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0),
     byClass: counts,
@@ -147,7 +148,7 @@ function isStrided(compared: readonly Comparison[]): boolean {
   );
 }
 
-function tripsOf(compared: readonly Comparison[], sums: Sums): Found['trips'] {
+function findTrips(compared: readonly Comparison[], sums: Sums): Found['trips'] {
   if (compared.length === 0) return null;
   let trips: number | 'fixed' = Infinity;
   for (const { difference, growth } of compared) {
@@ -269,9 +270,11 @@ function perIteration(one: Found, times: number): Found {
  * Loops that run the remaining iterations of an unrolled loop, each with the position of that loop. They are on its
  * line, or have work of the same kinds.
  */
-function restsOf(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
+function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
-    [...new Set([...instructionsIn(graph, loop.own)].flatMap((at) => workOf(graph.code[at]) ?? []))].sort().join(),
+    [...new Set([...listInstructions(graph, loop.own)].flatMap((at) => describeWork(graph.code[at]) ?? []))]
+      .sort()
+      .join(),
   );
   const rests = new Map<number, number>();
   found.forEach((one, at) => {
@@ -334,7 +337,7 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
 /** If a body has this many times the instructions of its shortest path, its branches decide its time. */
 const MANY_WAYS = 2;
 
-function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {
+function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {
   const { unrolled, unrolling, shortestPath, instructionsPerIteration } = found[at];
   // The last remainder loop runs single iterations.
   const rest = [...rests].findLast(([, main]) => main === at)?.[0];
@@ -364,12 +367,12 @@ function notesOf(found: readonly Found[], rests: ReadonlyMap<number, number>, at
 
 /** Notes on instructions of an iteration for which a prediction has no figures. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
-  const own = [...instructionsIn(graph, loop.own)].map((at) => graph.code[at]);
+  const own = [...listInstructions(graph, loop.own)].map((at) => graph.code[at]);
   const perIteration = (kind: Instruction['unit']): number =>
     Number((own.filter(({ unit }) => unit === kind).length / unrolled).toPrecision(4));
   const matrix = own.filter(({ unit }) => unit === 'matrix');
   const [halves, pairs] = [perIteration('half'), perIteration('two halves')];
-  const names = [...new Set(matrix.map(({ text }) => operationOf(text).name))];
+  const names = [...new Set(matrix.map(({ text }) => splitOperation(text).name))];
   return [
     ...(matrix.length > 0
       ? [

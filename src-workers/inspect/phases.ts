@@ -1,11 +1,11 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
-import { accessesOf, addressesOf, type Addresses } from './accesses.ts';
-import { operationOf, type Sums } from './affine.ts';
-import { chainOf, type Region } from './chain.ts';
-import { instructionsIn, leaves, without, type Graph, type Loop } from './graph.ts';
+import { findAccesses, findAddresses, type Addresses } from './accesses.ts';
+import { splitOperation, type Sums } from './affine.ts';
+import { findChain, type Region } from './chain.ts';
+import { listInstructions, leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
-import { workOf } from './unrolling.ts';
+import { describeWork } from './unrolling.ts';
 
 /** The phases around the loop over the iterations of a unit, and how threads share a unit. */
 export interface KernelPhases {
@@ -22,7 +22,7 @@ export interface KernelPhases {
 
 /** An iteration of a loop, without its inner loops. */
 export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
-  return regionOf(without(blocks, refill), head, instructionsIn(graph, own));
+  return regionOf(without(blocks, refill), head, listInstructions(graph, own));
 }
 
 const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<number>): Region => ({
@@ -43,7 +43,7 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
  *   join their results, and the moves that only they need. A tree through shared memory and barriers counts if it is a
  *   separate loop; if unrolled, it stays in `unit`. There is no `combine` if iterations leave no result in a register.
  */
-export function phasesAround(
+export function findPhases(
   graph: Graph,
   loops: readonly Loop[],
   chosen: number,
@@ -54,35 +54,35 @@ export function phasesAround(
   const { code, after } = graph;
   const loop = loops[chosen];
   const unitLoop = loop.parent;
-  const addresses = addressesOf(code, sums);
+  const addresses = findAddresses(code, sums);
   const everything = new Set(after.keys());
   const outside = new Set(everything);
   for (const one of loops) for (const block of one.blocks) outside.delete(block);
   for (let around = (unitLoop ?? loop).parent; around !== null; around = around.parent)
     for (const block of around.own) outside.add(block);
 
-  let once = instructionsIn(graph, outside);
+  let once = listInstructions(graph, outside);
   let unit: ReadonlySet<number>;
   let around: Omit<Region, 'counts'> & { readonly repeats: boolean };
   if (unitLoop !== null) {
-    unit = instructionsIn(graph, unitLoop.own);
+    unit = listInstructions(graph, unitLoop.own);
     around = { ...loopRegion(graph, unitLoop), repeats: true };
   } else if (loop.refill.size > 0) {
-    unit = instructionsIn(graph, loop.refill);
+    unit = listInstructions(graph, loop.refill);
     const blocks = [...loop.refill].sort((a, b) => a - b);
     around = { blocks, head: blocks[0], repeats: false };
   } else {
-    const order = [...instructionsIn(graph, everything)];
+    const order = [...listInstructions(graph, everything)];
     const start = order.findIndex((at) => (once.has(at) ? code[at].access !== null : sums.inLoop(at)));
     const before = new Set(order.slice(0, start));
     unit = without(once, before);
     once = without(once, unit);
     around = { blocks: [...everything], head: 0, repeats: false };
   }
-  const own = instructionsIn(graph, loop.own);
+  const own = listInstructions(graph, loop.own);
   const { unrolled } = described[chosen];
   if (unrolled > 1) unit = without(unit, straightRest(graph, unit, own));
-  const tree = treeOf(code, [...instructionsIn(graph, around.blocks)], unit);
+  const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
   // If iterations are split, another loop with exchanges may be an unrolled copy of this one.
@@ -90,15 +90,15 @@ export function phasesAround(
     sharing === 'split'
       ? -1
       : loops.findIndex(
-          (one) => one !== loop && one.parent === unitLoop && cooperates(code, instructionsIn(graph, one.own)),
+          (one) => one !== loop && one.parent === unitLoop && cooperates(code, listInstructions(graph, one.own)),
         );
   const phase = (counted: ReadonlySet<number>, { repeats, ...region }: typeof around, steps = 1): Phase =>
-    phaseOf(graph, addresses, { ...region, counts: (at) => counted.has(at) }, counted, repeats, steps);
+    makePhase(graph, addresses, { ...region, counts: (at) => counted.has(at) }, counted, repeats, steps);
   const combine =
     tree.steps > 0
       ? phase(tree.instructions, { ...around, repeats: false }, tree.steps)
       : treeLoop >= 0
-        ? phase(instructionsIn(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
+        ? phase(listInstructions(graph, loops[treeLoop].own), { ...loopRegion(graph, loops[treeLoop]), repeats: true })
         : sharing === 'deal' && loop.refill.size === 0 && !hasResult(graph, sums)
           ? { instructions: 0 }
           : null;
@@ -111,7 +111,7 @@ export function phasesAround(
     },
     sharing,
     serial,
-    accesses: accessesOf(graph.code, addresses, own, unrolled, 2 ** tree.steps),
+    accesses: findAccesses(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
     // The remainder of an unrolled loop runs other iterations of the unit.
     others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
@@ -125,7 +125,7 @@ function straightRest(
   own: ReadonlySet<number>,
 ): ReadonlySet<number> {
   const named = (at: number): string | null => {
-    const kind = workOf(code[at]);
+    const kind = describeWork(code[at]);
     return kind === null || code[at].line === null ? null : `${code[at].line} ${kind}`;
   };
   const inLoop = new Set([...own].map(named).filter((one) => one !== null));
@@ -141,7 +141,7 @@ function straightRest(
       if (after[block].length !== 1 || before[next].length !== 1 || seen.has(next) || !unit.has(from[next])) break;
       block = next;
     }
-    const work = stretch.filter((at) => workOf(code[at]) !== null);
+    const work = stretch.filter((at) => describeWork(code[at]) !== null);
     if (work.length > 1 && work.every((at) => inLoop.has(named(at) ?? ''))) for (const at of stretch) rest.add(at);
   }
   return rest;
@@ -165,13 +165,13 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
     return found;
   };
   const makes = ({ class: name, text, loads }: Instruction): boolean => {
-    const operation = operationOf(text).name;
+    const operation = splitOperation(text).name;
     return (
       loads || /^(shr|SHF\.R)\b/.test(operation) || (/^(fp32|fp64|special)$/.test(name) && !COUNTS.test(operation))
     );
   };
   const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block)).map((block) => to[block] - 1);
-  const loaded = [...instructionsIn(graph, loop.own)].filter((at) => code[at].loads);
+  const loaded = [...listInstructions(graph, loop.own)].filter((at) => code[at].loads);
   return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
 }
 
@@ -181,7 +181,7 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
  */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
-  return [...instructionsIn(graph, after.keys())].some((at) =>
+  return [...listInstructions(graph, after.keys())].some((at) =>
     code[at].reads.some((name) => {
       const writer = sums.inLoop(at) ? sums.carried(name, at) : sums.last(name, at);
       if (writer === undefined || !sums.inLoop(writer) || /^(addc|IADD3\.X|IMAD\.X)\b/.test(code[writer].text))
@@ -198,7 +198,7 @@ const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>):
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
 /** @param steps number of steps of the tree, if the phase is one of them; otherwise 1 */
-function phaseOf(
+function makePhase(
   graph: Graph,
   addresses: Addresses,
   region: Region,
@@ -215,7 +215,7 @@ function phaseOf(
     // Data at one place that all threads of all blocks read stays in the caches.
     if (access && addresses.differs(at)) bytes += access.bytes;
   }
-  const chain = chainOf(graph, region, repeats);
+  const chain = findChain(graph, region, repeats);
   const figure = (value: number): number => Number((value / steps).toPrecision(4));
   const share = (name: InstructionClass): number => Number((counts[name] / Math.max(1, counted.size)).toPrecision(4));
   const found: Phase = {
@@ -239,7 +239,7 @@ function phaseOf(
  * The instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance over
  * which lanes exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
  */
-function treeOf(
+function makeTree(
   code: readonly Instruction[],
   all: readonly number[],
   unit: ReadonlySet<number>,

@@ -134,11 +134,11 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   const ends = operation === 'ret' || operation === 'exit' || operation === 'trap';
   const targets = branches ? (names.at(-1) ?? []) : [];
   const near = NEAR.test(name);
-  const kind = classOf(operation, name);
+  const kind = classify(operation, name);
   return {
     text,
     class: kind,
-    bytes: kind === 'memory' ? bytesOf(name) : 0,
+    bytes: kind === 'memory' ? countBytes(name) : 0,
     reads: [
       ...(guard ? [guard[1]] : []),
       ...(branches ? names.slice(0, -1) : results.length > 0 ? names.slice(1) : names).flat(),
@@ -148,7 +148,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     loads: LOADS.test(operation) && !near,
     access:
       ACCESSES.test(operation) && !near
-        ? { bytes: bytesOf(name), address: names.filter((_, at) => operands[at].startsWith('[')).flat() }
+        ? { bytes: countBytes(name), address: names.filter((_, at) => operands[at].startsWith('[')).flat() }
         : null,
     exchange: /^(shfl|redux)$/.test(operation)
       ? 'shuffle'
@@ -183,7 +183,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
 const LANES = 32;
 
 /** Bytes that an access moves: 8 for `ld.global.v2.u32`; for a matrix fragment, the part of one lane. */
-function bytesOf(name: string): number {
+function countBytes(name: string): number {
   const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
   if (piece) {
     const [m, n, k] = piece.slice(2).map(Number);
@@ -196,7 +196,7 @@ function bytesOf(name: string): number {
 
 const isFloat = (type: string): boolean => /^(b?f|tf|e\dm)\d/.test(type);
 
-function classOf(operation: string, name: string): InstructionClass {
+function classify(operation: string, name: string): InstructionClass {
   if (MEMORY.test(operation)) return 'memory';
   if (CONTROL.test(operation)) return 'control';
   const types = name.split('.').filter((part) => /^(b?f|tf|[subf])\d+(x\d+)?$|^(e\dm\d\w*)$/.test(part));

@@ -73,11 +73,11 @@ function instruction(text: string, line: number | null): Instruction {
   const ends = /^(EXIT|RET|KILL)$/.test(operation);
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
-  const wide = widthOf(name, operation);
+  const wide = findWidth(name, operation);
   // A constant is made from two halves, without registers.
   const moves =
     operation === 'MOV' || name.startsWith('IMAD.MOV') || (operation === 'HFMA2' && /^-?RZ$/.test(operands[1] ?? ''));
-  const kind = moves ? 'integer' : classOf(operation);
+  const kind = moves ? 'integer' : classify(operation);
   const guarded = guard !== null && guard[1] !== 'PT' && guard[1] !== 'UPT';
   const reads = operands
     .slice(results)
@@ -85,14 +85,14 @@ function instruction(text: string, line: number | null): Instruction {
   return {
     text,
     class: kind,
-    bytes: kind === 'memory' ? bytesOf(name) : 0,
+    bytes: kind === 'memory' ? countBytes(name) : 0,
     reads: guarded ? [guard[1], ...reads] : reads,
     writes: operands.slice(0, results).flatMap((operand) => registers(operand, wide)),
     guarded,
     loads: LOADS.test(operation),
     access: ACCESSES.test(operation)
       ? // The low half of an address shows how it grows.
-        { bytes: bytesOf(name), address: [...body.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
+        { bytes: countBytes(name), address: [...body.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
       : null,
     exchange: /^(SHFL|REDUX)$/.test(operation)
       ? 'shuffle'
@@ -139,7 +139,7 @@ function resultCount(name: string, operands: readonly string[]): number {
 }
 
 /** Number of 32-bit registers of a result. */
-function widthOf(name: string, operation: string): number {
+function findWidth(name: string, operation: string): number {
   if (name.includes('.128')) return 4;
   return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')
     ? 2
@@ -147,7 +147,7 @@ function widthOf(name: string, operation: string): number {
 }
 
 /** Bytes that an access moves: 8 for `LDG.E.64`. */
-function bytesOf(name: string): number {
+function countBytes(name: string): number {
   const parts = name.split('.');
   if (parts.includes('128')) return 16;
   if (parts.includes('64')) return 8;
@@ -171,7 +171,7 @@ function registers(operand: string, width: number): string[] {
   return found;
 }
 
-function classOf(operation: string): InstructionClass {
+function classify(operation: string): InstructionClass {
   if (CONTROL.test(operation)) return 'control';
   if (MEMORY.test(operation)) return 'memory';
   if (SPECIAL.test(operation)) return 'special';

@@ -1,5 +1,5 @@
-import { isConstant, operationOf, plus, type Sum, type Sums } from './affine.ts';
-import { instructionsIn, type Graph, type Loop } from './graph.ts';
+import { isConstant, splitOperation, plus, type Sum, type Sums } from './affine.ts';
+import { listInstructions, type Graph, type Loop } from './graph.ts';
 import type { Instruction } from './instruction.ts';
 
 /** Source iterations in one pass of a loop. */
@@ -19,13 +19,13 @@ const LEAST_WORK = 0.85;
  * the end. The number of each kind of work is a multiple of the factor. The growing addresses reach this number of
  * places in a pass.
  */
-export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
+export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;
-  const own = instructionsIn(graph, loop.own);
+  const own = listInstructions(graph, loop.own);
   // An assembler joins four loads from shared memory into one of 16 bytes.
   const byKind = new Map<string, number>();
   for (const at of own) {
-    const kind = workOf(code[at]);
+    const kind = describeWork(code[at]);
     if (kind !== null)
       byKind.set(kind, (byKind.get(kind) ?? 0) + (kind.startsWith('LDS') && code[at].bytes === 16 ? 4 : 1));
   }
@@ -34,7 +34,7 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
   const repeated = (times: number): boolean =>
     counts.reduce((sum, count) => sum + times * Math.floor(count / times), 0) >= LEAST_WORK * total && total >= times;
   const repeatedExactly = (times: number): boolean => total >= times && counts.every((count) => count % times === 0);
-  const streams = streamsOf(code, own, sums);
+  const streams = findStreams(code, own, sums);
   const steps = compared.flatMap(({ growth }) => (growth && wholeStep(growth)) ?? []);
   // Threads that share iterations advance by their number in each step.
   const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
@@ -63,9 +63,9 @@ export function unrollingOf(graph: Graph, loop: Loop, sums: Sums, compared: read
 const LEAST_ALONE = 4;
 
 /** The kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
-export function workOf({ class: kind, moves, text }: Instruction): string | null {
+export function describeWork({ class: kind, moves, text }: Instruction): string | null {
   if (moves || kind === 'integer' || kind === 'control') return null;
-  return /^(@\S+ +)?(U?LDC|ld\.param)/.test(text) ? null : operationOf(text).name;
+  return /^(@\S+ +)?(U?LDC|ld\.param)/.test(text) ? null : splitOperation(text).name;
 }
 
 interface Stream {
@@ -77,7 +77,7 @@ interface Stream {
 }
 
 /** Groups accesses whose addresses differ by constants and grow by a constant. */
-function streamsOf(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
+function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
   const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
   for (const at of own) {
     if (code[at].class !== 'memory') continue;
@@ -128,7 +128,7 @@ export interface Comparison {
 }
 
 /** The integer comparisons that decide whether the loop exits at the end of a block. */
-export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
+export function findComparisons(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
   const { code, to } = graph;
   const found = new Set<number>();
   const end = to[block] - 1;
@@ -138,13 +138,13 @@ export function comparisonsAt(graph: Graph, block: number, sums: Sums): readonly
   for (const at of waiting) {
     if (waiting.size > MAX_COMPARED) break;
     // The upper half of a 64-bit comparison reads the result of the lower half.
-    const { name } = operationOf(code[at].text);
+    const { name } = splitOperation(code[at].text);
     if (COMPARES.test(name) && !name.includes('.EX')) found.add(at);
     else
       for (const one of makers(code[at].reads, at)) if (/^(%p|U?P\d)/.test(code[one].writes[0] ?? '')) waiting.add(one);
   }
   return [...found].map((at) => {
-    const { name, operands } = operationOf(code[at].text);
+    const { name, operands } = splitOperation(code[at].text);
     const [one, other] = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
     const difference = plus(sums.operand(one, at), sums.operand(other, at), -1);
     return { difference, growth: sums.growth(difference) };

@@ -15,7 +15,7 @@ export function decay(x: number): number {
 }
 
 /** 1 − e^x for −40 < x ≤ 0, relative error below 2e-5. */
-export function anyOf(x: number): number {
+export function computeAny(x: number): number {
   const steps = -x * STEPS;
   const i = (steps + 0.5) | 0;
   const rest = (i - steps) / STEPS;

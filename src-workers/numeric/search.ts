@@ -2,7 +2,7 @@
  * Finds the cell that holds a value, by bisection. A value outside all cells belongs to the first or last one.
  * @param edges ascending; cell i is from edges[i] to edges[i + 1]
  */
-export function cellOf(edges: Float64Array | Int32Array, value: number): number {
+export function findCell(edges: Float64Array | Int32Array, value: number): number {
   let low = 0;
   let high = edges.length - 1;
   while (high - low > 1) {

@@ -12,14 +12,14 @@ export function sharedSteps(): Int32Array {
 }
 
 /** The shared cells of a thread. Thread numbers only increase; numbers of one pool differ by less than THREADS. */
-export function stepsOf(shared: Int32Array, threadId: number): Int32Array {
+export function viewSteps(shared: Int32Array, threadId: number): Int32Array {
   const from = (threadId % THREADS) * CELLS;
   return shared.subarray(from, from + CELLS);
 }
 
 let own: Int32Array = new Int32Array(CELLS);
 
-/** Makes this thread count its steps in `cells` (see `stepsOf`). */
+/** Makes this thread count its steps in `cells` (see `viewSteps`). */
 export function shareSteps(cells: Int32Array): void {
   own = cells;
 }

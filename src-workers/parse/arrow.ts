@@ -1,6 +1,16 @@
 import { zstdDecompressSync } from 'node:zlib';
 import type { ColumnTable, ColumnValues } from './columns.ts';
-import { byteOf, elementsOf, intOf, longOf, shortOf, tableAt, tableOf, textOf, type FlatTable } from './flatbuffer.ts';
+import {
+  byteOf,
+  listElements,
+  intOf,
+  longOf,
+  shortOf,
+  tableAt,
+  readTable,
+  readText,
+  type FlatTable,
+} from './flatbuffer.ts';
 import { unpackLz4Frame } from './lz4.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
@@ -45,16 +55,16 @@ interface Batch {
 }
 
 /** @param known counts the fields, because many fields may refer to one that has many children itself */
-function fieldAt(view: DataView, at: number, known: { count: number }): Field {
+function readField(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;
   if (known.count > MAX_FIELDS) throw new Error(`more than ${MAX_FIELDS} fields`);
   return {
-    name: textOf(field, 0),
+    name: readText(field, 0),
     kind: byteOf(field, 2),
-    type: tableOf(field, 3),
-    isIndexed: tableOf(field, 4) !== null,
-    children: elementsOf(field, 5, 4).map((child) => fieldAt(view, child, known)),
+    type: readTable(field, 3),
+    isIndexed: readTable(field, 4) !== null,
+    children: listElements(field, 5, 4).map((child) => readField(view, child, known)),
   };
 }
 
@@ -65,7 +75,7 @@ const isRead = ({ kind, isIndexed }: Field): boolean =>
 /** Opens an Arrow file or stream. The largest batch of records bounds the memory. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
-  const { fields, batches } = await read(async () => messagesOf(file, label));
+  const { fields, batches } = await read(async () => readMessages(file, label));
   const known = new Map(fields.filter(isRead).map((field) => [field.name, field]));
   return {
     names: [...known.keys()],
@@ -76,7 +86,7 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
       for (const batch of batches) {
         const columns: (readonly ColumnValues[])[] = [];
         for (const name of names) {
-          const values = await read(() => valuesOf(file, fields, known.get(name)!, batch));
+          const values = await read(() => readValues(file, fields, known.get(name)!, batch));
           if (values.length !== batch.rows)
             refuse(label, { row: firstRow + 1 }, `the column ${shown(name)} has ${values.length} values in ${batch.rows} rows`); // prettier-ignore
           columns.push([values]);
@@ -89,7 +99,7 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
 }
 
 /** The schema and the batches of records, without their bodies. */
-async function messagesOf(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
+async function readMessages(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
   const ofFile = isFile(new Uint8Array(await file.slice(0, FILE.length)));
   // Some writers put the schema only into the footer of a file.
   let schema = ofFile ? await footerSchema(file) : null;
@@ -99,7 +109,7 @@ async function messagesOf(file: FileBytes, label: string): Promise<{ fields: rea
     if (start.byteLength < 8 || start.getUint32(0, true) !== CONTINUES || start.getUint32(4, true) === 0) break;
     const bodyAt = at + 8 + start.getUint32(4, true);
     const message = await rootTable(file, at + 8, bodyAt);
-    const [kind, table, bodyBytes] = [byteOf(message, 1), tableOf(message, 2), longOf(message, 3)];
+    const [kind, table, bodyBytes] = [byteOf(message, 1), readTable(message, 2), longOf(message, 3)];
     if (!(bodyBytes >= 0 && bodyAt + bodyBytes <= file.byteLength)) throw new Error(`a body of ${bodyBytes} bytes`);
     if (kind === SCHEMA) schema ??= table;
     if (table && kind === RECORD_BATCH) {
@@ -113,7 +123,7 @@ async function messagesOf(file: FileBytes, label: string): Promise<{ fields: rea
   if (!schema) throw new Error('there is no schema');
   if (shortOf(schema, 0) !== 0) refuse(label, {}, 'the numbers are big-endian. Write them little-endian');
   const [{ view }, known] = [schema, { count: 0 }];
-  return { fields: elementsOf(schema, 1, 4).map((field) => fieldAt(view, field, known)), batches };
+  return { fields: listElements(schema, 1, 4).map((field) => readField(view, field, known)), batches };
 }
 
 /** The root table of a message or of a footer. */
@@ -126,16 +136,21 @@ async function rootTable(file: FileBytes, start: number, end: number): Promise<F
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);
-  return tableOf(await rootTable(file, Math.max(0, end - bytes), end), 1);
+  return readTable(await rootTable(file, Math.max(0, end - bytes), end), 1);
 }
 
 /** The values of a column of one batch, or the sizes of its lists; `null` for a missing value. */
-async function valuesOf(file: FileBytes, fields: readonly Field[], wanted: Field, batch: Batch): Promise<ColumnValues> {
+async function readValues(
+  file: FileBytes,
+  fields: readonly Field[],
+  wanted: Field,
+  batch: Batch,
+): Promise<ColumnValues> {
   const { table, bodyAt } = batch;
   const { view } = table;
-  const nodes = elementsOf(table, 1, 16);
-  const buffers = elementsOf(table, 2, 16);
-  const viewed = [...elementsOf(table, 4, 8)];
+  const nodes = listElements(table, 1, 16);
+  const buffers = listElements(table, 2, 16);
+  const viewed = [...listElements(table, 4, 8)];
   /** Reads a number of a structure of the batch. The structure is missing if its type is unknown. */
   const long = (at: number): number => {
     if (!(at >= 0)) throw new Error('a column has no values');
@@ -157,7 +172,7 @@ async function valuesOf(file: FileBytes, fields: readonly Field[], wanted: Field
     if (field === wanted) break;
     skip(field);
   }
-  const compression = tableOf(table, 3);
+  const compression = readTable(table, 3);
   const bytesOf = async (place: number): Promise<ArrayBuffer> => {
     const at = buffers[buffer + place];
     const [start, length] = [bodyAt + long(at), long(at + 8)];

@@ -78,7 +78,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
     timesMs: failure === null ? timesMs : [],
     warmUpMs,
     clockMhz: medianOf(readings.clockMhz) ?? null,
-    ...conditionsOf(readings),
+    ...readConditions(readings),
     compiled,
     correct,
     checkMessage,
@@ -96,7 +96,7 @@ const least = (values: readonly number[]): number => values.reduce((one, other) 
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
 /** Summarises the readings of the launches. */
-function conditionsOf({
+function readConditions({
   clockMhz,
   memoryClockMhz,
   powerW,

@@ -1,5 +1,5 @@
 import type { Result } from '../domain/result.ts';
-import { chosenColumns, columnsOf, type CsvColumns } from './csv.ts';
+import { chosenColumns, findColumns, type CsvColumns } from './csv.ts';
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { refuse, shown } from './source.ts';
 
@@ -28,7 +28,7 @@ export async function readColumns(
   if (names.length === 0) refuse(label, {}, 'the file has no columns of plain values or of lists');
   const { form, length, weight } = chosen
     ? chosenColumns(names, chosen, true, label, 1)
-    : columnsOf(names, label, 1, true);
+    : findColumns(names, label, 1, true);
   const wanted = weight < 0 ? [names[length]] : [names[length], names[weight]];
   const place = (row: number, isWeight: boolean) => ({ row, column: shown(wanted[isWeight ? 1 : 0]) });
   const taken = takeLengths(form, label, place);
@@ -41,7 +41,7 @@ export async function readColumns(
     return refuse(label, place(row, isWeight), `${shown(String(value))} is not a number`);
   };
   for await (const { firstRow, columns } of table.groups(wanted)) {
-    const weights = valuesOf(columns[1] ?? []);
+    const weights = listValues(columns[1] ?? []);
     let row = firstRow;
     for (const part of columns[0])
       for (const value of part) {
@@ -55,6 +55,6 @@ export async function readColumns(
   return { ok: true, value: { ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') } };
 }
 
-function* valuesOf(parts: readonly ColumnValues[]): Generator<unknown> {
+function* listValues(parts: readonly ColumnValues[]): Generator<unknown> {
   for (const part of parts) yield* part;
 }

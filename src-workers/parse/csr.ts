@@ -24,12 +24,12 @@ export async function readCsr(source: ByteSource, label: string): Promise<Result
   });
   if (!read.ok) return read;
   const { rows, columns: columnCount } = read.value;
-  const byColumn = sortedBy(
+  const byColumn = sortBy(
     Uint32Array.from(rowOf, (_, entry) => entry),
     columnOf,
     columnCount,
   );
-  const { order, starts } = sortedBy(byColumn.order, rowOf, rows);
+  const { order, starts } = sortBy(byColumn.order, rowOf, rows);
   return {
     ok: true,
     value: {
@@ -43,7 +43,7 @@ export async function readCsr(source: ByteSource, label: string): Promise<Result
 }
 
 /** Sorts entries by a key below `keys` (a stable counting sort), and finds where each key starts. */
-function sortedBy(
+function sortBy(
   entries: Uint32Array,
   keyOf: readonly number[],
   keys: number,

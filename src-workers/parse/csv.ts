@@ -80,7 +80,7 @@ export function parseLengthsCsv(
       if (record.length === 1 && record[0] === '') return;
       if (!columns || !taken) {
         const headed = chosen ? hasHeader(record, chosen) : isHeader(record);
-        const found = chosen ? chosenColumns(record, chosen, headed, label, line) : columnsOf(record, label, line);
+        const found = chosen ? chosenColumns(record, chosen, headed, label, line) : findColumns(record, label, line);
         const place = (at: number, isWeight: boolean) => ({
           line: at,
           column: (isWeight ? found.weight : found.length) + 1,
@@ -132,7 +132,7 @@ export function isHeader(record: readonly string[]): boolean {
 }
 
 /** The position of a column in a record, or a message about its name. */
-function positionOf(column: string, header: readonly string[] | null, width: number): number | string {
+function findPosition(column: string, header: readonly string[] | null, width: number): number | string {
   const named = header?.flatMap((name, at) => (name === column ? [at] : [])) ?? [];
   if (named.length > 1)
     return `${named.length} columns are named ${shown(column)}. Specify the column by its number, from 1`;
@@ -159,7 +159,7 @@ export function chosenColumns(
 ): Columns {
   const width = record.length;
   const at = (column: string): number => {
-    const position = positionOf(column, headed ? record : null, width);
+    const position = findPosition(column, headed ? record : null, width);
     return typeof position === 'number' ? position : refuse(label, { line }, position);
   };
   const weight = target ?? probability ?? count;
@@ -178,7 +178,12 @@ const HEADLESS =
   '"length,count", "vertex,length" or "source,target"';
 
 /** The positions of the columns that the first record of a table names. */
-export function columnsOf(record: readonly string[], label: string, line: number, headed = isHeader(record)): Columns {
+export function findColumns(
+  record: readonly string[],
+  label: string,
+  line: number,
+  headed = isHeader(record),
+): Columns {
   const width = record.length;
   if (width === 1) return { form: 'lengths', width, length: 0, weight: -1 };
   if (!headed) {

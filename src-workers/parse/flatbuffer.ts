@@ -31,13 +31,17 @@ export const shortOf = reader((view, at) => view.getInt16(at, true));
 export const intOf = reader((view, at) => view.getInt32(at, true));
 export const longOf = reader((view, at) => Number(view.getBigInt64(at, true)));
 
-export function tableOf(table: FlatTable, field: number): FlatTable | null {
+export function readTable(table: FlatTable, field: number): FlatTable | null {
   const at = place(table, field);
   return at === 0 ? null : tableAt(table.view, at);
 }
 
 /** The start of a vector and its number of elements, of `bytes` bytes each. */
-function vectorOf(table: FlatTable, field: number, bytes: number): { readonly start: number; readonly count: number } {
+function readVector(
+  table: FlatTable,
+  field: number,
+  bytes: number,
+): { readonly start: number; readonly count: number } {
   const at = place(table, field);
   if (at === 0) return { start: 0, count: 0 };
   const { view } = table;
@@ -48,12 +52,12 @@ function vectorOf(table: FlatTable, field: number, bytes: number): { readonly st
 }
 
 /** The positions of the elements of a vector. */
-export function elementsOf(table: FlatTable, field: number, bytes: number): readonly number[] {
-  const { start, count } = vectorOf(table, field, bytes);
+export function listElements(table: FlatTable, field: number, bytes: number): readonly number[] {
+  const { start, count } = readVector(table, field, bytes);
   return Array.from({ length: count }, (_, element) => start + element * bytes);
 }
 
-export function textOf(table: FlatTable, field: number): string {
-  const { start, count } = vectorOf(table, field, 1);
+export function readText(table: FlatTable, field: number): string {
+  const { start, count } = readVector(table, field, 1);
   return new TextDecoder().decode(new Uint8Array(table.view.buffer, table.view.byteOffset + start, count));
 }

@@ -15,7 +15,7 @@ const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(h
 const DEGREE = 'Each vertex of the graph is a unit, in the order of the file. Its length is its degree, since the edges have no direction.'; // prettier-ignore
 const OUT_DEGREE = 'Each vertex of the graph is a unit, in the order of the file. Its length is its out-degree: how many edges start at it.'; // prettier-ignore
 
-function graphOf(label: string, degrees: readonly number[], note: string): Result<ReadLengths> {
+function makeGraph(label: string, degrees: readonly number[], note: string): Result<ReadLengths> {
   if (degrees.length === 0) refuse(label, {}, 'the graph has no vertices');
   const lengths = Float64Array.from(degrees);
   const law = empiricalLaw(countLengths(lengths), label);
@@ -95,7 +95,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
       }
     }
     if (!isEnded) refuse(label, {}, 'the file ends before </graphml>');
-    return graphOf(label, degrees, (directed ?? usually === 'directed') ? OUT_DEGREE : DEGREE);
+    return makeGraph(label, degrees, (directed ?? usually === 'directed') ? OUT_DEGREE : DEGREE);
   });
 }
 
@@ -227,7 +227,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       refuse(label, { line }, `the file ends after ${degrees.length} vertices; the first line says ${header.vertices}`);
     if (header && named !== 2 * header.edges)
       refuse(label, { line }, `the lines name ${named} neighbours. The ${header.edges} edges in line 1 need ${2 * header.edges}`); // prettier-ignore
-    return graphOf(label, degrees, DEGREE);
+    return makeGraph(label, degrees, DEGREE);
   });
 }
 
@@ -276,6 +276,6 @@ export function readAdjacencyList(source: ByteSource, label: string): Promise<Re
     }
     const rest = [...degrees.keys()].filter((vertex) => !isDone[vertex]);
     const lengths = [...order, ...rest].map((vertex) => degrees[vertex] + (isOnce ? (others[vertex] ?? 0) : 0));
-    return graphOf(label, lengths, isOnce ? `${DEGREE} No edge is listed from both ends.` : OUT_DEGREE);
+    return makeGraph(label, lengths, isOnce ? `${DEGREE} No edge is listed from both ends.` : OUT_DEGREE);
   });
 }

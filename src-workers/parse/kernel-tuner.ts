@@ -139,7 +139,7 @@ export function parseKernelTuner(
       if (raw.length === MAX_CONFIGURATIONS) {
         refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations, the limit`);
       }
-      if (format === 'cache') parameterNames ??= namesOf(head, label, member);
+      if (format === 'cache') parameterNames ??= listNames(head, label, member);
       const read = parameterNames
         ? cacheCase(member, parameterNames, label)
         : format === 'stored'
@@ -199,7 +199,7 @@ export function parseKernelTuner(
       head: plainHead(head),
       cases,
       devices: predicted ? devices : null,
-      sweep: sweepOf(metadata),
+      sweep: readSweep(metadata),
       warnings,
     });
   });
@@ -280,7 +280,7 @@ function lockstepCase(
  * The sweep in the metadata of an exported file.
  * @param metadata any JSON value
  */
-export function sweepOf(metadata: unknown): FileSweep | null {
+export function readSweep(metadata: unknown): FileSweep | null {
   if (!isFields(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
   const study = text(field(metadata, 'study'));
@@ -289,7 +289,7 @@ export function sweepOf(metadata: unknown): FileSweep | null {
 }
 
 /** Names of the tuned parameters, which precede the entries of a cache. */
-function namesOf(head: Fields, label: string, place: Place): ReadonlySet<string> {
+function listNames(head: Fields, label: string, place: Place): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
   if (!names) {
@@ -310,8 +310,8 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   // A prediction of Lockstep contains its design, in addition to the numbers that encode it.
   const own = field(value, 'lockstep');
   const configuration = isFields(own)
-    ? configurationOf(own, Object.keys(own), label, place)
-    : configurationOf(value, [...names], label, place);
+    ? readConfiguration(own, Object.keys(own), label, place)
+    : readConfiguration(value, [...names], label, place);
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(value)) {
     if (typeof item === 'number' && !names.has(name) && !NOT_VALUES.has(name) && !FORBIDDEN_NAMES.has(name)) {
@@ -319,8 +319,8 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
     }
   }
   const time = field(value, 'time');
-  const error = errorIn(value) ?? errorIn(time) ?? (typeof time === 'string' ? time : null);
-  const { times, failure, ran } = timesOf(field(value, 'times'), time, error, label, place);
+  const error = findError(value) ?? findError(time) ?? (typeof time === 'string' ? time : null);
+  const { times, failure, ran } = readTimes(field(value, 'times'), time, error, label, place);
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
@@ -343,14 +343,14 @@ function storedCase(
       place,
       `the objective of the results is ${got(head.objective)}, not time. Store them with objective="time"`,
     );
-  const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
+  const configuration = readConfiguration(chosen, Object.keys(chosen), label, place);
   for (const name of STORED_PLACES) {
     const said = text(field(value, name));
     if (said === null) continue;
     stored[name].add(said);
     configuration[name] = said;
   }
-  const { times, failure, ran } = timesOf(undefined, field(value, 'time'), null, label, place);
+  const { times, failure, ran } = readTimes(undefined, field(value, 'time'), null, label, place);
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: {} };
 }
 
@@ -361,7 +361,7 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
   if (!isFields(chosen)) {
     return refuse(label, place, `the configuration of result ${position} is ${got(chosen)}, not an object`);
   }
-  const configuration = configurationOf(chosen, Object.keys(chosen), label, place);
+  const configuration = readConfiguration(chosen, Object.keys(chosen), label, place);
   const timings = field(value, 'times');
   if (timings !== undefined && !isFields(timings)) {
     return refuse(label, place, `the times of result ${position} are ${got(timings)}, not an object`);
@@ -389,10 +389,10 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
     if (typeof measured === 'number' && (name !== 'time' || isTime(measured))) values.push([name, measured]);
   }
   const invalidity = text(field(value, 'invalidity')) ?? 'correct';
-  const named = typeof time === 'string' ? time : errorIn(time);
+  const named = typeof time === 'string' ? time : findError(time);
   const wrong = invalidity === 'correct' ? null : (INVALIDITY.get(invalidity) ?? invalidity);
   const error = wrong === null ? named : named === null ? wrong : `${named}: ${wrong}`;
-  const { times, failure, ran } = timesOf(timings && field(timings, 'runtimes'), time, error, label, place);
+  const { times, failure, ran } = readTimes(timings && field(timings, 'runtimes'), time, error, label, place);
   return {
     configuration,
     times,
@@ -406,7 +406,7 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
 }
 
 /** Every repeat, or the reason why there is none. */
-function timesOf(
+function readTimes(
   repeats: unknown,
   time: unknown,
   error: string | null,
@@ -431,13 +431,13 @@ function timesOf(
 }
 
 /** The error in `{"__error__": "RuntimeFailedConfig"}`, the form of newer versions. */
-function errorIn(value: unknown): string | null {
+function findError(value: unknown): string | null {
   if (!isFields(value)) return null;
   const error = field(value, '__error__');
   return error === undefined || error === null ? null : (text(error) ?? got(error));
 }
 
-function configurationOf(fields: Fields, names: readonly string[], label: string, place: Place): Configuration {
+function readConfiguration(fields: Fields, names: readonly string[], label: string, place: Place): Configuration {
   if (names.length > MAX_PARAMETERS) {
     refuse(label, place, `${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
   }

@@ -192,9 +192,9 @@ function parseBanner(line: string, label: string): Banner {
   if (words.length !== 5) {
     refuse(label, { line: 1 }, `the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
   }
-  const layout = oneOf(LAYOUTS, words[2], 'format', label);
-  const field = oneOf(FIELDS, words[3], 'field', label);
-  const symmetry = oneOf(SYMMETRIES, words[4], 'symmetry', label);
+  const layout = readOneOf(LAYOUTS, words[2], 'format', label);
+  const field = readOneOf(FIELDS, words[3], 'field', label);
+  const symmetry = readOneOf(SYMMETRIES, words[4], 'symmetry', label);
   if (field === 'pattern' && layout === 'array')
     refuse(label, { line: 1 }, 'an array must have values: array pattern does not exist');
   if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
@@ -206,7 +206,7 @@ function parseBanner(line: string, label: string): Banner {
   return { layout, field, symmetry };
 }
 
-function oneOf<T extends string>(allowed: readonly T[], word: string, what: string, label: string): T {
+function readOneOf<T extends string>(allowed: readonly T[], word: string, what: string, label: string): T {
   const found = allowed.find((candidate) => candidate === word);
   return found ?? refuse(label, { line: 1 }, `the ${what} ${shown(word)} is not one of ${allowed.join(', ')}`);
 }

@@ -67,7 +67,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     const options = { delimiter: [',', ';', '\t'] };
     const lines = await eachCsvLine(source, label, options, 'CSV with a header', (fields, line) => {
       if (!columns) {
-        columns = columnsOf(fields, label, line);
+        columns = findColumns(fields, label, line);
         return;
       }
       rows += 1;
@@ -124,7 +124,7 @@ interface Columns {
   readonly parameters: readonly { readonly name: string; readonly place: number }[];
 }
 
-function columnsOf(header: readonly string[], label: string, line: number): Columns {
+function findColumns(header: readonly string[], label: string, line: number): Columns {
   if (header.length > MAX_COLUMNS) {
     refuse(label, { line }, `${header.length} columns exceed the limit of ${MAX_COLUMNS}`);
   }

@@ -58,7 +58,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
   for await (const chunk of readBytes(source, label)) {
     let bytes = rest.length === 0 ? chunk : joined([rest, chunk], rest.length + chunk.length);
     if (!header) {
-      header = headerOf(bytes, label, pointers);
+      header = readHeader(bytes, label, pointers);
       if (!header) {
         rest = bytes;
         continue;
@@ -90,7 +90,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
 }
 
 /** Returns `null` if more bytes are needed. */
-function headerOf(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
+function readHeader(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
   if (bytes.length < FIXED_BYTES) return null;
   if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');
   const version = bytes[6];

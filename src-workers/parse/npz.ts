@@ -74,7 +74,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
       {},
       `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes, which is more than the limit of ${MAX_FILE_BYTES}. Save fewer lengths, or as a smaller type`,
     );
-  const read = await readNpy(contentOf(zip, entry), `${label}, array ${chosen}`, pointers);
+  const read = await readNpy(openContent(zip, entry), `${label}, array ${chosen}`, pointers);
   if (!read.ok) return read;
   const value = { ...read.value, law: { ...read.value.law, label } };
   if (!pointers && names.length === 1) return { ok: true, value };
@@ -97,12 +97,12 @@ const MAX_FORMAT_BYTES = 1000;
 /** The format of a sparse matrix of SciPy, such as `csr`: a text after the header of its array; `null` without one. */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
-  const bytes = await ofLibrary(label, 'NPZ', () => gathered(contentOf(zip, entry), label, MAX_FORMAT_BYTES));
+  const bytes = await ofLibrary(label, 'NPZ', () => gathered(openContent(zip, entry), label, MAX_FORMAT_BYTES));
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
 /** The bytes of an array, with their checksum verified. The archive stays open, since it belongs to the caller. */
-async function* contentOf(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
+async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {
     check = crc32(chunk, check);

@@ -112,7 +112,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
 }
 
 /** Levels from their runs. If the largest level is 0, all are 0. */
-function levelsOf(bytes: Uint8Array, largest: number, count: number): Uint8Array {
+function readLevels(bytes: Uint8Array, largest: number, count: number): Uint8Array {
   const levels = new Uint8Array(count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (largest > 0) readRleBitPackedHybrid({ view, offset: 0 }, bitsOf(largest), levels, bytes.length);
@@ -130,8 +130,8 @@ export function listSizes(chunk: ColumnChunk): readonly (number | null)[] {
   const there = getMaxDefinitionLevel(path.slice(0, repeated + 1));
   const sizes: (number | null)[] = [];
   for (const { count, repetition, definition } of dataPages(chunk, Number(column.num_values), MAX_PAGE_VALUES)) {
-    const starts = levelsOf(repetition, getMaxRepetitionLevel(path), count);
-    const depths = levelsOf(definition, getMaxDefinitionLevel(path), count);
+    const starts = readLevels(repetition, getMaxRepetitionLevel(path), count);
+    const depths = readLevels(definition, getMaxDefinitionLevel(path), count);
     for (let at = 0; at < count; at++) {
       if (starts[at] === 0) sizes.push(depths[at] < there - 1 ? null : 0);
       if (starts[at] > 1 || depths[at] < there) continue;

@@ -7,7 +7,7 @@ import {
 } from '../domain/design.ts';
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
-import { AXIS, blockWidthAt, decodeInto } from '../domain/space.ts';
+import { AXIS, getBlockWidth, decodeInto } from '../domain/space.ts';
 import { examine, getLockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
 import { getPace } from './cost/pace.ts';
 import {
@@ -59,7 +59,7 @@ export function describeDesign(
   const candidate = {} as Candidate;
   const { kernel } = examine(predictor, positions, candidate).plan;
   const { axes } = predictor.plan;
-  const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
+  const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
   return {
     bytesPerIteration: kernel.accesses && !candidate.classes ? candidate.shape.bytesPerIteration : null,
     device: candidate.device,

@@ -47,12 +47,12 @@ const AHEAD_SHARE = 0.25;
  * queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
-  const setup = setupOf(launch, work);
+  const setup = makeSetup(launch, work);
   if (!setup.ok) return setup;
   const draw = indexSampler(work.law.probability);
   const { support } = work.law;
   const { given } = setup.value;
-  const lists = listsFor(setup.value);
+  const lists = makeLists(setup.value);
   const queue = indexedQueue(lists.nextEnd);
   let lastDispatchCycles = 0;
   return ok({
@@ -103,7 +103,7 @@ interface FetchingSetup {
   readonly slotsOf: (g: number) => number;
 }
 
-function setupOf(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
+function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
@@ -129,7 +129,7 @@ function setupOf(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
 }
 
 /** The lists of a launch, which all its runs share. */
-function listsFor({ M, R, n, groupsEach }: FetchingSetup) {
+function makeLists({ M, R, n, groupsEach }: FetchingSetup) {
   return {
     time: new Float64Array(M),
     virtual: new Float64Array(M),
@@ -154,7 +154,7 @@ function listsFor({ M, R, n, groupsEach }: FetchingSetup) {
 }
 
 /** A launch during its simulation. */
-interface FetchingRun extends FetchingSetup, ReturnType<typeof listsFor> {
+interface FetchingRun extends FetchingSetup, ReturnType<typeof makeLists> {
   readonly queue: ReturnType<typeof indexedQueue>;
   readonly timeline: Timeline | undefined;
   /** Returns the length of a unit of the queue. */

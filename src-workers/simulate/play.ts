@@ -56,7 +56,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     meanHighCycles: times.value.confidenceHighCycles,
     lastDispatchCycles: device.value.lastDispatchCycles,
     blockMultiprocessor: Float64Array.from(timeline.blockMultiprocessor),
-    blockSlot: slotsOf(timeline, launch),
+    blockSlot: listSlots(timeline, launch),
     blockStartCycles: timeline.blockStartCycles,
     blockEndCycles: timeline.blockEndCycles,
     stepMultiprocessor: Float64Array.from(timeline.stepMultiprocessor),
@@ -66,7 +66,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
 }
 
 /** Finds the slot of each block. Blocks are dispatched in order, into the first free slot of their multiprocessor. */
-function slotsOf(
+function listSlots(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },
 ): Float64Array {

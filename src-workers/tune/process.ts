@@ -39,7 +39,7 @@ export interface Measured {
 }
 
 /** @param isNamed whether the values are names, which have no distances */
-export function axisOf(values: Float64Array, isNamed: boolean): Axis {
+export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   const distinct = Float64Array.from(new Set(values)).sort();
   const number = new Map(Array.from(distinct, (value, at) => [value, at]));
   const span = distinct.at(-1)! - distinct[0] || 1;

@@ -3,7 +3,7 @@ import { arbitraryOrder, mersenneTwister, standardNormal } from '../numeric/rand
 import { firstIndex } from '../numeric/search.ts';
 import { mean as average, sortedQuantile, spearman } from '../numeric/statistics.ts';
 import { choleskyFactor } from '../numeric/symmetric.ts';
-import { axisOf, createProcess, fitWidths, widthsOf, type Field, type Process } from './process.ts';
+import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process } from './process.ts';
 
 /**
  * Decides which designs to measure next, and when to stop.
@@ -144,7 +144,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     if (current?.fittedTo !== fittedTo) {
       const scale = halfRanks(Float64Array.from(logMs.slice(0, fittedTo)), deviation);
       const noise = (at: number): number => (noises[at] / scale.unit) ** 2;
-      const some = fittedAmong(logMs.slice(0, fittedTo));
+      const some = selectFitted(logMs.slice(0, fittedTo));
       const widths = fitWidths(field, {
         designs: some.map((at) => known[at]),
         z: Float64Array.from(some, (at) => scale.toValue(logMs[at])),
@@ -247,7 +247,7 @@ function predictedField(
   byPrediction: Int32Array,
   isPredicted: boolean,
 ): Field {
-  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
+  const axes = coordinates.map(({ values, range }) => makeAxis(values, range === 0));
   const logPredicted = predictedMs.map(Math.log);
   const line = isPredicted
     ? logPredicted.map(halfRanks(logPredicted, deviation).toValue)
@@ -255,7 +255,7 @@ function predictedField(
   if (isPredicted) {
     const [low, high] = [line[byPrediction[0]], line[byPrediction.at(-1)!]];
     axes.push(
-      axisOf(
+      makeAxis(
         line.map((value) => Math.round((LEVELS * (value - low)) / (high - low))),
         false,
       ),
@@ -374,7 +374,7 @@ export function shownSkill(predicted: readonly number[], measured: readonly numb
 }
 
 /** Positions of the times to which the widths are fitted. */
-function fittedAmong(logMs: readonly number[]): readonly number[] {
+function selectFitted(logMs: readonly number[]): readonly number[] {
   const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
   const half = MAX_FITTED / 2;
   if (byTime.length <= MAX_FITTED) return byTime;

@@ -14,7 +14,7 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { playableDesign } from '../unit/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { setupIterationsOf } from '../../src-workers/domain/provenance.ts';
+import { computeSetupIterations } from '../../src-workers/domain/provenance.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
@@ -158,7 +158,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
   const label =
     `${plan.law.label} ${balancing} ${axes.loop[0]} n=${design.unitsPerGroup} U=${plan.units} ` +
     `${formatLaunch(axes.launch[0])} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
-    `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${setupIterationsOf(kernel)} ` +
+    `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${computeSetupIterations(kernel)} ` +
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
   let simulatedMs = known[label];
   if (simulatedMs === undefined) {

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tieBand } from '../../src-main/services/evidence/tie-band.ts';
 import { errorParts, withErrors } from '../../src-workers/advise/separation.ts';
-import { GOOD_FRACTION, regretsOf } from '../../src-workers/advise/uncertainty.ts';
+import { GOOD_FRACTION, computeRegrets } from '../../src-workers/advise/uncertainty.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { ImplementationKind } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -59,7 +59,7 @@ function statements({ device, designs }: Contest): readonly Statement[] {
     { fractions, places: places.length },
   );
   const predicted = Float64Array.from(designs, (one) => one.predicted);
-  const regrets = regretsOf(withErrors([predicted], parts, SAMPLES));
+  const regrets = computeRegrets(withErrors([predicted], parts, SAMPLES));
   const least = Math.min(...designs.map(({ measured }) => measured));
   const first = predicted.indexOf(Math.min(...predicted));
   return designs.map(({ measured }, design) => ({

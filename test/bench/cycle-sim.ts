@@ -18,8 +18,8 @@ import { makeGivenLengths, makeUnitLaw, type OrderedLengths } from '../../src-wo
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { drawnPlan, drawsOf, type Draw } from '../../src-workers/advise/unknown.ts';
-import { regretsOf } from '../../src-workers/advise/uncertainty.ts';
+import { drawnPlan, makeDraws, type Draw } from '../../src-workers/advise/unknown.ts';
+import { computeRegrets } from '../../src-workers/advise/uncertainty.ts';
 import { DRAWS } from '../../src-main/services/advice/unknown.ts';
 import { unknownOf } from '../../src-main/services/studies/assumed.ts';
 
@@ -188,10 +188,10 @@ function knowingLittle(title: string, own: readonly Launch[], sharing: 'deal' | 
   const unknown = unknownOf({ kernel }, device);
   const cyclesUnder = (draw: Draw): Float64Array =>
     Float64Array.from(own, ({ row }) => cyclesOf(row, (plan) => drawnPlan(known(plan), unknown, draw, 'draw')));
-  const times = drawsOf(unknown, DRAWS).map(cyclesUnder);
+  const times = makeDraws(unknown, DRAWS).map(cyclesUnder);
   const atMiddle = [...cyclesUnder({})];
   const asBefore = own.map(({ row }) => cyclesOf(row, known));
-  const regrets = regretsOf(times).map((one) => one?.expected ?? Infinity);
+  const regrets = computeRegrets(times).map((one) => one?.expected ?? Infinity);
   const best = Math.min(...own.map(({ simulated }) => simulated));
   const lost = (figures: readonly number[]): string =>
     (own[figures.indexOf(Math.min(...figures))].simulated / best).toFixed(2);

@@ -6,7 +6,7 @@ import type { MeasuredImplementation } from '../../src-workers/models/spmv/datas
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import type { FittedImplementation } from '../../src-workers/evidence/kept.ts';
 import { fitParameters } from '../../src-workers/models/calibration/fit.ts';
-import { FOLDS, foldOf } from '../../src-workers/evidence/folds.ts';
+import { FOLDS, assignFold } from '../../src-workers/evidence/folds.ts';
 import { fourNumbersTime, type FourNumbers } from '../../src-workers/evidence/four-numbers.ts';
 import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS, type SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
@@ -27,7 +27,7 @@ export function measuredTimes(matrices: readonly MatrixSummary[], column: Float6
 
 /** Returns the times without the matrices of a fold. */
 export function outside({ matrices, microseconds }: MeasuredTimes, fold: number): MeasuredTimes {
-  const kept = matrices.map(({ name }) => foldOf(name) !== fold);
+  const kept = matrices.map(({ name }) => assignFold(name) !== fold);
   return { matrices: matrices.filter((_, i) => kept[i]), microseconds: microseconds.filter((_, i) => kept[i]) };
 }
 
@@ -221,7 +221,7 @@ function sampleOf({ matrices, microseconds }: MeasuredTimes): MeasuredTimes {
 }
 
 function outsideFold({ matrices }: MeasuredTimes, fold: number): readonly number[] {
-  return [...matrices.keys()].filter((at) => foldOf(matrices[at].name) !== fold);
+  return [...matrices.keys()].filter((at) => assignFold(matrices[at].name) !== fold);
 }
 
 function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number[]): MeasuredTimes {

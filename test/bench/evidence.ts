@@ -19,7 +19,7 @@ import type { FittedImplementation, KeptParameters } from '../../src-workers/evi
 import { fitFolds, fitOnly, measuredTimes } from './evidence-fit.ts';
 import { measuredBands } from './tie-bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
-import { judgeDataset, pairOf, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { judgeDataset, makePair, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 
@@ -84,7 +84,7 @@ if (options.fit || options.predict) {
     for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
       const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];
       gpu.implementations.forEach(({ name, column, implementation }, at) => {
-        const heldOut = dataset.gpus.includes(gpu) ? [...pairOf(judged, gpu, at).predicted] : null;
+        const heldOut = dataset.gpus.includes(gpu) ? [...makePair(judged, gpu, at).predicted] : null;
         const asUnseen = unseen.find((pair) => pair.name === name);
         const times = measured.times.get(column)!;
         const swept = (by: 'catalogue' | 'assumed') => {

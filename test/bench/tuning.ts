@@ -13,12 +13,12 @@ import {
 import { mean, median, spearman } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
-import { setupIterationsOf, withSetupIterations } from '../../src-workers/domain/provenance.ts';
+import { computeSetupIterations, withSetupIterations } from '../../src-workers/domain/provenance.ts';
 import { preparePipeline, createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { tuningSpace } from '../../src-workers/tune/space.ts';
-import { axisOf, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
+import { makeAxis, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
@@ -89,7 +89,7 @@ const PLAIN_START = 12;
  */
 function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
   const count = predictedMs.length;
-  const axes = coordinates.map(({ values, range }) => axisOf(values, range === 0));
+  const axes = coordinates.map(({ values, range }) => makeAxis(values, range === 0));
   const field = { axes, line: new Float64Array(count), interaction: 1 };
   const start = arbitraryOrder(count, seed).slice(0, PLAIN_START);
   const known: number[] = [];
@@ -187,7 +187,7 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
     bytesPerIteration: kernel.bytesPerIteration * about(uniform, 1.5),
     instructionsPerIteration: kernel.instructionsPerIteration * about(uniform, 1.5),
   };
-  const setup = (setupIterationsOf(kernel) + 0.5) * about(uniform, 2);
+  const setup = (computeSetupIterations(kernel) + 0.5) * about(uniform, 2);
   const other = {
     ...plan,
     id: `${plan.id} other ${uniform()}`,

@@ -6,7 +6,7 @@ import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts'
 import { EMULATION_NOTE } from '../../src-workers/bench/cuda/emulation.ts';
 import { kernelProgram, type KernelProgram } from '../../src-workers/bench/kernel/cuda-program.ts';
 import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
-import { valuesOf } from '../../src-workers/bench/program/command-line.ts';
+import { listValues } from '../../src-workers/bench/program/command-line.ts';
 import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-manifest.ts';
@@ -160,7 +160,7 @@ async function program(
   const folders = { sources: SOURCES, folder, cache: join(folder, 'cache'), run: join(folder, 'run') };
   const made = unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
   const texts = { lengthsFile: '', orderFile: '', launches: '' };
-  return { ...(await made.build(valuesOf(design, 0, TASK, texts), design)), kernel: made };
+  return { ...(await made.build(listValues(design, 0, TASK, texts), design)), kernel: made };
 }
 
 /** Returns a program's output about its result, and its standard error. */

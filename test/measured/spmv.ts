@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { entryOf } from '../../src-workers/bench/kernel/launches.ts';
+import { findEntry } from '../../src-workers/bench/kernel/launches.ts';
 import { predictMeasured } from '../../src-workers/bench/calibrate.ts';
 import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -128,7 +128,7 @@ async function batchOf(file: string, count: number, folder: string): Promise<Mea
     const { invalid, design } = describeDesign(predictor, index);
     const before = taken.get(design.implementation!) ?? 0;
     if (invalid !== null || before >= count) return false;
-    unwrap(entryOf(kernel.manifest, design));
+    unwrap(findEntry(kernel.manifest, design));
     taken.set(design.implementation!, before + 1);
     return true;
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
-import { surveyDesigns, timesOf, type DesignPart } from '../../src-workers/advise/survey.ts';
+import { surveyDesigns, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -53,7 +53,7 @@ describe('small maps of the landscape', () => {
   it('have the best of each cell, however the space is cut into parts', async () => {
     const { predictor, size, parts } = await example();
     const { counts } = predictor;
-    const times = timesOf(
+    const times = predictTimes(
       predictor,
       Uint32Array.from({ length: size }, (_, design) => design),
     );
@@ -84,7 +84,7 @@ describe('small maps of the landscape', () => {
     const { maps } = bestMaps(counts, parts([designs]), coarseAxes(plan.axes));
     const at = new Int32Array(counts.length);
     const known = new Map<number, number>();
-    timesOf(predictor, designs).forEach((time, entry) => {
+    predictTimes(predictor, designs).forEach((time, entry) => {
       decodeInto(at, counts, designs[entry]);
       if (at[AXIS.threadsPerUnit] !== 1) return;
       const cell =

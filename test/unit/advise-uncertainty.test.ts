@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ASSUMED_LAWS, unknownOf } from '../../src-main/services/studies/assumed.ts';
 import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
-import { gainOfKnowing, regretsOf } from '../../src-workers/advise/uncertainty.ts';
-import { drawnKernel, drawnPlan, drawsOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import { gainOfKnowing, computeRegrets } from '../../src-workers/advise/uncertainty.ts';
+import { drawnKernel, drawnPlan, makeDraws, unknownPaths } from '../../src-workers/advise/unknown.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
@@ -71,12 +71,12 @@ describe('what is not known of a study', () => {
 
 describe('draws', () => {
   const unknown = unknownOf({ kernel: little }, device);
-  const draws = drawsOf(unknown, 32);
+  const draws = makeDraws(unknown, 32);
 
   it('take every part of each law once, and leave the others as they are where an input becomes known', () => {
     for (const path of unknownPaths(unknown))
       expect(draws.map((draw) => draw[path]).sort((a, b) => a - b)).toEqual(draws.map((_, at) => (at + 0.5) / 32));
-    const fewer = drawsOf(unknownOf({ kernel: { ...little, unit: { instructions: 9 } } }, device), 32);
+    const fewer = makeDraws(unknownOf({ kernel: { ...little, unit: { instructions: 9 } } }, device), 32);
     expect(fewer.map((draw) => draw['kernel.prologue'])).toEqual(draws.map((draw) => draw['kernel.prologue']));
     expect(fewer[0]).not.toHaveProperty(['kernel.unit']);
   });
@@ -103,7 +103,7 @@ describe('expected regret', () => {
   );
 
   it('is least for the design that is never far off, which need not be the best in any draw', () => {
-    const regrets = regretsOf(timeMs);
+    const regrets = computeRegrets(timeMs);
     expect(regrets[2]!.expected).toBeCloseTo(Math.log(1.1), 9);
     expect(regrets[0]!.expected).toBeCloseTo(Math.log(2) / 2, 9);
     expect(regrets.map((one) => one?.chance)).toEqual([0.5, 0.5, 0, undefined]);
@@ -134,7 +134,7 @@ describe('knowing registers, instructions per iteration and lengths alone', () =
     const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
     const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
     const unknown = unknownOf({ kernel: little }, device);
-    const draws = drawsOf(unknown, 16);
+    const draws = makeDraws(unknown, 16);
     const timesOf = (launch: readonly string[]): readonly number[] => {
       const [, , units, , threads, , , , block, grid, registers] = launch;
       const plan = {
@@ -159,7 +159,7 @@ describe('knowing registers, instructions per iteration and lengths alone', () =
       return draws.map((draw) => predictChunk(createPredictor(drawnPlan(plan, unknown, draw, 'draw')), 0, 1).timeMs[0]);
     };
     const times = own.map(timesOf);
-    const regrets = regretsOf(draws.map((_, draw) => Float64Array.from(times, (one) => one[draw])));
+    const regrets = computeRegrets(draws.map((_, draw) => Float64Array.from(times, (one) => one[draw])));
     const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
     const cycles = own.map((launch) => Number(launch.at(-1)));
     expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);

@@ -4,7 +4,7 @@ import type { Study, StudyFile } from '../../src-main/contract/study.ts';
 import { ASSUMED_LAWS, atMiddle, unknownOf, withRanges } from '../../src-main/services/studies/assumed.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import { locatedStudy } from '../../src-main/services/studies/studies.ts';
-import { drawnPlan, drawsOf, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import { drawnPlan, makeDraws, unknownPaths } from '../../src-workers/advise/unknown.ts';
 import { inputFacts, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
@@ -75,7 +75,7 @@ describe('a study at the middle of what nobody gave', () => {
       expect(unknownPaths(after)).toEqual(unknownPaths(before));
       const planOf = (one: Study) =>
         ({ id: '', kernel: one.kernel, axes: { devices: [a100] } }) as unknown as SweepPlan;
-      for (const draw of drawsOf(before, 4)) {
+      for (const draw of makeDraws(before, 4)) {
         const [was, is] = (
           [
             [study, before],

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstError } from '../../src-workers/bench/cuda/ptxas.ts';
-import { knownByRelease, neededToolkit, releasesFor } from '../../src-workers/bench/cuda/releases.ts';
+import { knownByRelease, neededToolkit, findReleases } from '../../src-workers/bench/cuda/releases.ts';
 import {
   askNvidiaSmi,
   chooseToolkit,
@@ -153,7 +153,7 @@ describe('which release knows a compute capability', () => {
     [121, 'CUDA 12.9 or newer'],
     [999, null],
   ])('%d: %s', (capability, expected) => {
-    expect(releasesFor(capability)).toBe(expected);
+    expect(findReleases(capability)).toBe(expected);
   });
 
   it('lists what a release compiles for', () => {

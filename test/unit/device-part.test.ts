@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Device } from '../../src-workers/domain/device.ts';
-import { deviceById, wholeOf } from '../../src-workers/domain/device-part.ts';
+import { deviceById, findWhole } from '../../src-workers/domain/device-part.ts';
 import { isEstimate } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { shortNames } from '../../src-renderer/format/devices.ts';
@@ -25,8 +25,8 @@ describe('a part of a device', () => {
     expect(half).toMatchObject({ memoryBandwidthGbS, memoryGib, l2Bytes, limits, clockMhz });
     expect(isEstimate(half, 'memoryBandwidthGbS')).toBe(true);
     expect(part('amd-mi300x:38').name).toContain('(38 of 304 multiprocessors)');
-    expect(wholeOf(half.id)).toBe(H100.id);
-    expect(wholeOf(H100.id)).toBeNull();
+    expect(findWhole(half.id)).toBe(H100.id);
+    expect(findWhole(H100.id)).toBeNull();
   });
 
   it('cannot use all of the bandwidth where it has few: 64 bytes per multiprocessor and cycle', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { fitFolds } from '../bench/evidence-fit.ts';
-import { foldOf } from '../../src-workers/evidence/folds.ts';
+import { assignFold } from '../../src-workers/evidence/folds.ts';
 import { sweptParameters, unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
@@ -55,7 +55,9 @@ describe('kept predictions', () => {
             // The saved values have four digits.
             if (heldOut)
               expect(heldOut[at], `${name} ${matrix.name}`).toBe(
-                Number(model.microseconds(device, matrix, kept[id][name].folds[foldOf(matrix.name)]).toPrecision(4)),
+                Number(
+                  model.microseconds(device, matrix, kept[id][name].folds[assignFold(matrix.name)]).toPrecision(4),
+                ),
               );
             if (unseen && ofOthers)
               expect(unseen[at], `${name} ${matrix.name}, unseen`).toBe(

@@ -6,7 +6,7 @@ import data from '../../db/assumed.json' with { type: 'json' };
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
-import { foldOf, FOLDS } from '../../src-workers/evidence/folds.ts';
+import { assignFold, FOLDS } from '../../src-workers/evidence/folds.ts';
 import { outside } from '../bench/evidence-fit.ts';
 import { fourNumbersTime } from '../../src-workers/evidence/four-numbers.ts';
 import { judgeDataset, judgeImplementation, unseenParameters } from '../../src-workers/evidence/judge.ts';
@@ -90,11 +90,11 @@ describe('fitting', () => {
 
   it('deals matrices into fifths by their names alone', () => {
     const counts = new Array<number>(FOLDS).fill(0);
-    for (const { name } of ginkgo.measured.matrices) counts[foldOf(name)] += 1;
+    for (const { name } of ginkgo.measured.matrices) counts[assignFold(name)] += 1;
     // Of 1,389 at random, a fifth is 278 with a deviation of 15.
     for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
     const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
-    expect(matrices.some(({ name }) => foldOf(name) === 2)).toBe(false);
+    expect(matrices.some(({ name }) => assignFold(name) === 2)).toBe(false);
     expect(matrices.length).toBe(ginkgo.measured.matrices.length - counts[2]);
   });
 });
@@ -145,7 +145,7 @@ describe('judging', () => {
     for (const i of [0, 7, 400]) {
       const at = matrices.findIndex(({ name }) => name === points.names[i]);
       const { folds } = loops.kept.loops.merge_path;
-      const asked = model.microseconds(device, matrices[at], folds[foldOf(matrices[at].name)]);
+      const asked = model.microseconds(device, matrices[at], folds[assignFold(matrices[at].name)]);
       expect(points.predicted[i]).toBe(Number(asked.toPrecision(4)));
       expect(points.measured[i]).toBe(times.get('merge_path')![at]);
     }
@@ -194,13 +194,13 @@ describe('judging', () => {
     const measured = times.get('merge_path')!;
     for (const i of [0, 100, 900]) {
       expect(near[i]).toHaveLength(40);
-      for (const other of near[i]) expect(foldOf(matrices[other].name)).not.toBe(foldOf(matrices[i].name));
+      for (const other of near[i]) expect(assignFold(matrices[other].name)).not.toBe(assignFold(matrices[i].name));
       const known = [...near[i]].filter((other) => measured[other] > 0).slice(0, 5);
       const mean = known.reduce((product, other) => product * measured[other], 1) ** (1 / 5);
       expect(Math.abs(nearestTimes(near, measured)[i] / mean - 1)).toBeLessThan(1e-12);
     }
     // The nearest matrix is its duplicate in another fold.
-    const apart = matrices.findIndex(({ name }) => foldOf(name) !== foldOf(`${name} again`));
+    const apart = matrices.findIndex(({ name }) => assignFold(name) !== assignFold(`${name} again`));
     const double = { ...matrices[apart], name: `${matrices[apart].name} again` };
     expect(nearestMatrices([...matrices, double])[matrices.length][0]).toBe(apart);
     const { implementations } = judgeDataset(loops).gpus[0];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyOf, decay, notAll } from '../../src-workers/numeric/exponential.ts';
+import { computeAny, decay, notAll } from '../../src-workers/numeric/exponential.ts';
 
 describe('exponentials by table', () => {
   it('e^x for x ≤ 0 within 1e-12 of itself', () => {
@@ -16,10 +16,10 @@ describe('exponentials by table', () => {
     fc.assert(
       fc.property(fc.double({ min: -14, max: 1.5, noNaN: true }), (exponent) => {
         const x = -(10 ** exponent);
-        expect(Math.abs(anyOf(x) / -Math.expm1(x) - 1)).toBeLessThan(2e-5);
+        expect(Math.abs(computeAny(x) / -Math.expm1(x) - 1)).toBeLessThan(2e-5);
       }),
     );
-    expect(Math.abs(anyOf(0))).toBe(0);
+    expect(Math.abs(computeAny(0))).toBe(0);
   });
 
   it('1 − e^(−e^z) within 5e-5 of itself', () => {

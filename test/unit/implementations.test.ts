@@ -12,7 +12,7 @@ import type { Recommendation, Sensitivity } from '../../src-main/contract/advice
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { implementationChoice } from '../../src-main/services/ranking/compare.ts';
 import { changedPlan } from '../../src-workers/advise/change.ts';
-import { timesOf } from '../../src-workers/advise/survey.ts';
+import { predictTimes } from '../../src-workers/advise/survey.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import { AXIS, axisCounts, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
@@ -253,7 +253,7 @@ describe('a run of several implementations', () => {
     expect(fields).toContain('kernel.instructionsPerIteration');
     for (const { input, values, recommendedMs } of inputs) {
       const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
-      const [expected] = timesOf(createPredictor(changed), Uint32Array.of(merge));
+      const [expected] = predictTimes(createPredictor(changed), Uint32Array.of(merge));
       expect(recommendedMs[0]).toBeCloseTo(expected, 12);
       // The study's own value is that of the other implementation.
       if (input.field === 'kernel.instructionsPerIteration') expect(new Set(recommendedMs).size).toBe(1);

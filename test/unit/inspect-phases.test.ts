@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inspectedFields, unknownOf, type Inspection } from '../../src-workers/domain/inspection.ts';
+import { inspectedFields, listUnknown, type Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
@@ -125,7 +125,7 @@ describe('phases of PTX', () => {
     const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
     const histogram = read(kernels, 'histogram');
     expect(histogram.phases.combine).toEqual({ instructions: 0 });
-    expect(unknownOf(inspectedFields(histogram)).join(' ')).not.toContain('combine');
+    expect(listUnknown(inspectedFields(histogram)).join(' ')).not.toContain('combine');
     const sass = readFileSync('test/data/inspect/unrolled.sm_90.sass', 'utf8');
     expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
     // A sum and the length of a list are results.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fieldsFor, inspectedFields, unknownOf, type Inspection } from '../../src-workers/domain/inspection.ts';
+import { selectFields, inspectedFields, listUnknown, type Inspection } from '../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { demangled } from '../../src-workers/inspect/demangle.ts';
 import { inspectKernel, type Asked, type KernelTexts } from '../../src-workers/inspect/inspect.ts';
@@ -88,11 +88,11 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
 
   it('says what the code does not say, and what a study with a CPU takes instead of accesses', () => {
     const fields = inspectedFields(read('sm_90', 'row'));
-    expect(unknownOf(fields).join(' ')).toMatch(/Registers.*footprintBytes.*combine.*refill.*lengths/);
-    expect(unknownOf(inspectedFields(read('sm_90', 'steps'))).join(' ')).toContain('bytesPerIteration');
-    expect(fieldsFor(fields, false)).toBe(fields);
-    expect(fieldsFor(fields, true)).toMatchObject({ bytesPerIteration: 12 });
-    expect(fieldsFor(fields, true)).not.toHaveProperty('accesses');
+    expect(listUnknown(fields).join(' ')).toMatch(/Registers.*footprintBytes.*combine.*refill.*lengths/);
+    expect(listUnknown(inspectedFields(read('sm_90', 'steps'))).join(' ')).toContain('bytesPerIteration');
+    expect(selectFields(fields, false)).toBe(fields);
+    expect(selectFields(fields, true)).toMatchObject({ bytesPerIteration: 12 });
+    expect(selectFields(fields, true)).not.toHaveProperty('accesses');
   });
 });
 

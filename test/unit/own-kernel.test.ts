@@ -7,9 +7,9 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import {
   checkOutput,
   designOrder,
-  entryOf,
+  findEntry,
   launchValues,
-  numberOf,
+  resolveNumber,
   orderKey,
   outputCount,
   unitLaunches,
@@ -104,11 +104,11 @@ describe('the manifest of a kernel', () => {
     ['64 threads per unit, only 2, 4, 8, 16, 32', { implementation: '2 to 32 threads per row', threadsPerUnit: 64 }],
     ['the flattened loop, only nested', { loop: 'flattened' }],
   ])('says what it does not implement: %s', (words, change) => {
-    expect(refusal(entryOf(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`);
+    expect(refusal(findEntry(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`);
   });
 
   it('finds the entry of a design', () => {
-    const entry = (change: Partial<Design>): string => unwrap(entryOf(manifest, { ...design, ...change })).entry;
+    const entry = (change: Partial<Design>): string => unwrap(findEntry(manifest, { ...design, ...change })).entry;
     expect(entry({})).toBe('threadPerRow');
     expect(entry({ implementation: 'Block per row', threadsPerUnit: 64 })).toBe('threadsPerRow');
     expect(entry({ implementation: 'Mixed', balancing: 'mixed(1:8,block)' })).toBe('classOfRows');
@@ -190,7 +190,7 @@ describe('the launches of a design', () => {
     const [, second] = unitLaunches(MIXED, lengths);
     const values = launchValues(MIXED, second, 5);
     const names = ['{units}', '{launchUnits}', '{firstUnit}', '{threadsPerUnit}', '{gridBlocks}', '{blockThreads}', '{unitsPerThread}'] as const; // prettier-ignore
-    expect([...names, 2.5, '4 * {blockThreads} + 1'].map((name) => numberOf(name, values))).toEqual([
+    expect([...names, 2.5, '4 * {blockThreads} + 1'].map((name) => resolveNumber(name, values))).toEqual([
       5, 2, 3, 64, 2, 64, 2, 2.5, 257,
     ]);
   });

@@ -1,12 +1,12 @@
 import { kernelAbility } from '../../src-main/services/measuring/own-kernel.ts';
-import { abilityOf } from '../../src-workers/domain/ability.ts';
+import { findAbility } from '../../src-workers/domain/ability.ts';
 import { describe, expect, it } from 'vitest';
 import {
   checkCommands,
   names,
   splitCommand,
   substituted,
-  valuesOf,
+  listValues,
 } from '../../src-workers/bench/program/command-line.ts';
 import { readOutput } from '../../src-workers/bench/program/output.ts';
 import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
@@ -37,9 +37,9 @@ describe('a command line', () => {
   });
 
   it('alone runs blocks that are tiles: kernels and stand-ins have blocks of one row', () => {
-    const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => abilityOf(name, null).tiles);
+    const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => findAbility(name, null).tiles);
     expect(can).toEqual(['program']);
-    expect(kernelAbility(abilityOf('program', null)).tiles).toBe(false);
+    expect(kernelAbility(findAbility('program', null)).tiles).toBe(false);
   });
 
   it('is filled with the values of a design, which are never split', () => {
@@ -65,7 +65,7 @@ describe('a command line', () => {
       probe: false,
     };
     const ofUnits = { lengthsFile: '/tmp/l.u32', orderFile: '/tmp/o.u32', launches: '0:7:4:16' };
-    const values = valuesOf(design, 5, task, ofUnits);
+    const values = listValues(design, 5, task, ofUnits);
     const line =
       'p {implementation} -b={blockThreads}x{gridBlocks} {blockWidth} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
     expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([

@@ -1,8 +1,8 @@
 /* Tasks of a pool under test, with the names of the pool's own worker. */
 import { threadId, workerData } from 'node:worker_threads';
-import { countStep, shareSteps, stepsOf } from '../../src-workers/numeric/steps.ts';
+import { countStep, shareSteps, viewSteps } from '../../src-workers/numeric/steps.ts';
 
-shareSteps(stepsOf(workerData as Int32Array, threadId));
+shareSteps(viewSteps(workerData as Int32Array, threadId));
 
 /** Hangs in its second step. */
 export function predict(): never {

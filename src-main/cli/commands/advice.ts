@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { designText } from '../../../src-workers/domain/design.ts';
-import { wholeOf } from '../../../src-workers/domain/device-part.ts';
+import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { evidenceGaps, evidenceText, tieBandText } from '../../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -111,7 +111,7 @@ export async function advised(
   const located = await readStudyFile(what);
   if (!located.ok) return located;
   const { baseFolder } = located.value;
-  const part = device !== undefined && wholeOf(device) !== null;
+  const part = device !== undefined && findWhole(device) !== null;
   const study = part ? { ...located.value.study, devices: [device] } : located.value.study;
   return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
 }

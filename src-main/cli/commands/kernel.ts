@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import {
-  fieldsFor,
+  selectFields,
   INSPECTED_FROM,
   type InspectedField,
   inspectedFields,
@@ -14,7 +14,7 @@ import {
   INSTRUCTION_CLASSES,
   kernelFileKind,
   MAX_KERNEL_FILE_BYTES,
-  unknownOf,
+  listUnknown,
   UNNAMED_KERNEL,
   withInspected,
 } from '../../../src-workers/domain/inspection.ts';
@@ -127,11 +127,11 @@ async function inspectCommand(
     ...(nvcc === undefined ? {} : { flags: joinedFlags(nvcc).map(fromHere) }),
   });
   if (!found.ok) return reportFailure(terminal, found.error);
-  const fields = fieldsFor(
+  const fields = selectFields(
     inspectedFields(found.value),
     devices.some(({ kind }) => kind === 'cpu'),
   );
-  const unknown = into === undefined ? [] : unknownOf(fields);
+  const unknown = into === undefined ? [] : listUnknown(fields);
   const loss = into === undefined ? null : await lossOfStudy(engine, into, found.value);
   if (into !== undefined) {
     const written = await writeIntoStudy(into, fields, found.value);

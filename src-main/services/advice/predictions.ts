@@ -1,6 +1,6 @@
 import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
-import { columnsAt, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
+import { pickColumns, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS, axisCounts } from '../../../src-workers/domain/space.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
@@ -238,7 +238,7 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
     predicted,
     invalid: surveys.reduce((sum, { invalid }) => sum + invalid, 0),
     equal: Uint32Array.from(entries, (entry) => names[entry]),
-    columns: columnsAt(all, entries),
+    columns: pickColumns(all, entries),
     others:
       look === 'fastest'
         ? null

@@ -1,14 +1,14 @@
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
-import { drawsOf, unknownPaths } from '../../../src-workers/advise/unknown.ts';
+import { makeDraws, unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
-import { cellsOf, mapShape } from '../../../src-workers/advise/maps.ts';
+import { makeCellFinder, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
-import { wavesOf } from '../../../src-workers/advise/survey.ts';
+import { countWaves } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
@@ -146,7 +146,7 @@ export async function recommend(
 
   const asked = typeof options.baseline === 'number' ? options.baseline % size : null;
   const chosen = asked !== null && describeDesign(predictor, asked).invalid === null;
-  const baseline = chosen ? asked : plainDesign(plan.axes, 0, (design) => wavesOf(predictor, design));
+  const baseline = chosen ? asked : plainDesign(plan.axes, 0, (design) => countWaves(predictor, design));
   const explained = await pool.run('explain', {
     plan,
     key,
@@ -212,7 +212,7 @@ function landscapeOf(
 ): Recommendation['landscape'] {
   const counts = axisCounts(plan.axes);
   const { rows, columns } = mapShape(counts);
-  const cell = cellsOf(counts)(picked);
+  const cell = makeCellFinder(counts)(picked);
   const maps = others?.landscape.maps.map(({ timeMs, best, bestMs }, at) => ({
     threadsPerUnit: plan.axes.threadsPerUnit[at],
     timeMs,
@@ -286,7 +286,7 @@ async function timeInterval(
   const { device, plan, key } = own;
   const unknown = unknownIn(study, own);
   const paths = unknownPaths(unknown);
-  const draws = paths.length === 0 ? [] : drawsOf(unknown, INTERVAL_DRAWS);
+  const draws = paths.length === 0 ? [] : makeDraws(unknown, INTERVAL_DRAWS);
   const times =
     draws.length === 0 ? [] : await pool.run('draw', { plan, key, designs: Uint32Array.of(picked), unknown, draws });
   const logs = Float64Array.from(times, ([time]) => Math.log(time / timeMs))

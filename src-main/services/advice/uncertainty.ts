@@ -1,6 +1,6 @@
 import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
-import { bestOfGroups, groupOf, neighboursOf, variantsOf } from '../../../src-workers/advise/promising.ts';
+import { bestOfGroups, makeGroupFinder, listNeighbours, listVariants } from '../../../src-workers/advise/promising.ts';
 import {
   designsToMeasure,
   errorParts,
@@ -8,8 +8,13 @@ import {
   withErrors,
   type ErrorPlace,
 } from '../../../src-workers/advise/separation.ts';
-import { gainOfKnowing, GOOD_FRACTION, regretsOf, type DesignRegret } from '../../../src-workers/advise/uncertainty.ts';
-import { drawsOf, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
+import {
+  gainOfKnowing,
+  GOOD_FRACTION,
+  computeRegrets,
+  type DesignRegret,
+} from '../../../src-workers/advise/uncertainty.ts';
+import { makeDraws, unknownPaths, type Draw, type Unknown } from '../../../src-workers/advise/unknown.ts';
 import { kernelOrigin } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -68,10 +73,10 @@ export async function uncertainty(
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
-  const more = Uint32Array.from(new Set(neighboursOf(axes, bestOfGroups(axes, few, fewMs).slice(0, REFINED))));
+  const more = Uint32Array.from(new Set(listNeighbours(axes, bestOfGroups(axes, few, fewMs).slice(0, REFINED))));
   const [moreMs] = await times(more, [{}]);
   const groups = bestOfGroups(axes, Uint32Array.of(...few, ...more), Float64Array.of(...fewMs, ...moreMs));
-  const draws = isOpen ? drawsOf(unknown, DRAWS) : [{}];
+  const draws = isOpen ? makeDraws(unknown, DRAWS) : [{}];
   const asked = (options.designs ?? []).map((design) => design - device.firstDesign);
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
@@ -82,14 +87,14 @@ export async function uncertainty(
   );
   const [middleMs] = await times(designs, [{}]);
   const timeMs = isOpen ? await times(designs, draws) : [middleMs];
-  const byInputs = regretsOf(timeMs, competing);
+  const byInputs = computeRegrets(timeMs, competing);
   const chosen = isOpen ? (choose(device, designs.subarray(0, competing), byInputs) ?? picked) : picked;
   const samples = withErrors(
     timeMs,
     errorParts(errorPlaces(device, designs), device.ties),
     Math.ceil(SAMPLES / draws.length),
   );
-  const regrets = regretsOf(samples, competing).map((one, entry) => {
+  const regrets = computeRegrets(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
     // Errors of pairs show how designs compare, not how long they take.
     return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
@@ -133,7 +138,7 @@ export async function uncertainty(
 const SAMPLES = 256;
 /** Returns the properties of designs that determine their errors. */
 function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
-  const group = groupOf({ counts: axisCounts(plan.axes) });
+  const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;
   return Array.from(designs, (design) => ({
     place: ties.placeOf[Math.floor(design / ties.perFamily)],
@@ -226,16 +231,16 @@ async function promisingDesigns(
   const step = Math.max(1, draws.length / FIRST_DRAWS);
   const first = draws.filter((_draw, at) => Math.floor(at / step) > Math.floor((at - 1) / step));
   const groupMs = await times(Uint32Array.from(groups), first);
-  const regrets = regretsOf(groupMs);
+  const regrets = computeRegrets(groupMs);
   const order = [...groups.keys()].sort(
     (a, b) => (regrets[a]?.expected ?? Infinity) - (regrets[b]?.expected ?? Infinity),
   );
   const winners = groupMs.map((ms) => ms.indexOf(ms.reduce((least, time) => (time < least ? time : least), Infinity)));
   const leading = [...new Set([...order.slice(0, LEADING), ...winners])].slice(0, 2 * LEADING).map((at) => groups[at]);
-  const variants = Uint32Array.from(new Set(variantsOf(plan.axes, leading)));
+  const variants = Uint32Array.from(new Set(listVariants(plan.axes, leading)));
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
-  const group = groupOf({ counts: axisCounts(plan.axes) });
+  const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
   // The candidates are the fastest of each draw, of each group, and of each block size within the best group.
   const least = regrets[order[0]]?.expected ?? Infinity;
   const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);

@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { deviceById, wholeOf } from '../../../src-workers/domain/device-part.ts';
+import { deviceById, findWhole } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
@@ -70,7 +70,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
       const field = `devices[${position}]`;
       if (!device) {
         const near = nearestNames(
-          wholeOf(id) ?? id,
+          findWhole(id) ?? id,
           known.map((each) => each.id),
         );
         return fail(

@@ -7,7 +7,7 @@ import {
 } from '../../../src-workers/domain/breakdown.ts';
 import { blockText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
-import { assumedFacts, kernelOf, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
+import { assumedFacts, selectKernel, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -99,7 +99,7 @@ export function reportFacts(
   const pick = recommended && pickText(recommended.ties, recommended.band, pickRule(device));
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
-  const kernel = kernelOf(study.study, chosen.design);
+  const kernel = selectKernel(study.study, chosen.design);
   const inputs = runInputs(view, device, chosen.design.implementation);
   const traffic = trafficPhrase(inputs, chosen);
   const gap = evidenceGaps(timedDevices(view));

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { choiceOf, type OptunaStudy } from '../../../db/optuna.ts';
+import { readChoice, type OptunaStudy } from '../../../db/optuna.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
@@ -137,6 +137,6 @@ function setState(trial: Trial, state: number, values: unknown): void {
 }
 
 function setParameter(trial: Trial, name: string, value: unknown, distribution: unknown): void {
-  const chosen = choiceOf(value, distribution);
+  const chosen = readChoice(value, distribution);
   if (chosen !== null && name !== '__proto__') trial.parameters[name] = chosen;
 }

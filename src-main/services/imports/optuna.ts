@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isSqlite, readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
-import { sweepOf, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
+import { readSweep, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
@@ -99,7 +99,7 @@ export async function readOptunaStudy(
   const left = study.incomplete + without;
   return ok({
     cases,
-    sweep: sweepOf(study.mark),
+    sweep: readSweep(study.mark),
     head: { study: study.name, objective: study.objectives[at]?.name ?? null, unit },
     warnings:
       left === 0

@@ -1,6 +1,6 @@
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { wholeOf } from '../../../src-workers/domain/device-part.ts';
+import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 
@@ -38,7 +38,7 @@ function variant(board: string): readonly (string | undefined)[] {
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
   // A part of a device has the name of the whole device.
-  if (wholeOf(device.id) !== null && device.kind === 'gpu' && measuring.multiprocessors !== device.multiprocessors)
+  if (findWhole(device.id) !== null && device.kind === 'gpu' && measuring.multiprocessors !== device.multiprocessors)
     return false;
   const theirs = variant(measuring.name);
   if (variant(device.name).some((value, at) => value && theirs[at] && value !== theirs[at])) return false;

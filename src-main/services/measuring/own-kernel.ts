@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { namedFiles, readContents, sourcePath } from '../../../src-workers/bench/kernel/files.ts';
-import { entryOf } from '../../../src-workers/bench/kernel/launches.ts';
+import { findEntry } from '../../../src-workers/bench/kernel/launches.ts';
 import type { Ability } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import type { KernelManifest, KernelTask } from '../../../src-workers/domain/kernel-manifest.ts';
@@ -154,7 +154,7 @@ export function checkImplemented(
     );
     if (seen.has(key)) continue;
     seen.add(key);
-    const entry = entryOf(manifest, describeDesign(view.predictor, design).design);
+    const entry = findEntry(manifest, describeDesign(view.predictor, design).design);
     if (!entry.ok)
       return fail(
         'unsupported',

@@ -14,7 +14,7 @@ import { findHipcc, HIP_GROUP_WIDTH, hipArchitectures } from '../../../src-worke
 import { findOpencl } from '../../../src-workers/bench/kernel/opencl-program.ts';
 import { cudaCommand } from '../../../src-workers/bench/cuda/write.ts';
 import { writePlanFolder } from '../../../src-workers/bench/plan-files.ts';
-import { abilityOf, type Ability } from '../../../src-workers/domain/ability.ts';
+import { findAbility, type Ability } from '../../../src-workers/domain/ability.ts';
 import {
   deviceTitle,
   type BenchBackend,
@@ -471,5 +471,5 @@ export async function targetAbility(
   backend: BenchBackend,
   limits: PageLimits,
 ): Promise<Ability> {
-  return { ...abilityOf(backend, await targets.device(target)), ...limits };
+  return { ...findAbility(backend, await targets.device(target)), ...limits };
 }

@@ -3,8 +3,8 @@ import { contradictionText, isContradicted } from '../../../src-main/contract/ac
 import type { DeviceBest, RankRow } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { blockText, type Design } from '../../../src-workers/domain/design.ts';
-import { estimatesIn, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
-import { kernelOf } from '../../../src-workers/domain/provenance.ts';
+import { listEstimates, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
+import { selectKernel } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
@@ -48,7 +48,7 @@ export function kneeThreadGroups(
   design: Pick<Design, 'implementation' | 'registerCap'>,
 ): number {
   const { registerCap } = design;
-  const kernel = kernelOf(study, design);
+  const kernel = selectKernel(study, design);
   const spilledRegisters = registerCap === null ? 0 : Math.max(0, kernel.registersPerThread - registerCap);
   const measured = study.pipeline[device.id];
   const { latencyCycles, issueCycles } = measured ?? pipelineParameters(device, kernel, { spilledRegisters });
@@ -370,7 +370,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
 function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
   const { sources } = device;
   return sentenceCase(
-    estimatesIn(device, value)
+    listEstimates(device, value)
       .map((field) => sources[field] ?? sources['*'])
       .join('. '),
   );

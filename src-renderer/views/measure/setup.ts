@@ -7,7 +7,7 @@ import {
 } from '../../../src-main/contract/measuring.ts';
 import { roughDuration } from '../../../src-main/contract/probe.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
-import { abilityOf } from '../../../src-workers/domain/ability.ts';
+import { findAbility } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import { NBSP, counted, duration } from '../../format/numbers.ts';
 
@@ -109,7 +109,7 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
 /** Returns the limits of the page's own GPU, so that the engine chooses fitting designs; empty for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
-  const { threadsPerUnit, blockThreads, bestBuckets } = abilityOf(backend, device);
+  const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);
   return { limits: { threadsPerUnit, blockThreads, bestBuckets } };
 }
 

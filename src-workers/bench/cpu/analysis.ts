@@ -61,10 +61,10 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
   const measured = cases
     .flatMap((each) => {
       if (each.case.benchmark !== 'stream' || each.timesMs.length === 0) return [];
-      const loads = loadsOf(each.case);
+      const loads = computeLoads(each.case);
       if (!loads) return [];
       const bytes = sum(loads);
-      const bandwidth = medianOf(each.timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
+      const bandwidth = makeMedian(each.timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
       return [{ cores: each.case.parameters.cores, bandwidth }];
     })
     .sort((a, b) => a.cores - b.cores);
@@ -100,12 +100,12 @@ export function compareContention(
   return cases.flatMap((each) => {
     const { id, benchmark } = each.case;
     if ((benchmark !== 'triangular' && benchmark !== 'imbalanced-stream') || each.timesMs.length === 0) return [];
-    const loads = loadsOf(each.case);
+    const loads = computeLoads(each.case);
     if (!loads || loads.length >= curve.length) return [];
     const cores = loads.length;
     const reached = curve.subarray(0, cores + 1);
-    const memory = memoryOf(reached);
-    const measured = medianOf(each.timesMs);
+    const memory = makeMemory(reached);
+    const measured = makeMedian(each.timesMs);
     return [
       {
         id,
@@ -208,12 +208,12 @@ export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidth
   });
 }
 
-function memoryOf(curve: BandwidthCurve): MemorySystem {
+function makeMemory(curve: BandwidthCurve): MemorySystem {
   return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
 }
 
 /** Bytes of each core; `null` if the case is not a benchmark of contention, or its numbers are invalid. */
-function loadsOf(each: BenchCase): Float64Array | null {
+function computeLoads(each: BenchCase): Float64Array | null {
   switch (each.benchmark) {
     case 'stream':
     case 'triangular':
@@ -235,7 +235,7 @@ function coreEnds(threadEndNs: number | readonly number[] | undefined, cores: nu
   );
 }
 
-function medianOf(values: readonly number[]): MedianOf {
+function makeMedian(values: readonly number[]): MedianOf {
   const sorted = Float64Array.from(values).sort();
   const bounds = medianInterval(sorted.length, 0.95);
   return {

@@ -24,7 +24,7 @@ export async function measureCpu(
   const module = new WebAssembly.Module(kernelBytes());
   const loads = plannedLoads(plan);
   for (const each of plan.cases) {
-    const shares = sharesOf(each, loads, machine);
+    const shares = makeShares(each, loads, machine);
     if (!shares.ok) take({ type: 'failed', case: each.id, message: shares.error.message });
     else await measureCase(plan, each, shares.value, module, threadModule, take);
   }
@@ -44,7 +44,7 @@ function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
 }
 
-function sharesOf(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachine): Result<DesignShares> {
+function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachine): Result<DesignShares> {
   switch (each.benchmark) {
     case 'stream':
       return once(caseShares('stream', each.parameters));

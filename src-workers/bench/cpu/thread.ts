@@ -58,7 +58,7 @@ export async function runThread(task: ThreadTask, send: (message: ThreadMessage)
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
   const memory = await sharedMemory(task);
   const instance = new WebAssembly.Instance(task.module, { host: { memory } });
-  const share = shareOf(shares, rank, memory.buffer, instance.exports as unknown as Kernels, task.seed);
+  const share = makeShare(shares, rank, memory.buffer, instance.exports as unknown as Kernels, task.seed);
   share.fill();
   for (let launch = 0; launch < launches; launch += 1) {
     const at = launch * (threads + 1);
@@ -97,7 +97,7 @@ interface Share {
   readonly check: () => string;
 }
 
-function shareOf(shares: CaseShares, rank: number, buffer: ArrayBufferLike, kernels: Kernels, seed: number): Share {
+function makeShare(shares: CaseShares, rank: number, buffer: ArrayBufferLike, kernels: Kernels, seed: number): Share {
   switch (shares.kind) {
     case 'triad':
       return triadShare(shares, rank, buffer, kernels);

@@ -77,7 +77,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   // If machines share a home folder, "native" means different GPUs on each machine.
   const machine = request.architectures.includes('native') ? hostname() : '';
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
-  const base = [...compiler, digest.digest('hex'), ...flagsOf(request)];
+  const base = [...compiler, digest.digest('hex'), ...listFlags(request)];
   const windows = platform === 'win32';
 
   const entries: (CacheEntry | undefined)[] = new Array<undefined>(request.objects.length);
@@ -88,7 +88,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
       const at = next++;
       const object = request.objects[at];
       const own = hip ? withoutCap(object.flags) : object.flags;
-      const args = [...flagsOf(request), ...host.value, ...own, '-c', object.source];
+      const args = [...listFlags(request), ...host.value, ...own, '-c', object.source];
       const entry = await compiled(
         request,
         `${object.name}.${windows ? 'obj' : 'o'}`,
@@ -125,7 +125,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
 /** Environment variables that nvcc reads: flags, and the host's compiler. */
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
-function flagsOf(request: CudaCompilation): readonly string[] {
+function listFlags(request: CudaCompilation): readonly string[] {
   const { hip, architectures } = request;
   return hip
     ? [...HIP_COMPILE_FLAGS, `-DLOCKSTEP_GROUP_WIDTH=${hip.threadGroupWidth}`, ...offloadFlags(request)]

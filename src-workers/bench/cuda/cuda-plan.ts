@@ -9,7 +9,7 @@ import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
 import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../stand-in.ts';
-import { blockOrder, noStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
+import { blockOrder, explainNoStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
 /** A file by its path below a folder, with `/` between parts. */
@@ -182,7 +182,7 @@ class PlanWriter {
       return fail('bad-input', `the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
     const balancing = parseBalancing(design.balancing);
     if (!balancing.ok) return balancing;
-    if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
+    if (!isWholeUnit(balancing.value)) return fail('unsupported', explainNoStandIn(design.balancing));
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     const { profile } = workload;
@@ -190,7 +190,7 @@ class PlanWriter {
     this.unitLoopObject(profile, u, registerCap);
     return ok({
       u,
-      ...dispatchOf(balancing.value, design.loop),
+      ...makeDispatch(balancing.value, design.loop),
       block: blockThreads,
       grid: gridBlocks,
       cap: registerCap ?? 0,
@@ -286,7 +286,7 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
 }
 
 /** The way in which slots get their units, and the number of units of one fetch. */
-function dispatchOf(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
+function makeDispatch(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;
   return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };

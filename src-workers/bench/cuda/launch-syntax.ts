@@ -26,7 +26,7 @@ function ownCode(preprocessed: string): string {
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
 /** The position where the bracket that opens at `from` closes; -1 if it does not. */
-function closingOf(masked: string, from: number): number {
+function findClosing(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {
     if (OPENING.test(masked[at])) depth += 1;
@@ -103,7 +103,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
     const ended = close < 0 ? null : close + /^>\s*>\s*>/.exec(masked.slice(close))![0].length;
     const argumentsAt = ended === null ? -1 : masked.indexOf('(', ended);
     const from = kernelStart(masked, at);
-    if (ended === null || argumentsAt < 0 || masked.slice(ended, argumentsAt).trim() !== '' || closingOf(masked, argumentsAt) < 0 || from === at)
+    if (ended === null || argumentsAt < 0 || masked.slice(ended, argumentsAt).trim() !== '' || findClosing(masked, argumentsAt) < 0 || from === at)
       return fail('unsupported', `a launch cannot be read: ${text.slice(from, from + 80).replaceAll(/\s+/g, ' ')}. Write kernel<<<grid, block>>>(arguments)`); // prettier-ignore
     const kernel = text.slice(from, at).trim();
     const config = text.slice(open, close);

@@ -55,7 +55,7 @@ export function knownByRelease(release: string): readonly number[] {
 }
 
 /** `CUDA 12.9 or older`; null if no release is known. */
-export function releasesFor(capability: number): string | null {
+export function findReleases(capability: number): string | null {
   const last = lastRelease(capability);
   if (last !== null) return `CUDA ${last} or older`;
   const first = FIRST_RELEASES[capability];
@@ -67,7 +67,7 @@ const written = (capability: number): string => `${Math.floor(capability / 10)}.
 /** Says which toolkit a GPU needs, and how to select it. */
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
-  const needed = `compute capability ${written(capability)} needs ${releasesFor(capability) ?? 'another release of CUDA'}`;
+  const needed = `compute capability ${written(capability)} needs ${findReleases(capability) ?? 'another release of CUDA'}`;
   return last !== null && before(last, FIRST_WITH_CPP17)
     ? `${needed}, which does not compile these C++17 kernels`
     : `${needed}; set NVCC=/path/to/nvcc`;
@@ -76,7 +76,7 @@ export function neededToolkit(capability: number): string {
 /** Names the toolkit for nvcc's error "Unsupported gpu architecture"; empty for any other error. */
 export function unsupportedHint(error: string): string {
   const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
-  const needed = capability === undefined ? null : releasesFor(Number(capability));
+  const needed = capability === undefined ? null : findReleases(Number(capability));
   return needed === null
     ? ''
     : `: compute capability ${written(Number(capability))} needs ${needed}; set NVCC=/path/to/nvcc, or name that nvcc in --build`;

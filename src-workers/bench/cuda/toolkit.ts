@@ -85,7 +85,7 @@ async function findCompilers(environment: Environment): Promise<Result<readonly 
 }
 
 /** The architectures that an nvcc compiles for, from its own list or by its release. */
-async function toolkitOf(nvcc: string): Promise<Toolkit> {
+async function readToolkit(nvcc: string): Promise<Toolkit> {
   const listed = await runTool(nvcc, ['--list-gpu-code'], ASK);
   if (listed.ok && listed.value.code === 0) return { nvcc, known: knownCapabilities(listed.value.stdout) };
   const release = await nvccVersion(nvcc);
@@ -98,7 +98,7 @@ export function knownCapabilities(listed: string): readonly number[] {
 }
 
 /** The architecture that an nvcc has for a GPU, or null. A newer GPU gets code that the driver assembles. */
-function architectureFor({ known }: Toolkit, capability: number): string | null {
+function findArchitecture({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
@@ -108,7 +108,7 @@ function architectureFor({ known }: Toolkit, capability: number): string | null 
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {
-    const ways = capabilities.map((one) => architectureFor(toolkit, one));
+    const ways = capabilities.map((one) => findArchitecture(toolkit, one));
     const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
     const lacking = capabilities.filter((_, at) => ways[at] === null);
     // Code that the driver must assemble counts less than complete code.
@@ -162,7 +162,7 @@ export async function findToolkit(
 async function firstThatKnows(compilers: readonly string[], capabilities: readonly number[]): Promise<ToolkitChoice> {
   const toolkits: Toolkit[] = [];
   for (const nvcc of compilers) {
-    toolkits.push(await toolkitOf(nvcc));
+    toolkits.push(await readToolkit(nvcc));
     const { architectures, lacking } = chooseToolkit(toolkits, capabilities);
     if (lacking.length === 0 && !architectures.some((name) => name.startsWith('compute_'))) break;
   }

@@ -22,10 +22,10 @@ import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
   arithmeticOf,
-  entryOf,
+  findEntry,
   launchesOfStart,
   launchValues,
-  numberOf,
+  resolveNumber,
   outputCount,
   takesOrder,
   type KernelContents,
@@ -61,7 +61,7 @@ export async function kernelProgram(
   const { manifest } = kernel;
   const source = sourcePath(kernel, kernel.platform === 'hip' ? 'hip' : 'cu');
   if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA and HIP need.`);
-  const compiler = await compilerFor(kernel, folders, timeLimitMs);
+  const compiler = await findCompiler(kernel, folders, timeLimitMs);
   if (!compiler.ok) return compiler;
   const contents = await readContents(kernel);
   if (!contents.ok) return contents;
@@ -74,7 +74,7 @@ export async function kernelProgram(
 
   const builders = new Map<string, Build>();
   const build: Build = async (values, design) => {
-    const found = entryOf(manifest, design);
+    const found = findEntry(manifest, design);
     if (!found.ok) return found;
     const defined = definitions(kernel, found.value, design);
     if (!defined.ok) return defined;
@@ -153,7 +153,7 @@ function definitions(
   const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
   const defined: string[] = [];
   for (const [name, value] of Object.entries(constants)) {
-    const number = numberOf(value, numbers);
+    const number = resolveNumber(value, numbers);
     if (!Number.isFinite(number)) return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
     defined.push(`-D${name}=${number}`);
   }
@@ -266,7 +266,7 @@ interface Compiler {
 }
 
 /** Finds the compiler for the devices of this machine. */
-async function compilerFor(
+async function findCompiler(
   { platform, device }: KernelTask,
   { sources, cache }: Folders,
   timeLimitMs: number,

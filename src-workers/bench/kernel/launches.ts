@@ -119,7 +119,7 @@ export function launchValues(
 /** A number of a manifest as arithmetic with launch values. */
 export const arithmeticOf = (value: ManifestNumber): Arithmetic => unwrap(parseArithmetic(String(value), LAUNCH_NAMES));
 
-export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchValue, number>>): number {
+export function resolveNumber(value: ManifestNumber, values: Readonly<Record<LaunchValue, number>>): number {
   return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
@@ -127,7 +127,7 @@ export function numberOf(value: ManifestNumber, values: Readonly<Record<LaunchVa
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
 /** The entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements. */
-export function entryOf({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
+export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   let fitting = entries;
   const narrow = (what: string, has: readonly string[], fits: (entry: KernelEntry) => boolean): Result<null> => {
     const kept = fitting.filter(fits);

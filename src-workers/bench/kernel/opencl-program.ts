@@ -19,10 +19,10 @@ import { isProgram, pathFolders, runTool } from '../tool.ts';
 import type { KernelProgram } from './cuda-program.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
-  entryOf,
+  findEntry,
   launchesOfStart,
   launchValues,
-  numberOf,
+  resolveNumber,
   outputCount,
   takesOrder,
   unitLaunches,
@@ -130,13 +130,13 @@ export interface OpenclLaunch {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A design as launches of an entry. Fails as `entryOf` does, and on a number that the argument's type cannot hold. */
+/** A design as launches of an entry. Fails as `findEntry` does, and on a number that the argument's type cannot hold. */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,
   lengths: Uint32Array,
 ): Result<{ readonly entry: string; readonly launches: readonly OpenclLaunch[] }> {
-  const found = entryOf(manifest, design);
+  const found = findEntry(manifest, design);
   if (!found.ok) return found;
   if (design.registerCap !== null)
     return fail('unsupported', `A cap of ${design.registerCap} registers per thread: OpenCL cannot cap registers`);
@@ -156,18 +156,18 @@ function openclLaunch(
 ): Result<OpenclLaunch> {
   const options: string[] = [];
   for (const [name, value] of Object.entries(constants)) {
-    const number = numberOf(value, numbers);
+    const number = resolveNumber(value, numbers);
     if (!Number.isFinite(number)) return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
     options.push(`-D${name}=${number}`);
   }
-  const shared = sharedBytes === undefined ? null : numberOf(sharedBytes, numbers);
+  const shared = sharedBytes === undefined ? null : resolveNumber(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
     return fail('bad-input', `"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
   const values: Record<string, string> = {};
   for (const [at, { name, type: text, value }] of all.entries()) {
     if (value === undefined || typeof value === 'object') continue;
     const type = elementType(text)!.value;
-    const number = numberOf(value, numbers);
+    const number = resolveNumber(value, numbers);
     const signed = type.startsWith('i');
     const end = 2 ** (8 * VALUE_TYPES[type].bytes - (signed ? 1 : 0));
     if (/^[iu]/.test(type) && !(Number.isInteger(number) && number < end && number >= (signed ? -end : 0)))

@@ -7,11 +7,11 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
-import { splitCommand, substituted, type valuesOf } from './command-line.ts';
+import { splitCommand, substituted, type listValues } from './command-line.ts';
 
 /** Builds the program of each design. Designs with the same build line share a build, and outputs are cached. */
 
-export type Build = (values: ReturnType<typeof valuesOf>, design: Design) => Promise<Result<string>>;
+export type Build = (values: ReturnType<typeof listValues>, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
@@ -40,7 +40,7 @@ export function openBuilder(
       const { code, stdout, stderr } = built.value;
       return code === 0 ? ok('') : fail('unsupported', `The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
     }
-    const inputs = await inputsOf(words, folder);
+    const inputs = await findInputs(words, folder);
     // A folder with too many files is not checked for changes, so its builds are kept for this run alone.
     const cacheFolder = inputs ? keptIn.cache : keptIn.run;
     const entry = await cachedOutput(
@@ -72,10 +72,10 @@ const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
  * The inputs of a build that its line shows: its program, the contents of the files that it names, and name, size and
  * time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many files.
  */
-async function inputsOf(words: readonly string[], folder: string): Promise<readonly string[] | null> {
+async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;
   const program = /[\\/]/.test(tool) ? resolve(folder, tool) : await findProgram([tool], pathFolders(process.env));
-  const inputs: string[] = [process.platform, process.arch, program === null ? tool : await stampOf(program)];
+  const inputs: string[] = [process.platform, process.arch, program === null ? tool : await readStamp(program)];
   const folders = new Set([folder]);
   for (const word of others) {
     for (const path of [word, word.slice(2), word.slice(word.indexOf('=') + 1)]) {
@@ -94,14 +94,14 @@ async function inputsOf(words: readonly string[], folder: string): Promise<reado
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (PASSED_BY.test(entry.name)) continue;
       if (entry.isDirectory()) waiting.push(join(at, entry.name));
-      else files.push(await stampOf(join(at, entry.name)));
+      else files.push(await readStamp(join(at, entry.name)));
     }
     if (files.length > MAX_FILES || waiting.length > MAX_FILES) return null;
   }
   return [...inputs, ...files];
 }
 
-async function stampOf(path: string): Promise<string> {
+async function readStamp(path: string): Promise<string> {
   const found = await stat(path).catch(() => null);
   return found ? `${path} ${found.size} ${found.mtimeMs}` : path;
 }

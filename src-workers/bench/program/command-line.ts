@@ -50,7 +50,7 @@ export function substituted(word: string, values: Values): string {
   return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
 }
 
-function namesIn(words: readonly string[]): ReadonlySet<string> {
+function listNames(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
 }
 
@@ -61,7 +61,7 @@ function namesIn(words: readonly string[]): ReadonlySet<string> {
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
     const words = line === null ? null : splitCommand(line);
-    const named = words?.ok ? namesIn(words.value) : null;
+    const named = words?.ok ? listNames(words.value) : null;
     return some.some((placeholder) => named?.has(placeholder));
   });
 }
@@ -84,7 +84,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
     if (line === null) continue;
     const words = splitCommand(line);
     if (!words.ok) return fail('bad-input', `${option}: ${words.error.message}`);
-    const named = namesIn(words.value);
+    const named = listNames(words.value);
     for (const name of named)
       if (!Object.hasOwn(PLACEHOLDERS, name))
         return fail(
@@ -118,7 +118,7 @@ export interface UnitTexts {
 }
 
 /** The values of placeholders. `binary` is filled in after the build. */
-export function valuesOf(
+export function listValues(
   design: Design,
   designIndex: number | null,
   { units, deviceId }: ProgramTask,

@@ -14,7 +14,7 @@ import { EMULATION_NOTE } from '../cuda/emulation.ts';
 import { lastLine } from '../../domain/text.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
-import { splitCommand, substituted, valuesOf, type UnitTexts } from './command-line.ts';
+import { splitCommand, substituted, listValues, type UnitTexts } from './command-line.ts';
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
@@ -66,7 +66,7 @@ export async function measureProgram(
     const { design: mapping, designIndex } = design.one.parameters;
     const texts = await ofUnits(mapping);
     if (!texts.ok) return recorder.failed(design, texts.error.message);
-    const values = valuesOf(mapping, designIndex, task, texts.value);
+    const values = listValues(mapping, designIndex, task, texts.value);
     const binary = await build(values, mapping);
     if (!binary.ok) return recorder.failed(design, binary.error.message);
     const [program, ...args] = words.map((word) => substituted(word, { ...values, binary: binary.value }));
@@ -75,7 +75,7 @@ export async function measureProgram(
     const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
     design.spentMs += performance.now() - from;
     if (design.spentMs >= plan.caseTimeLimitMs) return recorder.failed(design, lateText(design, plan));
-    const output = ran.ok ? outputOf(ran.value, plan) : ran;
+    const output = ran.ok ? readProgramOutput(ran.value, plan) : ran;
     if (!output.ok) return recorder.failed(design, output.error.message);
     const name = recorder.device(output.value);
     const { device } = output.value;
@@ -131,7 +131,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   return {
     device(output) {
       if (!device) {
-        device = deviceOf(output, designs);
+        device = findDevice(output, designs);
         print(device);
         for (const record of held) print(record);
       }
@@ -199,7 +199,7 @@ function majority(digests: readonly string[]): Reference {
 /** Whether results are only checked and not timed. */
 const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emulation';
 
-function outputOf(
+function readProgramOutput(
   { code, stdout, stderr }: { code: number; stdout: string; stderr: string },
   plan: BenchPlan,
 ): Result<ProgramOutput> {
@@ -223,7 +223,7 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
  * The device as the program names it. Without a name, designs for a CPU ran on the CPU of this machine; for other
  * designs the device is unknown.
  */
-function deviceOf(
+function findDevice(
   { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,
   designs: readonly Measured[],
 ): MeasuringDevice {

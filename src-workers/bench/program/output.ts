@@ -50,7 +50,7 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
   const timesNs: number[] = [];
   const said: Record<string, unknown> = {};
   for (const line of stdout.split('\n')) {
-    const object = objectOf(line);
+    const object = parseObject(line);
     if (!object) continue;
     for (const [name, [isValid, kind]] of Object.entries(FIELDS)) {
       if (!Object.hasOwn(object, name)) continue;
@@ -82,7 +82,7 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
   });
 }
 
-function objectOf(line: string): Readonly<Record<string, unknown>> | null {
+function parseObject(line: string): Readonly<Record<string, unknown>> | null {
   const text = line.trim();
   if (!text.startsWith('{')) return null;
   try {

@@ -58,7 +58,7 @@ export interface Launcher {
 }
 
 /** Runs a function that may fail on the device, and reports why it failed. */
-function guardOf(device: GPUDevice) {
+function createGuard(device: GPUDevice) {
   let lost: string | null = null;
   void device.lost.then(({ reason, message }) => {
     lost = message || reason;
@@ -94,7 +94,7 @@ function guardOf(device: GPUDevice) {
 export function createLauncher(device: GPUDevice): Launcher {
   const pipelines = new Map<string, Promise<GPUComputePipeline>>();
   const own: GPUBuffer[] = [];
-  const guarded = guardOf(device);
+  const guarded = createGuard(device);
 
   const buffer = (size: number, usage: number): GPUBuffer => {
     const made = device.createBuffer({ size: Math.max(16, Math.ceil(size / 4) * 4), usage });

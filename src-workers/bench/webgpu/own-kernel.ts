@@ -12,9 +12,9 @@ import {
   checkOutput,
   designOrder,
   outputCount,
-  entryOf,
+  findEntry,
   launchValues,
-  numberOf,
+  resolveNumber,
   orderKey,
   unitLaunches,
   valueBytes,
@@ -103,7 +103,7 @@ export async function prepareOwnKernel(
   const { manifest, units } = task;
   const { design } = benchCase.parameters;
   const { device } = launcher;
-  const found = entryOf(manifest, design);
+  const found = findEntry(manifest, design);
   if (!found.ok) return found;
   const { entry, constants } = found.value;
   if (design.registerCap !== null)
@@ -137,14 +137,20 @@ export async function prepareOwnKernel(
     const values = launchValues(design, launch, units);
     const pipeline = await launcher.pipeline(wgsl, {
       entryPoint: entry,
-      constants: Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, numberOf(value, values)])),
+      constants: Object.fromEntries(
+        Object.entries(constants).map(([name, value]) => [name, resolveNumber(value, values)]),
+      ),
       layout,
     });
     const buffers = manifest.arguments.map(({ type, value }, at) => {
       if (value === undefined) return arrays[at] ?? order!;
       const scalar = launcher.uniform();
       scalars.push(scalar);
-      device.queue.writeBuffer(scalar, 0, valueBytes(wgslType(type)!, [numberOf(value as ManifestNumber, values)]));
+      device.queue.writeBuffer(
+        scalar,
+        0,
+        valueBytes(wgslType(type)!, [resolveNumber(value as ManifestNumber, values)]),
+      );
       return scalar;
     });
     prepared.push({ pipeline, bindGroup: launcher.bind(pipeline, buffers), gridBlocks: launch.gridBlocks });

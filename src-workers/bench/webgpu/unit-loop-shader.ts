@@ -71,7 +71,7 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
 /** The start in the ring for lanes that share sectors; `round` is the same for all lanes of a group. */
-function beginAt({ profile }: UnitLoopShader, round: string): string {
+function writeBegin({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;
 }
@@ -196,11 +196,11 @@ fn main(
   if (block >= launch.blocks) { return; }
   ${fetching ? '' : `let slot = blockOrder[block] * ${slots}u + thread / ${u}u;`}
   let rank = thread % ${u}u;
-  ${beginAt(shader, 'block')}
+  ${writeBegin(shader, 'block')}
   ${profile.bytesPerIteration > 0 ? `stream = (mix(block * ${blockThreads}u + thread) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;` : ''}
   ${body
     .replace('ONE_UNIT', ONE_UNIT)
-    .replace('BEGIN', beginAt(shader, `position - thread / ${u}u`))
+    .replace('BEGIN', writeBegin(shader, `position - thread / ${u}u`))
     .replaceAll('UNITS', 'launch.units')
     .replaceAll('PASSED', String(deals(profile, u) ? u : 1))
     .replaceAll('FIRST', deals(profile, u) ? 'select(0u, factor, rank == 0u)' : 'factor')}

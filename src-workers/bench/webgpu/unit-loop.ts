@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { hasTable, oldUnitLoop } from '../stand-in.ts';
-import { blockOrder, noStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
+import { blockOrder, explainNoStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
@@ -62,7 +62,7 @@ export async function prepareUnitLoop(
     return fail('unsupported', `A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
-  if (!isWholeUnit(balancing.value)) return fail('unsupported', noStandIn(design.balancing));
+  if (!isWholeUnit(balancing.value)) return fail('unsupported', explainNoStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
     return fail('unsupported', `${u} threads per unit need subgroup operations, which this device does not have`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)

@@ -113,7 +113,7 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
     return fail('bad-input', `design ${i}: ${times}; times must be positive`, { design: i });
   }
   const designsOfRun = input.designsOfRun ?? n;
-  const figures = figuresOf(predictedMs, measuredMs);
+  const figures = computeFigures(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
   const estimate = (name: keyof Figures): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
   const residuals = measuredMs.map((measured, i) => Math.log(measured / (figures.scale * predictedMs[i])));
@@ -135,7 +135,7 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
     shortlists: (options.shortlists ?? SHORTLISTS)
       .filter((k) => k <= n)
       .map((k) => shortlist(predictedMs, measuredMs, halfWidthMs, k)),
-    notes: notesOf(n, designsOfRun, halfWidthMs),
+    notes: writeNotes(n, designsOfRun, halfWidthMs),
   });
 }
 
@@ -156,7 +156,7 @@ function sortedErrors(predicted: Float64Array, measured: Float64Array, scale: nu
   return predicted.map((time, i) => Math.abs((scale * time) / measured[i] - 1)).sort();
 }
 
-function figuresOf(predicted: Float64Array, measured: Float64Array): Figures {
+function computeFigures(predicted: Float64Array, measured: Float64Array): Figures {
   const scale = median(measured.map((time, i) => time / predicted[i]));
   const errors = sortedErrors(predicted, measured, scale);
   return {
@@ -190,7 +190,7 @@ function bootstrap(
       drawnPredicted[i] = predicted[drawn];
       drawnMeasured[i] = measured[drawn];
     }
-    all.push(figuresOf(drawnPredicted, drawnMeasured));
+    all.push(computeFigures(drawnPredicted, drawnMeasured));
   }
   const intervalOf = (name: keyof Figures) => {
     const sorted = Float64Array.from(all.map((figures) => figures[name]).filter(Number.isFinite)).sort();
@@ -270,7 +270,7 @@ function shortlist(
   };
 }
 
-function notesOf(designs: number, designsOfRun: number, halfWidth: Float64Array | undefined): string[] {
+function writeNotes(designs: number, designsOfRun: number, halfWidth: Float64Array | undefined): string[] {
   const notes: string[] = [];
   if (designs < designsOfRun) {
     notes.push(

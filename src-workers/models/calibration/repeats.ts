@@ -108,7 +108,7 @@ export function summariseRepeats(
   const squares = times.reduce((sum, time) => sum + (time - meanNs) ** 2, 0);
   const outliers = outlierPositions(times).map((i) => positions[i]);
   const slowStarts = slowStartCount(times);
-  const drift = n >= MIN_TREND ? trendOf(times) : null;
+  const drift = n >= MIN_TREND ? findTrend(times) : null;
   const clock = clocksMhz ? clockTrend(positions.map((i) => clocksMhz[i] ?? null)) : null;
   const warnings: RepeatWarning[] = [];
   if (!interval) warnings.push('few-repeats');
@@ -172,7 +172,7 @@ function slowStartCount(times: Float64Array): number {
 const MAX_TREND = 512;
 
 /** @param values at least `MIN_TREND` values, in order */
-export function trendOf(values: Float64Array): Trend {
+export function findTrend(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
     blocks === values.length
@@ -196,7 +196,7 @@ export function trendOf(values: Float64Array): Trend {
 function clockTrend(clocks: readonly (number | null)[]): RepeatsSummary['clock'] {
   const known = Float64Array.from(clocks.filter((clock) => clock !== null));
   if (known.length < MIN_TREND) return null;
-  return { ...trendOf(known), medianMhz: median(known), minMhz: Math.min(...known), maxMhz: Math.max(...known) };
+  return { ...findTrend(known), medianMhz: median(known), minMhz: Math.min(...known), maxMhz: Math.max(...known) };
 }
 
 /** Up to this length, and without ties, the law of the test is exact. */

@@ -28,10 +28,10 @@ export function compareTimes(beforeMs: readonly number[], afterMs: readonly numb
   if (!first || !second || !(first.low > 0) || !(second.low > 0))
     return { ratio, interval: null, verdict: 'cannot-tell' };
   const interval = { low: second.low / first.high, high: second.high / first.low };
-  return { ratio, interval, verdict: verdictOf(interval, threshold) };
+  return { ratio, interval, verdict: judgeInterval(interval, threshold) };
 }
 
-function verdictOf({ low, high }: { readonly low: number; readonly high: number }, threshold: number): Verdict {
+function judgeInterval({ low, high }: { readonly low: number; readonly high: number }, threshold: number): Verdict {
   const [below, above] = [1 / (1 + threshold), 1 + threshold];
   if (low > above) return 'slower';
   if (high < below) return 'faster';

@@ -28,7 +28,7 @@ export interface RegimePoint {
  *
  * @param imbalance M₁ over the mean load, 1 … `cores`
  */
-export function regimeAt(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
+export function findRegime(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
   const others = cores === 1 ? 0 : (cores - imbalance) / (cores - 1);
   const loads = Float64Array.from({ length: cores }, (_, i) => (i === 0 ? imbalance : others));
   const phases = twoPhases(memory, loads, 'derived');
@@ -67,7 +67,7 @@ export function regimeMap(memory: MemorySystem, cores: readonly number[], imbala
   return {
     cores,
     imbalances,
-    points: cores.flatMap((p) => imbalances.map((lambda) => (lambda <= p ? regimeAt(memory, p, lambda) : null))),
+    points: cores.flatMap((p) => imbalances.map((lambda) => (lambda <= p ? findRegime(memory, p, lambda) : null))),
     saturatingCores: saturatingCores(memory),
     balanceLine: cores.map((p) => (p * memory.singleCoreBandwidthGbS) / memory.fullBandwidthGbS),
   };

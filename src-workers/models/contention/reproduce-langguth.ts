@@ -1,4 +1,9 @@
-import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import {
+  reproductionRow,
+  makeTables,
+  type ReproductionRow,
+  type ReproductionTable,
+} from '../../domain/reproduction.ts';
 import { saturatingCores } from './bandwidth.ts';
 import { amdahlLoads, triangularLoads } from './loads.ts';
 import {
@@ -10,7 +15,7 @@ import {
 } from './langguth-figures.ts';
 import { contentionMs, effectiveBandwidthGbS, twoPhases, type ContentionModel, type TwoPhaseForm } from './time.ts';
 
-const table = tablesOf(
+const table = makeTables(
   'langguth',
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
@@ -45,7 +50,7 @@ export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
 }
 
-function rowsOf(
+function makeRows(
   ours: (cpu: PublishedCpu) => number,
   paper: (position: number) => number,
   tolerance: number = BANDWIDTH_TOLERANCE,
@@ -114,28 +119,28 @@ function triangular(): ReproductionTable[] {
     table(
       'Triangular workload, full contention',
       'GB/s',
-      rowsOf(full, (i) => results[i].fullContention[0]),
+      makeRows(full, (i) => results[i].fullContention[0]),
     ),
     table(
       'Triangular workload, no contention',
       'GB/s',
-      rowsOf(none, (i) => results[i].noContention[0]),
+      makeRows(none, (i) => results[i].noContention[0]),
     ),
     table(
       'Triangular workload, no imbalance',
       'GB/s',
-      rowsOf(balanced, (i) => results[i].noImbalance[0]),
+      makeRows(balanced, (i) => results[i].noImbalance[0]),
     ),
     table(
       'Triangular workload, two-phase as tabulated',
       'GB/s',
-      rowsOf(tabulated, (i) => results[i].twoPhase[0]),
+      makeRows(tabulated, (i) => results[i].twoPhase[0]),
       twoPhaseNotes,
     ),
     table(
       'Triangular workload, share of phase 1',
       '%',
-      rowsOf(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
+      makeRows(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
       ['By the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
     ),
     table('Triangular workload, staircase: bound it must keep', 'GB/s', staircaseRows(derived), staircaseNotes),
@@ -171,7 +176,7 @@ function amdahl(): ReproductionTable[] {
       table(
         `Amdahl workload, ${what}`,
         'GB/s',
-        rowsOf(
+        makeRows(
           (cpu) => bandwidth(cpu, amdahlLoads, model),
           (i) => printed(i)[0],
         ),

@@ -1,4 +1,4 @@
-import { reproductionRow, tablesOf, type ReproductionTable } from '../../domain/reproduction.ts';
+import { reproductionRow, makeTables, type ReproductionTable } from '../../domain/reproduction.ts';
 import { runCycles, STACK_COSTS } from './costs.ts';
 import {
   keplerCyclesPerInstruction,
@@ -8,7 +8,7 @@ import {
   type LoopTimings,
 } from './figures.ts';
 
-const table = tablesOf(
+const table = makeTables(
   'bialas',
   'Bialas, Strzelecki, Benchmarking the cost of thread divergence in CUDA, 2015, arXiv:1504.01650',
 );

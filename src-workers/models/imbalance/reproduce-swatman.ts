@@ -1,4 +1,9 @@
-import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import {
+  reproductionRow,
+  makeTables,
+  type ReproductionRow,
+  type ReproductionTable,
+} from '../../domain/reproduction.ts';
 import { unwrap } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
@@ -7,7 +12,7 @@ import { lossMoments } from './closed-form.ts';
 import { sampledLoss } from './monte-carlo.ts';
 import { PUBLIC_GROUP_COUNT, PUBLIC_GROUPS, TABLE_I } from './swatman-figures.ts';
 
-const table = tablesOf(
+const table = makeTables(
   'swatman',
   'Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in Stochastic ' +
     'Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026',
@@ -100,19 +105,19 @@ export function reproduceSwatman(): ReproductionTable[] {
 }
 
 /** Relative error as the paper defines it under Table I: the distance to the modelled mean, over the modelled mean. */
-function marginOf(row: ReproductionRow): number {
+function computeMargin(row: ReproductionRow): number {
   return Math.abs(row.paper / row.ours - 1);
 }
 
 function largestMargin(rows: readonly ReproductionRow[]): number {
-  return Math.max(...rows.map(marginOf));
+  return Math.max(...rows.map(computeMargin));
 }
 
 /** Says whether the paper's margin holds on these rows, and where it does not. */
 function claim(rows: readonly ReproductionRow[], margin: number): string {
-  const broken = rows.filter((row) => marginOf(row) > margin);
+  const broken = rows.filter((row) => computeMargin(row) > margin);
   if (broken.length === 0) return `holds: ${percent(largestMargin(rows))} at most.`;
-  return `does not hold for ${broken.map((row) => `${row.label} (${percent(marginOf(row))})`).join(' and ')}.`;
+  return `does not hold for ${broken.map((row) => `${row.label} (${percent(computeMargin(row))})`).join(' and ')}.`;
 }
 
 function percent(fraction: number): string {

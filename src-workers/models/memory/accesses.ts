@@ -36,7 +36,7 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  *   if it stays in the first-level cache (`hitFraction` of all that resident threads touch in an iteration); otherwise
  *   the sector is read again (`bytesAlongRun`).
  * - `across-lanes`: whole sectors are used, so the traffic is the element.
- * - `scattered`: whole sectors per element, for the part of the gathers that miss (`missesOf`).
+ * - `scattered`: whole sectors per element, for the part of the gathers that miss (`countMisses`).
  *
  * An array with a footprint is read repeatedly. A read goes to the first-level cache, the level-2 cache or device
  * memory, of which it has half: gathers by `randomHitFraction`, other reads by `hitFraction`.
@@ -53,12 +53,12 @@ export function bytesOfIteration(
   const threads = { ...fullMultiprocessors(device), ...taking };
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
-  const reuseFraction = reuseOf(device, kernel, threads, cache);
+  const reuseFraction = computeReuse(device, kernel, threads, cache);
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   let far = 0;
   let near = 0;
   for (const access of accesses) {
-    const { beyondFirst, beyondSecond } = missesOf(device, access, cache);
+    const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
     far += bytes * beyondSecond;
@@ -85,7 +85,7 @@ const GATHER_MISS_FRACTION = 0.4;
  * Fraction of sectors that miss the first-level cache, and fraction of these that miss the level-2 cache. Besides the
  * sectors that fit, both caches catch equal fractions of the sectors that gathers share.
  */
-function missesOf(
+function countMisses(
   { l2Bytes }: GpuDevice,
   { pattern, footprintBytes, missFraction = GATHER_MISS_FRACTION, isWarm = false }: MemoryAccess,
   cache: number,
@@ -105,7 +105,7 @@ function missesOf(
  * them. While a thread group waits for a load, other groups touch their sectors and may evict these. Unrolled
  * iterations that wait together are not affected.
  */
-function reuseOf(
+function computeReuse(
   device: GpuDevice,
   {
     accesses = [],
@@ -193,10 +193,10 @@ export function loadLatencyCycles(
   const threads = { ...fullMultiprocessors(device), ...taking };
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
-  const reuse = reuseOf(device, { accesses, dependentLoadsPerIteration }, threads, cache);
+  const reuse = computeReuse(device, { accesses, dependentLoadsPerIteration }, threads, cache);
   const latencies = accesses
     .map((access) => {
-      const { beyondFirst: share, beyondSecond } = missesOf(device, access, cache);
+      const { beyondFirst: share, beyondSecond } = countMisses(device, access, cache);
       // A run needs a new sector only when the last one is used up, if that one stayed in the cache.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;

@@ -82,7 +82,7 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
  */
 const APPLE = own(8);
 
-function cacheOf(rules: OccupancyRules): FirstLevelCache {
+function describeCache(rules: OccupancyRules): FirstLevelCache {
   switch (rules.family) {
     case 'nvidia':
       return NVIDIA[rules.computeCapability] ?? NONE;
@@ -102,6 +102,6 @@ function cacheOf(rules: OccupancyRules): FirstLevelCache {
  * @param sharedMemoryBytes shared memory of the resident blocks; on many devices the cache gets the rest
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
-  const { kib, withShared: isCarved, largestKib } = cacheOf(occupancy);
+  const { kib, withShared: isCarved, largestKib } = describeCache(occupancy);
   return Math.max(0, Math.min(largestKib * KIB, kib * KIB - (isCarved ? sharedMemoryBytes : 0)));
 }

@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../../domain/device.ts';
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { residencyOf, roundUpTo } from './usage.ts';
+import { computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an AMD multiprocessor: a compute unit on GCN and CDNA, and a whole workgroup processor (two
@@ -140,7 +140,7 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
 }
 
 /** Waves of one multiprocessor that a register file holds, in whole waves per SIMD. */
-function wavesIn(simds: number, registers: number, granule: number, used: number): number {
+function countWaves(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }
 
@@ -152,12 +152,17 @@ export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Resid
   let registerWaves = Infinity;
   if (usage.registersPerThread > limits.maxRegistersPerThread) registerWaves = 0;
   else if (usage.registersPerThread > 0) {
-    registerWaves = wavesIn(simds, rules.vectorRegistersPerSimd, rules.vectorRegisterGranule, usage.registersPerThread);
+    registerWaves = countWaves(
+      simds,
+      rules.vectorRegistersPerSimd,
+      rules.vectorRegisterGranule,
+      usage.registersPerThread,
+    );
   }
   const scalars = usage.scalarRegistersPerThreadGroup ?? 0;
   if (scalars > rules.maxScalarRegistersPerWave) registerWaves = 0;
   else if (scalars > 0 && rules.scalarRegistersPerSimd !== null) {
-    const scalarWaves = wavesIn(simds, rules.scalarRegistersPerSimd, rules.scalarRegisterGranule, scalars);
+    const scalarWaves = countWaves(simds, rules.scalarRegistersPerSimd, rules.scalarRegisterGranule, scalars);
     registerWaves = Math.min(registerWaves, scalarWaves);
   }
 
@@ -174,5 +179,5 @@ export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Resid
           : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / ldsBytes),
     blocks: waves === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
   };
-  return residencyOf(alone, waves, limits.maxThreadGroupsPerMultiprocessor);
+  return computeResidency(alone, waves, limits.maxThreadGroupsPerMultiprocessor);
 }

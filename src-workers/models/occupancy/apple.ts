@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../../domain/device.ts';
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { residencyOf, roundUpTo } from './usage.ts';
+import { computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16
@@ -82,5 +82,5 @@ export function appleResidency({ limits }: AppleOccupancyRules, usage: BlockUsag
           : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / bytes),
     blocks: limits.maxBlocksPerMultiprocessor,
   };
-  return residencyOf(alone, groups, limits.maxThreadGroupsPerMultiprocessor);
+  return computeResidency(alone, groups, limits.maxThreadGroupsPerMultiprocessor);
 }

@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../../domain/device.ts';
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { residencyOf, roundUpTo } from './usage.ts';
+import { computeResidency, roundUpTo } from './usage.ts';
 
 /** Widths of a thread group that Intel's compilers choose from. */
 export type IntelSimdWidth = 8 | 16 | 32;
@@ -126,5 +126,5 @@ export function intelResidency(rules: IntelOccupancyRules, usage: BlockUsage): R
           : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / allocated),
     blocks: groups === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
   };
-  return residencyOf(alone, groups, slots);
+  return computeResidency(alone, groups, slots);
 }

@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../../domain/device.ts';
 import type { Result } from '../../domain/result.ts';
 import { fail, ok } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { checkUsage, residencyOf, roundUpTo } from './usage.ts';
+import { checkUsage, computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of one compute capability. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8
@@ -188,7 +188,7 @@ export function nvidiaResidency(
     sharedMemory: sharedMemoryLimit(rules, usage.sharedMemoryBytesPerBlock),
     blocks: limits.maxBlocksPerMultiprocessor,
   };
-  return residencyOf(alone, warps, limits.maxThreadGroupsPerMultiprocessor);
+  return computeResidency(alone, warps, limits.maxThreadGroupsPerMultiprocessor);
 }
 
 /**

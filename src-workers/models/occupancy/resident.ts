@@ -6,7 +6,7 @@ import { appleOccupancyRules, appleResidency } from './apple.ts';
 import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import type { BlockUsage, Residency } from './usage.ts';
-import { checkUsage, residencyOf } from './usage.ts';
+import { checkUsage, computeResidency } from './usage.ts';
 
 /** Resident blocks of a device without known allocation rules: its limits, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
@@ -15,7 +15,7 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
   const shared = usage.sharedMemoryBytesPerBlock;
   const registersFit =
     usage.registersPerThread <= limits.maxRegistersPerThread && registers <= limits.maxRegistersPerBlock;
-  return residencyOf(
+  return computeResidency(
     {
       warps:
         usage.blockThreads > limits.maxThreadsPerBlock

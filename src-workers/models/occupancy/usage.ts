@@ -36,7 +36,7 @@ export function roundUpTo(value: number, unit: number): number {
 }
 
 /** The smallest of the four limits, and the resources that set it. */
-export function residencyOf(limits: ResidencyLimits, groupsPerBlock: number, threadGroupSlots: number): Residency {
+export function computeResidency(limits: ResidencyLimits, groupsPerBlock: number, threadGroupSlots: number): Residency {
   const blocks = Math.min(limits.warps, limits.registers, limits.sharedMemory, limits.blocks);
   const limitedBy =
     (limits.warps === blocks ? 1 : 0) |

@@ -1,4 +1,9 @@
-import { reproductionRow, tablesOf, type ReproductionRow, type ReproductionTable } from '../../domain/reproduction.ts';
+import {
+  reproductionRow,
+  makeTables,
+  type ReproductionRow,
+  type ReproductionTable,
+} from '../../domain/reproduction.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
 import { unwrap } from '../../domain/result.ts';
 import {
@@ -19,11 +24,11 @@ import {
 } from './kim.ts';
 import { fitSoftSaturation, wavesTime, type MeasuredLaunch, type WaveLaunch } from './soft-saturation.ts';
 
-const hasanTable = tablesOf(
+const hasanTable = makeTables(
   'hasan',
   'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65',
 );
-const kimTable = tablesOf(
+const kimTable = makeTables(
   'kim',
   'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
 );

@@ -42,7 +42,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   const checked = checkFigures(figures, label);
   if (!checked.ok) return checked;
   const { mean, sd, skewness } = figures;
-  const sections = sectionsOf(figures, checked.value);
+  const sections = makeSections(figures, checked.value);
   const [lowest, highest] = meanRange(sections);
   const slack = MEAN_TOLERANCE * (checked.value.high - checked.value.low);
   if (!(mean! >= lowest - slack && mean! <= highest + slack))
@@ -52,8 +52,8 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     );
   const scale = sd !== undefined && sd > 0 ? sd : Math.max(1, checked.value.high - checked.value.low);
   const square = sd === undefined ? [] : [(sd / scale) ** 2];
-  let counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square]));
-  const spread = figuresOf(counts).sd;
+  let counts = countUnits(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square]));
+  const spread = computeFigures(counts).sd;
   if (sd !== undefined && Math.abs(spread - sd) > SPREAD_TOLERANCE * Math.max(1, sd))
     return fail(
       'bad-input',
@@ -61,8 +61,8 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     );
   if (sd !== undefined && skewness !== undefined && sd > 0) {
     const cube = skewness * (sd / scale) ** 3;
-    counts = countsOf(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
-    const met = figuresOf(counts);
+    counts = countUnits(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
+    const met = computeFigures(counts);
     const { low, high } = checked.value;
     // If only the ends, the mean and the sd are known, the extreme laws have two points, of which one is an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
@@ -80,7 +80,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
 }
 
 /** Probabilities by length. A stated end always occurs, even if the moments make it unlikely. */
-function countsOf(
+function countUnits(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
   weights: readonly Float64Array[],
@@ -139,7 +139,7 @@ interface Section {
   readonly widths: Float64Array;
 }
 
-function sectionsOf({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): readonly Section[] {
+function makeSections({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): readonly Section[] {
   const inner = [
     { share: 0.25, value: q1 },
     { share: 0.5, value: median },
@@ -295,7 +295,7 @@ function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly 
   return step;
 }
 
-function figuresOf(counts: ReadonlyMap<number, number>): { readonly sd: number; readonly skewness: number } {
+function computeFigures(counts: ReadonlyMap<number, number>): { readonly sd: number; readonly skewness: number } {
   let mean = 0;
   for (const [length, weight] of counts) mean += weight * length;
   let square = 0;

@@ -9,7 +9,7 @@ import {
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { Device } from '../../domain/device.ts';
-import { AXIS, blockWidthAt, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
+import { AXIS, getBlockWidth, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
 import { computeEvenShares, computeMeanItems } from '../dealing/even-share.ts';
 import { countRows, type Tile } from '../dealing/tiles.ts';
@@ -142,7 +142,7 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
  */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
-  const blockWidth = blockWidthAt(axes, positions[AXIS.blockWidth]);
+  const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
   // Only balancing `none` keeps units in their places. Other orders move units, and a slot that fetches takes the next
   // unit.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
@@ -243,7 +243,7 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
     candidate.invalid = REASON['lengths-unknown'];
     return;
   }
-  if (blockWidthAt(axes, positions[AXIS.blockWidth]) !== null && findTile(predictor, positions) === null) {
+  if (getBlockWidth(axes, positions[AXIS.blockWidth]) !== null && findTile(predictor, positions) === null) {
     candidate.invalid = REASON['block-shape'];
     return;
   }

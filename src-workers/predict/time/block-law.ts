@@ -10,7 +10,7 @@ import {
   WIDEST_CELL_OF_TIME,
 } from '../constants.ts';
 import type { GroupDepth } from '../../domain/depth.ts';
-import { cellOf } from '../../numeric/search.ts';
+import { findCell } from '../../numeric/search.ts';
 import type { SampledBlocks } from '../dealing/sample.ts';
 import {
   getDepthTable,
@@ -208,7 +208,7 @@ export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: Sampled
   for (let b = 0, at = 0; at < depths.length; b++, at += W) {
     const weight = weights ? weights[b] : 1;
     blocks += weight;
-    let row = n > 1 ? cellOf(edges, depths[at]) : 0;
+    let row = n > 1 ? findCell(edges, depths[at]) : 0;
     let from = edges[row];
     let perIteration = n > 1 ? weight / (edges[row + 1] - from) : 0;
     for (let i = 0; i < W; i++) {

@@ -1,4 +1,4 @@
-import { anyOf } from '../../numeric/exponential.ts';
+import { computeAny } from '../../numeric/exponential.ts';
 import { normalQuantile } from '../../models/workload/normal.ts';
 import { ALIGNMENT_POWER, ALL_BUT_CERTAIN, AT_MOST_ONE_ACTIVE, IMPOSSIBLE_LOG } from '../constants.ts';
 import {
@@ -109,7 +109,7 @@ function computeMeanDrain(
     let alive = 1;
     const logIdleHere = slots * logIdle;
     if (logIdleHere >= -ALL_BUT_CERTAIN) {
-      alive = slots === 1 ? b : anyOf(logIdleHere);
+      alive = slots === 1 ? b : computeAny(logIdleHere);
       const square = (deviation * deviation + mean * mean) / alive;
       mean /= alive;
       deviation = Math.sqrt(Math.max(0, square - mean * mean));
@@ -171,7 +171,7 @@ function writeSlowestInto(
     const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
     const t = computeMeanCycles(cyclesPerIteration, meanSlow, deviationSlow, cap);
-    const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * anyOf(logNowhere) : h;
+    const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * computeAny(logNowhere) : h;
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {

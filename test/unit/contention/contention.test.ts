@@ -9,7 +9,7 @@ import {
   triangularLoads,
 } from '../../../src-workers/models/contention/loads.ts';
 import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/langguth-figures.ts';
-import { regimeAt, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
+import { findRegime, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
 import {
   contentionMs,
   CONTENTION_MODELS,
@@ -120,9 +120,9 @@ describe('number of cores', () => {
 
 describe('regimes', () => {
   it('names the model that applies', () => {
-    expect(regimeAt(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
+    expect(findRegime(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
     // All work is on one of eight cores, so only its own bandwidth counts.
-    const alone = regimeAt(cpu, 8, 8);
+    const alone = findRegime(cpu, 8, 8);
     expect(alone.regime).toBe('no-contention');
     expect(alone.ratio).toBe(1);
     expect(alone.phase2Fraction).toBe(1);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { mersenneTwister, standardNormal } from '../../../src-workers/numeric/random.ts';
 import { solveSymmetric } from '../../../src-workers/numeric/symmetric.ts';
-import { axisOf, createProcess, fitWidths, type Field } from '../../../src-workers/tune/process.ts';
+import { makeAxis, createProcess, fitWidths, type Field } from '../../../src-workers/tune/process.ts';
 
 const SIDE = 6;
 const at = (from: (index: number) => number): Float64Array =>
   Float64Array.from({ length: SIDE ** 2 }, (_, i) => from(i));
 const field: Field = {
-  axes: [axisOf(at((i) => Math.floor(i / SIDE)), false), axisOf(at((i) => i % SIDE), true)],
+  axes: [makeAxis(at((i) => Math.floor(i / SIDE)), false), makeAxis(at((i) => i % SIDE), true)],
   line: at((i) => (i % 7) / 3),
   interaction: 0.6,
 }; // prettier-ignore
