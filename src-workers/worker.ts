@@ -144,11 +144,11 @@ function isEqual(one: Float64Array, other: Float64Array): boolean {
   return true;
 }
 
-interface PredictInput {
-  readonly plan: SweepPlan;
-  /** Ranges of designs to predict. A call is fastest if they need the same tables. */
-  readonly ranges: readonly { readonly first: number; readonly count: number }[];
-}
+/** The input of a task, whose fields it does not change. */
+type Task<Fields> = Readonly<Fields>;
+type OfPlan<Fields = unknown> = Task<Fields & { plan: SweepPlan }>;
+/** The input of a task on a plan that was made for advice, and the key of its laws. */
+type OfAdvice<Fields> = OfPlan<Fields & { key: string }>;
 
 interface PredictOutput {
   readonly chunks: readonly PredictionChunk[];
@@ -156,7 +156,8 @@ interface PredictOutput {
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
-export function predict({ plan, ranges }: PredictInput): PredictOutput {
+/** Predicts ranges of designs. A call is fastest if they need the same tables. */
+export function predict({ plan, ranges }: OfPlan<{ ranges: readonly DesignRange[] }>): PredictOutput {
   const predictor = getPredictor(plan);
   const chunks = predictRanges(predictor, ranges);
   let timeMs = Infinity;
@@ -176,20 +177,14 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
 }
 
 /** Counts of designs by invalid reason code, over the whole space. */
-export function classify({ plan }: { readonly plan: SweepPlan }): Float64Array {
+export function classify({ plan }: OfPlan): Float64Array {
   const predictor = getPredictor(plan);
   const size = predictor.counts.reduce((product, count) => product * count, 1);
   return classifyDesigns(predictor, 0, size);
 }
 
 /** The shortest time that any design of each part can have, ms. */
-export function partBounds({
-  plan,
-  parts,
-}: {
-  readonly plan: SweepPlan;
-  readonly parts: readonly DesignRange[];
-}): Float64Array {
+export function partBounds({ plan, parts }: OfPlan<{ parts: readonly DesignRange[] }>): Float64Array {
   return shortestOfParts(getPredictor(plan), parts);
 }
 
@@ -199,12 +194,7 @@ export function searchBest({
   part,
   wanted,
   limitMs,
-}: {
-  readonly plan: SweepPlan;
-  readonly part: DesignRange;
-  readonly wanted: number;
-  readonly limitMs: number;
-}): FoundDesigns & { readonly predicted: number } {
+}: OfPlan<{ part: DesignRange; wanted: number; limitMs: number }>): FoundDesigns & { readonly predicted: number } {
   const kept = keepBest(wanted, limitMs, part.count);
   const predicted = searchPart(getPredictor(plan), part, kept);
   const found = kept.found();
@@ -216,11 +206,7 @@ export function searchPick({
   plan,
   part,
   limitMs,
-}: {
-  readonly plan: SweepPlan;
-  readonly part: DesignRange;
-  readonly limitMs: number;
-}): PickedDesign | null {
+}: OfPlan<{ part: DesignRange; limitMs: number }>): PickedDesign | null {
   const kept = keepPick(plan.axes, limitMs);
   searchPart(getPredictor(plan), part, kept);
   return kept.picked();
@@ -233,13 +219,7 @@ export function survey({
   part,
   ties,
   bestMs,
-}: {
-  readonly plan: SweepPlan;
-  readonly key: string;
-  readonly part: DesignPart;
-  readonly ties: TieTable;
-  readonly bestMs?: number;
-}): Survey {
+}: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
   const predictor = getAdvisor(plan, key);
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
@@ -250,12 +230,7 @@ export function vary({
   key,
   designs,
   changes,
-}: {
-  readonly plan: SweepPlan;
-  readonly key: string;
-  readonly designs: Uint32Array;
-  readonly changes: readonly (InputChange | null)[];
-}): readonly Float64Array[] {
+}: OfAdvice<{ designs: Uint32Array; changes: readonly (InputChange | null)[] }>): readonly Float64Array[] {
   return changes.map((change) =>
     predictTimes(change === null ? getAdvisor(plan, key) : changedPredictor(plan, key, change), designs),
   );
@@ -274,13 +249,7 @@ export function draw({
   designs,
   unknown,
   draws,
-}: {
-  readonly plan: SweepPlan;
-  readonly key: string;
-  readonly designs: Uint32Array;
-  readonly unknown: Unknown;
-  readonly draws: readonly Draw[];
-}): readonly Float64Array[] {
+}: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>): readonly Float64Array[] {
   // The set-ups of a draw are useless after it, so they get separate caches.
   const caches = createCaches();
   const own = getAdvisor(plan, key).plan;
@@ -290,15 +259,7 @@ export function draw({
 }
 
 /** Sensitivity of the advice to one input. */
-export function tryInputs({
-  plan,
-  key,
-  trial,
-}: {
-  readonly plan: SweepPlan;
-  readonly key: string;
-  readonly trial: TrialOptions;
-}): InputTrial {
+export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }>): InputTrial {
   // A bisection requests its end points again.
   const made = new Map<number, Predictor>();
   const predictorAt = (value: number): Predictor =>
@@ -310,10 +271,7 @@ export function tryInputs({
 export function equals({
   designs,
   registersPerThread,
-}: {
-  readonly designs: ComparedDesigns;
-  readonly registersPerThread: number;
-}): Uint32Array {
+}: Task<{ designs: ComparedDesigns; registersPerThread: number }>): Uint32Array {
   return firstEquals(designs, registersPerThread);
 }
 
@@ -335,11 +293,7 @@ export function simulate({
   plan,
   design,
   options,
-}: {
-  readonly plan: SweepPlan;
-  readonly design: number;
-  readonly options: SimulationOptions;
-}): Result<SimulatedDistribution> {
+}: OfPlan<{ design: number; options: SimulationOptions }>): Result<SimulatedDistribution> {
   return simulateDesign(getPredictor(plan), design, options);
 }
 
@@ -348,22 +302,11 @@ export function timeline({
   design,
   seed,
   replication,
-}: {
-  readonly plan: SweepPlan;
-  readonly design: number;
-  readonly seed: number;
-  readonly replication: number;
-}): Result<DrawnTimeline> {
+}: OfPlan<{ design: number; seed: number; replication: number }>): Result<DrawnTimeline> {
   return simulateTimeline(getPredictor(plan), design, seed, replication);
 }
 
-export function play({
-  law,
-  request,
-}: {
-  readonly law: LengthLaw;
-  readonly request: PlayRequest;
-}): Result<PlayedLaunch> {
+export function play({ law, request }: Task<{ law: LengthLaw; request: PlayRequest }>): Result<PlayedLaunch> {
   return playLaunch(law, request);
 }
 
@@ -372,12 +315,12 @@ export function loss({
   lengths,
   groupSizes,
   quantiles,
-}: {
-  readonly law: LengthLaw;
-  readonly lengths: Float64Array | null;
-  readonly groupSizes: readonly number[];
-  readonly quantiles: boolean;
-}): LossReport {
+}: Task<{
+  law: LengthLaw;
+  lengths: Float64Array | null;
+  groupSizes: readonly number[];
+  quantiles: boolean;
+}>): LossReport {
   return reportLoss(law, lengths, groupSizes, quantiles);
 }
 
@@ -388,24 +331,17 @@ export function calibrate({
   measured,
   options,
   seed,
-}: {
-  readonly plan: SweepPlan;
-  readonly deviceAt: number;
-  readonly measured: readonly MeasuredDesign[];
-  readonly options: Omit<CalibrationOptions, 'uniform'>;
-  readonly seed: number;
-}): Result<CalibrationProfile> {
+}: OfPlan<{
+  deviceAt: number;
+  measured: readonly MeasuredDesign[];
+  options: Omit<CalibrationOptions, 'uniform'>;
+  seed: number;
+}>): Result<CalibrationProfile> {
   return calibrateFromDesigns(plan, deviceAt, measured, { ...options, uniform: mersenneTwister(seed) });
 }
 
 /** Compares predictions with measurements; intervals by resampling. */
-export function agree({
-  designs,
-  seed,
-}: {
-  readonly designs: MeasuredDesigns;
-  readonly seed: number;
-}): Result<Agreement> {
+export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: number }>): Result<Agreement> {
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
@@ -460,11 +396,7 @@ export function unitsLaw({
   label,
   ordered,
   units,
-}: {
-  readonly label: string;
-  readonly ordered: OrderedLengths;
-  readonly units: number;
-}): LengthLaw {
+}: Task<{ label: string; ordered: OrderedLengths; units: number }>): LengthLaw {
   const law = makeUnitLaw(label, ordered, units);
   return handedOver(law, [law.support, law.probability]);
 }
@@ -510,10 +442,7 @@ function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
 export async function cudaFiles({
   plan,
   folder,
-}: {
-  readonly plan: BenchPlan;
-  readonly folder: string;
-}): Promise<Result<readonly CudaObject[]>> {
+}: Task<{ plan: BenchPlan; folder: string }>): Promise<Result<readonly CudaObject[]>> {
   const written = await writeCudaPlan(plan, folder, LAWS_ALONE);
   return written.ok ? ok(written.value.objects) : written;
 }
@@ -572,11 +501,7 @@ export function inspect({
   label,
   texts,
   asked,
-}: {
-  readonly label: string;
-  readonly texts: KernelTexts;
-  readonly asked: Asked;
-}): Result<Inspection> {
+}: Task<{ label: string; texts: KernelTexts; asked: Asked }>): Result<Inspection> {
   return inspectKernel(label, texts, asked);
 }
 
@@ -592,12 +517,11 @@ export function tune({
   known,
   count,
   seed,
-}: {
-  readonly space: TuningSpace;
-  readonly known: readonly KnownDesign[];
-  readonly count: number;
-  readonly seed: number;
-}): { readonly next: readonly number[]; readonly estimate: TuningEstimate | null; readonly randomMs: Float64Array } {
+}: Task<{ space: TuningSpace; known: readonly KnownDesign[]; count: number; seed: number }>): {
+  readonly next: readonly number[];
+  readonly estimate: TuningEstimate | null;
+  readonly randomMs: Float64Array;
+} {
   const tuner = createTuner(space, seed);
   for (const { design, timeMs, noise } of known)
     if (timeMs === null) tuner.reject(design);
@@ -609,36 +533,4 @@ export function tune({
     estimate: tuner.estimate(),
     randomMs: Float64Array.from({ length: draws }, (_, at) => times[0] + expectedExcess(times, at + 1)),
   };
-}
-
-export interface WorkerTasks {
-  readonly workload: typeof workload;
-  readonly unitsLaw: typeof unitsLaw;
-  readonly lengthFile: typeof lengthFile;
-  readonly tableOfFile: typeof tableOfFile;
-  readonly predict: typeof predict;
-  readonly classify: typeof classify;
-  readonly partBounds: typeof partBounds;
-  readonly searchBest: typeof searchBest;
-  readonly searchPick: typeof searchPick;
-  readonly survey: typeof survey;
-  readonly vary: typeof vary;
-  readonly draw: typeof draw;
-  readonly tryInputs: typeof tryInputs;
-  readonly equals: typeof equals;
-  readonly explain: typeof explain;
-  readonly simulate: typeof simulate;
-  readonly timeline: typeof timeline;
-  readonly play: typeof play;
-  readonly loss: typeof loss;
-  readonly calibrate: typeof calibrate;
-  readonly agree: typeof agree;
-  readonly unitLengths: typeof unitLengths;
-  readonly cudaFiles: typeof cudaFiles;
-  readonly bundle: typeof bundle;
-  readonly reproduce: typeof reproduce;
-  readonly evidence: typeof evidence;
-  readonly evidenceOfGpu: typeof evidenceOfGpu;
-  readonly inspect: typeof inspect;
-  readonly tune: typeof tune;
 }

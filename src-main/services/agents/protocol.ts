@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import type { Result } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
-import type { WorkerTasks } from '../../../src-workers/worker.ts';
+import type { WorkerTasks } from '../pool.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
