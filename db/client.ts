@@ -92,7 +92,8 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
       method,
       (...args: readonly unknown[]) => call(method as keyof Store, args),
     ]),
-  ) as unknown as AsyncStore; // STORE_METHODS is complete by its type, and `Store` types the answers.
+    // The type of STORE_METHODS guarantees that every method is in it, and `Store` has the types of the answers.
+  ) as unknown as AsyncStore;
 
   return ok({
     ...methods,

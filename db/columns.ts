@@ -50,7 +50,7 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
     refuse(
       'bad-input',
-      `A chunk must have at least 1 design, from design 0 or later on. It has ${count} from ${firstDesign} on.`,
+      `A chunk must have at least 1 design and begin at design 0 or later. This one has ${count} and begins at ${firstDesign}.`,
     );
   }
   if (firstDesign + count > enumeratedCount) {
@@ -66,7 +66,10 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
 export function checkBest(best: BestDesigns, enumeratedCount: number): number {
   const { designs, predicted } = best;
   if (!Number.isSafeInteger(predicted) || predicted < designs.length)
-    refuse('bad-input', `At least the ${designs.length} best designs must have been predicted, not ${predicted}.`);
+    refuse(
+      'bad-input',
+      `The number of predicted designs must be at least that of the best ones (${designs.length}), not ${predicted}.`,
+    );
   designs.forEach((design, at) => {
     if (design >= enumeratedCount || (at > 0 && design <= designs[at - 1]))
       refuse('bad-input', `Designs must be ascending numbers below ${enumeratedCount}; number ${at + 1} is ${design}.`);

@@ -42,7 +42,7 @@ export function openLibrary({ all, get, run, insert }: Statements): LibraryMetho
       ).map(readCalibration),
     deleteCalibration: (id) => {
       if (run('DELETE FROM calibrations WHERE id = ?', id) === 0)
-        refuse('not-found', `no calibration ${id} in this database`, { id });
+        refuse('not-found', `This database has no calibration ${id}.`, { id });
       return null;
     },
 

@@ -73,7 +73,10 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
     }
     const broken = db.pragma('foreign_key_check') as readonly unknown[];
     if (broken.length > 0) {
-      refuse('storage', `${file}: ${broken.length} rows refer to missing ones after migrating. The file is unchanged`);
+      refuse(
+        'storage',
+        `${file}: after the migration, ${broken.length} rows would refer to rows that do not exist. The file is unchanged.`,
+      );
     }
   }).immediate();
 }

@@ -12,7 +12,10 @@ import { hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
 /** `LKST`, which marks a file as ours in its header. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/** Files up to this size are checked completely when opened (tens of ms), larger ones only at their ends. */
+/**
+ * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. Larger ones are
+ * checked only at their ends.
+ */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -89,8 +92,8 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses a file that is not a valid database of ours, without writing. Returns whether the file is missing or empty.
- * @param undoTimeoutMs how long to wait to undo the unfinished work of a killed process, which writes; null: it is not
- * undone, and then the content is not checked
+ * @param undoTimeoutMs how long to wait for the lock to undo the unfinished work of a killed process, which writes to
+ *   the file. With null, nothing is undone and the content is not checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);

@@ -105,7 +105,7 @@ function openUpkeep({ db, all, run, write }: Statements, file: string): UpkeepMe
     checkIntegrity() {
       const lines = (db.pragma('integrity_check') as { integrity_check: string }[]).map((row) => row.integrity_check);
       const broken = db.pragma('foreign_key_check') as readonly unknown[];
-      const references = broken.length > 0 ? [`${broken.length} rows refer to missing ones`] : [];
+      const references = broken.length > 0 ? [`${broken.length} rows refer to rows that do not exist`] : [];
       return [...lines.filter((line) => line !== 'ok'), ...references];
     },
   };

@@ -27,7 +27,7 @@ export async function captured(
 /** The whole command line, in this process. */
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
-/** Returns the document of a command that succeeded without other output. */
+/** Returns the JSON document of a command. Fails if the command fails or prints anything else. */
 export function documentOf<T>({ status, out, err }: Outcome): T {
   expect({ status, err }).toEqual({ status: 0, err: '' });
   return JSON.parse(out) as T;

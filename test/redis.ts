@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool } from './tools.mjs';
 
-/** A private Redis on loopback, and agents as processes, for tests, benches and the count of kills. */
+/**
+ * Starts a private Redis on loopback, and agents as processes, for tests, benchmarks and the attacks of `npm run
+ * verify`.
+ */
 
 export const REDIS_PASSWORD = 'correct-horse';
 const COMMAND = fileURLToPath(new URL('../src-main/cli/lockstep.mjs', import.meta.url));
@@ -15,16 +18,16 @@ export interface TestRedis {
   readonly url: string;
   /** The file in the form that the options of commands and engines need. */
   readonly passwordFile: string;
-  /** Ends it at once; it keeps nothing. */
+  /** Ends Redis at once, with all its data. */
   kill(): Promise<void>;
-  /** Starts it again on the same port. */
+  /** Starts Redis again on the same port. */
   start(): Promise<void>;
-  /** Makes it accept connections without answering, or continue. */
+  /** Makes Redis accept connections without answering, or answer again. */
   hang(on: boolean): void;
 }
 
 /**
- * @param folder an empty one, which the caller removes
+ * @param folder an empty folder, which the caller removes
  * @param more options of redis-server; with those of a certificate it accepts only TLS
  */
 export async function startRedis(folder: string, more: Readonly<Record<string, string>> = {}): Promise<TestRedis> {

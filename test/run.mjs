@@ -24,7 +24,7 @@ const env = {
   NO_COLOR: '1',
 };
 const total = { passed: 0, failed: 0, skipped: 0 };
-/** A slow network may take minutes for a browser; a network that refuses does so at once. */
+/** Time limit of a download. A slow network may take minutes for a browser; a network that refuses does so at once. */
 const FETCH_LIMIT_MS = 5 * 60_000;
 const say = (/** @type {string} */ line) => void process.stdout.write(`${line}\n`);
 
@@ -71,7 +71,7 @@ function report(label, counts, start, output) {
   if (counts.failed) process.stdout.write(`${failures(output).trim().replaceAll(/^/gm, '    ')}\n`);
 }
 
-/** Returns the output from the list of failures of Vitest or Playwright on, or all of it. */
+/** Returns the output of Vitest or Playwright from the list of failures on, or all of it if there is no such list. */
 function failures(/** @type {string} */ output) {
   const start = output.search(/^ *(?:⎯+ *Failed (?:Tests|Suites)|1\) \[)/m);
   return start === -1 ? output : output.slice(start);
@@ -112,7 +112,7 @@ async function fetchTools() {
   const packages = [...new Set(missing().flatMap((name) => TOOLS[name].debian?.split(' ') ?? []))];
   if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;
   const asRoot = process.getuid?.() === 0 ? '' : 'sudo -n ';
-  if (asRoot && (await run(`${asRoot}true`)).code !== 0) return; // it would ask for a password
+  if (asRoot && (await run(`${asRoot}true`)).code !== 0) return; // apt-get would ask for a password.
   say(`fetching ${packages.join(', ')}: ${asRoot}apt-get install ${packages.join(' ')}`);
   const { code, output } = await run(
     `${asRoot}apt-get update -qq && ${asRoot}apt-get install -y -qq --no-install-recommends ${packages.join(' ')}`,
@@ -129,7 +129,7 @@ function lastLine(/** @type {string} */ output, /** @type {number} */ code) {
   return lines.findLast((line) => /error|failed|unable/i.test(line)) ?? `it ended with ${code}`;
 }
 
-/** A check that passes or fails as a whole. */
+/** Runs a check that passes or fails as a whole. */
 async function check(/** @type {string} */ label, /** @type {string} */ command) {
   const start = performance.now();
   const { code, output } = await run(command);
@@ -199,7 +199,7 @@ async function checkChanged() {
   const changed = changedFiles();
   const isSvelte = (/** @type {string} */ file) => /\.svelte(\.ts)?$/.test(file);
   const within = (/** @type {RegExp} */ folders) => changed.some((file) => folders.test(file));
-  /** Does nothing if no file is concerned. */
+  /** Does nothing if none of the changed files is of this kind. */
   const checkFiles = (/** @type {string} */ label, /** @type {string} */ command, /** @type {string[]} */ paths) =>
     paths.length > 0 && check(`${label} of ${paths.length} changed files`, `${command} ${paths.join(' ')}`);
   const lint = async () => {
@@ -248,7 +248,7 @@ const checks = async () => {
   await check('imports', 'npm run --silent check:imports');
   await check('unused', 'npm run --silent check:unused');
 };
-/** The files for each runner. A filter of Playwright is an expression. */
+/** The selected test files for each runner. Playwright's filter is a regular expression. */
 const files = all
   ? { browser: '', other: '' }
   : { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" };

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
  */
 const given = process.env.LOCKSTEP_TEST_SEED ?? '1';
 if (!/^-?\d{1,9}$/.test(given))
-  throw new Error(`LOCKSTEP_TEST_SEED is "${given}"; expected an integer of up to nine digits.`);
+  throw new Error(`LOCKSTEP_TEST_SEED is "${given}". Use an integer of up to nine digits.`);
 fc.configureGlobal({ seed: Number(given) });
 
 // Without this, a regular expression inside toMatchObject matches every text, because it has no own keys to compare.

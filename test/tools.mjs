@@ -58,7 +58,7 @@ function swiftShader() {
   try {
     if (process.platform !== 'linux' || !createRequire(import.meta.url).resolve('webgpu')) return null;
   } catch {
-    return null; // an optional package
+    return null; // The driver is in an optional package.
   }
   const { LOCKSTEP_VULKAN_ICD: named } = process.env;
   if (named) return existsSync(named) ? named : null;
@@ -68,8 +68,9 @@ function swiftShader() {
 }
 
 /**
- * `debian`: the packages that have it, separated by spaces, which npm test installs where it may. `npm`: the packages
- * that have it, which go into a folder of its name in `NPM_TOOLS`. `needs`: a tool without which it does nothing.
+ * The tools. `debian` names the Debian packages with the tool, separated by spaces; npm test installs them if it may.
+ * `npm` names its packages of npm, which go into a folder with the name of the tool in `NPM_TOOLS`. `needs` is another
+ * tool that it requires.
  * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, npm?: string, needs?: ToolName,
  *   find: () => string | null }>>}
  */

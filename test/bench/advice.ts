@@ -10,12 +10,11 @@ import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
- * example study, over all its devices. Measured from the edit on: the first (coarse) answer, the exact one, the one
- * with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which need all
- * designs. Other programs affect the time on the clock more than the time of all processors together, which is beside
- * it. On two idle cores, the clock shows between half of that time and all of it.
- * `--fields A,B` restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N
- * slowest.
+ * example study, over all its devices. The times are measured from the edit on: the first (coarse) answer, the exact
+ * one, the one with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which
+ * need all designs. Each time by the clock is printed beside the CPU time of all processors, which other programs
+ * affect less. On two idle cores, the time by the clock is between half of the CPU time and all of it. `--fields A,B`
+ * restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N slowest.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
@@ -75,7 +74,7 @@ const numberEdit =
     } as StudyFile;
   };
 
-/** Edits that make other laws come last, so that no edit finds the laws of another one. */
+/** Edits that change a law come last. Otherwise a later edit could reuse the law that an earlier one made. */
 const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries((Object.keys(KERNEL_INPUTS) as KernelNumber[]).map((field) => [field, numberEdit(field)])),
   sharing: (study) => ({
@@ -205,7 +204,9 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
 for (const step of steps) {
   const missed = all.filter(({ answers }) => answers[step].ms > STEPS[step]).length;
   const sure = all.filter(({ answers }) => answers[step].processorMs / 2 > STEPS[step]).length;
-  process.stdout.write(`\n${step}: ${all.length} edits, ${missed} above ${STEPS[step]} ms, ${sure} on any two cores\n`);
+  process.stdout.write(
+    `\n${step}: ${all.length} edits, ${missed} above ${STEPS[step]} ms, ${sure} of them even on two idle cores\n`,
+  );
   const slowest = all.toSorted((a, b) => b.answers[step].processorMs - a.answers[step].processorMs);
   for (const { name, field, answers } of slowest.slice(0, Number(options.worst))) write(name, field, answers);
 }

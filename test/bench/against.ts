@@ -18,7 +18,7 @@ const RESAMPLES = 2000;
 const SLOWER = 1.2;
 
 export interface Ratio {
-  /** The median of the later over that of the earlier. */
+  /** The median time of the later revision divided by that of the earlier one. */
   readonly ratio: number;
   /** The interval contains 95 % of the resampled rounds. */
   readonly low: number;
@@ -60,7 +60,7 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
   return {
     missing: shallow
       ? 'Nothing to compare with: this clone is shallow. Fetch its history (git fetch --unshallow).'
-      : `"${name}" is no commit of this repository.`,
+      : `"${name}" is not a commit of this repository. Specify a commit, a tag, or "last".`,
   };
 }
 

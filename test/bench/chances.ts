@@ -1,8 +1,8 @@
 /**
- * Whether the stated chances hold: of the designs that are "p % sure to be within 3 % of the best", p % should be. The
- * errors of predictions are drawn by the functions of the advice, and the outcome is measured.
- * `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix) and for block sizes
- * of measured spaces.
+ * Checks whether stated chances hold: of the designs that are called "p % sure to be within 3 % of the best", p %
+ * should be within 3 %. The functions of the advice draw the errors of predictions, and public measurements say what
+ * came out. `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix) and for
+ * block sizes of measured spaces.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ interface Contest {
 interface Statement {
   readonly chance: number;
   readonly held: boolean;
-  /** Whether it is of the design that is predicted to be the fastest. */
+  /** Whether this design is predicted to be the fastest. */
   readonly chosen: boolean;
 }
 

@@ -128,7 +128,9 @@ function accuracy(): void {
   }
 }
 
-/** The least CPU time of one round, µs, because the clock of some machines ticks in hundredths of a second. */
+/**
+ * Each round takes at least this much CPU time, µs, because the clock of some machines ticks in hundredths of a second.
+ */
 const MIN_ROUND = 100_000;
 
 /** Returns the CPU time of `work` per item, µs, the median of five rounds. */

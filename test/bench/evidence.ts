@@ -39,7 +39,10 @@ const devices = ['nvidia', 'amd', 'software'].flatMap(
   (file) => JSON.parse(readFileSync(join(root, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
 );
 
-/** The digits of saved parameters, whose standard errors are at least a percent. */
+/**
+ * The number of digits of saved parameters. More would mean nothing, because the standard errors are at least a
+ * percent.
+ */
 const DIGITS = 4;
 const rounded = (_key: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;

@@ -24,8 +24,9 @@ import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
 /*
  * `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
- * command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. The
- * same command continues later: `DIR/state.json` has the runs, and measured cases are not repeated. DIR then contains
+ * command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. Run
+ * the same command again to continue: `DIR/state.json` lists the runs, and measured cases are not repeated. DIR then
+ * contains
  *
  *   summary.md, summary.json   the results with figures
  *   records/STEP.json          every case with all repeats, device, clocks
@@ -138,7 +139,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Runs one part of a step. A failure is recorded, and the next part continues. */
 async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   try {
-    if (leftMs() === 0) throw new Error('not begun, the time of this step is spent');
+    if (leftMs() === 0) throw new Error('not started: the time of this step is used up');
     await body();
   } catch (error) {
     problems.push(`${what}: ${messageOf(error)}`);
@@ -159,7 +160,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
     : undefined;
   const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
   if (ended.state !== 'complete') {
-    const message = `the time is spent, ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
+    const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
     // A part of a measurement is useful, a part of a ranking is not.
     if (ended.kind === 'sweep') throw new Error(message);
     problems.push(`${key}: ${message}`);
@@ -422,7 +423,7 @@ async function spmvKernels() {
   };
 }
 
-/** Measures one study completely, and tunes it without this knowledge. */
+/** Measures all designs of one study, then tunes the study as if none of them had been measured. */
 async function tunedAgainstExhaustive() {
   const example = readStudy(join(EXAMPLES, 'geometric.json'));
   const axes = {
@@ -450,7 +451,7 @@ async function tunedAgainstExhaustive() {
     next: async () =>
       leftMs() > 0
         ? ok(await call('bench.next', { target: options.target, runId }))
-        : fail('cancelled', 'the time is spent'),
+        : fail('cancelled', 'the time is used up'),
     measure: async (designs) =>
       ok({
         id: (await measured(`tuning ${designs.join(' ')}`, { runId, choose: 'named', designs: [...designs] })).runId,

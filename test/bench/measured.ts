@@ -12,7 +12,10 @@ const RECORDS = join(import.meta.dirname, '../data/measured');
 const LOSS_ROUNDS = 4;
 const MAX_LOSS_ERROR = 0.12;
 const MIN_SPEARMAN = 0.9;
-/** The least share of pairs in the predicted order, minus the other pairs, among designs with distinguishable times. */
+/**
+ * The least Kendall correlation among designs whose times can be told apart: the share of pairs in the predicted order
+ * minus the share of the other pairs.
+ */
 const MIN_RESOLVED_KENDALL = 0.7;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

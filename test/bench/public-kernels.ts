@@ -18,8 +18,8 @@ const { values: options, positionals } = parseArgs({
 const [folder] = positionals;
 
 /**
- * The loop's end depends on data. Each name counts once, and only a few kernels of a file, because variants are
- * similar.
+ * Selects loops whose end depends on data. Each name counts once, and only a few kernels of a file count, because
+ * variants are similar.
  */
 const MAX_OF_FILE = 3;
 const found: Inspection[] = [];

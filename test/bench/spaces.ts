@@ -11,7 +11,7 @@ import { constantLaw } from '../../src-workers/models/workload/laws.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Registers of a thread, and of each of its outputs: assumed. */
+/** Assumed registers of a thread, and assumed registers for each of its outputs. */
 const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
 
 /** Units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
@@ -24,7 +24,7 @@ const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instru
 const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
 const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
 
-/** File, column of a device in it, kernel, and device of the catalogue; without these two, no prediction. */
+/** File, column of a device in it, kernel, and device of the catalogue. Without the last two, nothing is predicted. */
 export const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
   ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
   ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],

@@ -14,7 +14,7 @@ import { lacks, TOOLS } from '../tools.mjs';
  * `npm run bench -- spmv`: measures the SpMV kernels of the examples on the software adapter, on every matrix of the
  * repository, and compares them with the predictions of the example's study. It writes the record in
  * test/data/measured. `node test/bench/spmv.ts --fit` prints the kernels' figures of that study, fitted to random
- * matrices, which are not judged. Run it on an idle machine.
+ * matrices that the comparison does not use. Run it on an idle machine.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };

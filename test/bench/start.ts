@@ -66,8 +66,8 @@ async function browserHost(executablePath: string): Promise<void> {
 }
 
 /**
- * Starts at the creation of the process. Its own creation time is wrong by the clock adjustments since the system
- * started.
+ * The time starts when the process is created. The creation time that the system reports is not used, because it is
+ * wrong by all adjustments of the clock since the system started.
  */
 function desktopStart({ file, args, env }: ReturnType<typeof desktopCommand>): Promise<number> {
   const began = Date.now();

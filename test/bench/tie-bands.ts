@@ -239,7 +239,7 @@ function agreementOf(
 
 /**
  * Returns the bands of all data sets, and the errors for each device. The GPU of `loops` is not named, so its times
- * belong to no device; losses are not times.
+ * belong to no device. Data sets of losses are left out, because losses are not times.
  */
 export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
   const byId = new Map(devices.map((device) => [device.id, device]));
@@ -264,7 +264,7 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
     bands.push(...shapeBands(dataset, gpus));
-    // Their times are predicted in proportion, or with measured cycles, and not from a data sheet.
+    // The times of these data sets are predicted in proportion, or with measured cycles, and not from a data sheet.
     figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');

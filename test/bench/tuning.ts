@@ -25,10 +25,10 @@ import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 
 /*
  * `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
- * best of the space, and how often its claim of this is true. The spaces were measured completely, with the prediction
- * and without, or are made by the predictor with other parameters. The tuner sees only the times that it requests. For
- * comparison: a plain Gaussian process with expected improvement, with the same budget and seeds, and random search
- * (the number of designs with an even chance of success).
+ * best of the space, and how often its claim of this is true. The spaces were measured completely, and are searched
+ * with the prediction and without it, or the predictor makes them with other parameters. The tuner sees only the times
+ * that it requests. A plain Gaussian process with expected improvement, with the same budget and seeds, is compared
+ * with it, and so is random search (the number of designs with an even chance of success).
  */
 const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
@@ -51,9 +51,12 @@ interface Replay {
 type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate'>>;
 
 interface Found {
-  /** The number of measurements until a design within 3 % of the best; infinite if the budget is too small. */
+  /** The number of measurements until one of them is within 3 % of the best; infinite if the budget is too small. */
   readonly measured: number;
-  /** The number of measurements at the claim to be within 3 %, and the true regret then; null without a claim. */
+  /**
+   * The number of measurements when the tuner claims to be within 3 %, and the true regret at that moment; null without
+   * a claim.
+   */
   readonly claim: { readonly measured: number; readonly regret: number } | null;
 }
 
@@ -84,8 +87,8 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
 const PLAIN_START = 12;
 
 /**
- * The method of most tuners: a Matérn kernel with a length per coordinate, standardised logarithms, expected
- * improvement, no prediction.
+ * The method of most tuners: a Matérn kernel with one length scale per coordinate, standardised logarithms and expected
+ * improvement, without a prediction.
  */
 function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
   const count = predictedMs.length;
@@ -138,7 +141,7 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
 // -- Spaces that were measured in full
 // -------------------------------------------------------------------------------------
 
-/** Parameters that are names; the others are sizes. */
+/** The parameters whose values are names. The values of all others are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
 /** Returns all configurations that ran. Variants unknown to the model have the prediction of the plain kernel. */
 function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Replay {
@@ -285,8 +288,8 @@ function report(label: string, replayOf: (seed: number) => Replay): void {
   print(
     `${isFewer && isKept ? 'ok    ' : 'below '} ${label}${Number.isNaN(skill) ? '' : ` (rank correlation ${skill.toFixed(2)})`}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ` +
       (claims.length === 0
-        ? `no claim in ${BUDGET}`
-        : `claims kept ${kept} of ${claims.length}, after ${ends}, worst regret ${(100 * worst).toFixed(1)} %`),
+        ? `no claim within ${BUDGET}`
+        : `${kept} of ${claims.length} claims true, after ${ends} measurements, worst regret ${(100 * worst).toFixed(1)} %`),
   );
 }
 
@@ -320,5 +323,5 @@ print(`Measurements until within 3 % (found of ${SEEDS}), at most ${BUDGET}, ${S
 for (const [label, open] of spaces)
   if (asked.length === 0 || asked.some((one) => label.startsWith(one))) report(label, await open());
 print(
-  `Claims kept: ${totals.kept} of ${totals.claims}${totals.kept >= MIN_KEPT.all * totals.claims ? '' : ', below 90 %'}.`,
+  `True claims: ${totals.kept} of ${totals.claims}${totals.kept >= MIN_KEPT.all * totals.claims ? '' : ', below 90 %'}.`,
 );

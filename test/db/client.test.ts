@@ -13,7 +13,7 @@ import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 
 const migrationsFolder = MIGRATIONS;
 
-it('answers in order, and closes after the last answer', () =>
+it('answers calls in order, and closes after the last answer', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const client = unwrap(await openStoreClient({ file, migrationsFolder }));
@@ -37,7 +37,7 @@ it('answers in order, and closes after the last answer', () =>
     await again.close();
   }));
 
-it('takes over columns that fill their buffer and copies views', () =>
+it('transfers columns that fill their buffer, and copies views', () =>
   inFolder(async (folder) => {
     const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
     const { id } = unwrap(await client.createRun(sampleDraft()));
@@ -49,7 +49,7 @@ it('takes over columns that fill their buffer and copies views', () =>
     await client.close();
   }));
 
-it('refuses what the store refuses, and what cannot be sent', () =>
+it('refuses calls that the store refuses, and arguments that cannot be sent', () =>
   inFolder(async (folder) => {
     expect(await openStoreClient({ file: folder, migrationsFolder })).toMatchObject({
       ok: false,
@@ -61,7 +61,7 @@ it('refuses what the store refuses, and what cannot be sent', () =>
     await client.close();
   }));
 
-it('is created once when several open a new file together', () =>
+it('creates a new file once when several clients open it together', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const clients = (await Promise.all([1, 2, 3, 4].map(() => openStoreClient({ file, migrationsFolder })))).map(
@@ -85,7 +85,7 @@ it('fails pending and later calls when its thread dies', () =>
     await client.close();
   }));
 
-it('reports changes by others, and only by others', () =>
+it('reports the changes of other processes, and not its own', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const first = unwrap(await openStoreClient({ file, migrationsFolder }));
@@ -130,7 +130,7 @@ function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesig
     }));
 }
 
-it('gives back any columns as they were, from the packed copy and from the rows', () =>
+it('returns any columns as they were saved, from the packed copy and from the rows', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const client = unwrap(await openStoreClient({ file, migrationsFolder }));
@@ -163,7 +163,7 @@ it('gives back any columns as they were, from the packed copy and from the rows'
     await client.close();
   }));
 
-it('notices flipped bits in packed columns, takes the rows instead, and refuses where these are not all there', () =>
+it('notices flipped bits in packed columns, reads the rows instead, and fails if rows are missing', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
     const client = unwrap(await openStoreClient({ file, migrationsFolder }));
@@ -189,7 +189,7 @@ it('notices flipped bits in packed columns, takes the rows instead, and refuses 
       );
       expect(unwrap(await client.loadRunColumns(id))).toEqual(saved);
     }
-    // Each was written again.
+    // Both chunks were written again.
     expect(packed()).toEqual(asWritten);
 
     // A version without digests left the database in this state.

@@ -60,13 +60,13 @@ describe('opening', () => {
     ['a database of a newer program', after('PRAGMA user_version = 999'), /version 999.*newer Lockstep/],
     ['a version that no program writes', after('PRAGMA user_version = -5'), /damaged: its version is -5/],
     [
-      'a version that its tables are not of',
+      'a version to which its tables do not belong',
       after(readMigrations(MIGRATIONS)[1].sql),
       /damaged: its tables are not those of version 1/,
     ],
     ['a database of another program', after('PRAGMA application_id = 252006673'), /belongs to another program/],
   ])('refuses %s', (_what, spoil, message) => expectRefused(spoil, message));
-  it('undoes what a killed process had not finished, and opens', () =>
+  it('undoes the unfinished work of a killed process, and opens the file', () =>
     inFolder((folder) => {
       const [file, left] = [`${folder}/lockstep.db`, `${folder}/left.db`];
       copyFileSync(join(GOLDEN, 'v5.sqlite'), file);
@@ -104,7 +104,7 @@ describe('opening', () => {
       expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/version 999/);
       expect(readFileSync(file).equals(before)).toBe(true);
     }));
-  it('refuses a folder, a missing folder, and what is no folder', () =>
+  it('refuses a folder, a missing folder, and a file in place of a folder', () =>
     inFolder((folder) => {
       const refusal = (file: string): string => messageOf(openStore({ file, migrationsFolder: MIGRATIONS }));
       mkdirSync(`${folder}/a.db`);
@@ -113,7 +113,7 @@ describe('opening', () => {
       expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
       expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
     }));
-  it('takes an empty file for a new database', () =>
+  it('treats an empty file as a new database', () =>
     inFolder((folder) => {
       writeFileSync(`${folder}/new.db`, '');
       unwrap(openStore({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS })).close();
@@ -202,7 +202,7 @@ describe('migrating', () => {
       open.close();
     }));
 
-  it('keeps a file whole that is killed after any statement of the newest migration', () =>
+  it('leaves a file whole if the process is killed after any statement of the newest migration', () =>
     inFolder((folder) => {
       const newest = readMigrations(MIGRATIONS).at(-1)!;
       const count = newest.sql.split(/(?<=;)$/m).length - 1;
@@ -224,7 +224,7 @@ describe('migrating', () => {
       }
     }));
 
-  it('keeps a copy of the old version, and the content', () =>
+  it('keeps the content, and a copy of the file in its old version', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
@@ -242,7 +242,7 @@ describe('migrating', () => {
       copy.close();
     }));
 
-  it('is all or nothing', () =>
+  it('applies a migration completely or not at all', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
@@ -254,12 +254,12 @@ describe('migrating', () => {
       open.close();
     }));
 
-  it('refuses to leave rows that refer to missing ones', () =>
+  it('refuses a migration after which rows would refer to missing rows', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
       const migrationsFolder = withNext(folder, 'DELETE FROM runs;');
-      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/refer to missing ones/);
+      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/refer to rows that do not exist/);
       const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
       expect(unwrap(open.store.listRuns({})).total).toBe(1);
       open.close();
@@ -267,7 +267,7 @@ describe('migrating', () => {
 });
 
 describe('with another SQLite', () => {
-  it('has no check on a column that may be NULL which older versions fail for NULL', () =>
+  it('has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', () =>
     inFolder((folder) => {
       const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
       const tables = db
@@ -306,7 +306,7 @@ describe('with another SQLite', () => {
 });
 
 describe('when the database cannot be written', () => {
-  it('reports a full disk, and what was saved stays', () =>
+  it('reports a full disk, and keeps everything that was saved', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
@@ -325,7 +325,7 @@ describe('when the database cannot be written', () => {
       open.close();
     }));
 
-  it('reports a lock by another program, and works again after it', () =>
+  it('reports that another program holds the lock, and works again when it is free', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));

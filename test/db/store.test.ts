@@ -24,7 +24,7 @@ function failureOf(result: Result<unknown>): string {
 }
 
 describe('runs', () => {
-  it('keeps everything a run was started with', () =>
+  it('keeps everything that a run was started with', () =>
     withStore((store) => {
       const study = unwrap(store.createStudy({ name: 's', spec: { a: [1, null, 'x'] } }));
       const draft = { ...sampleDraft(), studyId: study.id };
@@ -38,7 +38,7 @@ describe('runs', () => {
       expect(run.state).toBe('running');
     }));
 
-  it('of the best designs keep these alone, and complete once they are saved', () =>
+  it('keeps only the best designs of a run that asks for these, and completes it when they are saved', () =>
     withStore((store) => {
       const { id } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
       const best = sampleBest();
@@ -63,7 +63,7 @@ describe('runs', () => {
       expect(failureOf(store.saveBestDesigns(fewer, best))).toBe('conflict');
     }));
 
-  it('counts what is saved and completes only when nothing is missing', () =>
+  it('counts the saved designs, and completes a run only when none is missing', () =>
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, 100)));
@@ -83,7 +83,7 @@ describe('runs', () => {
       expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(0, 1)))).toBe('conflict');
     }));
 
-  it('refuses chunks that contradict themselves, and saves nothing of them', () =>
+  it('refuses chunks that contradict themselves, and saves no part of them', () =>
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       const good = sampleChunk(0, 8);
@@ -110,7 +110,7 @@ describe('runs', () => {
       expect(unwrap(store.listRuns({})).total).toBe(0);
     }));
 
-  it('lists the newest first, and by study and kind', () =>
+  it('lists the newest runs first, and selects them by study and kind', () =>
     withStore((store) => {
       const study = unwrap(store.createStudy({ name: 's', spec: {} }));
       const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0 };
@@ -132,7 +132,7 @@ describe('runs', () => {
       expect(unwrap(store.noteRun(ids[0], 'why')).note).toBe('why');
     }));
 
-  it('deletes with undo, and for good only when purged', () =>
+  it('deletes runs so that they can be restored, and removes them for good only when purged', () =>
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
@@ -156,7 +156,7 @@ describe('runs', () => {
       expect(unwrap(store.checkIntegrity())).toEqual([]);
     }));
 
-  it('says how a failed run failed', () =>
+  it('keeps the reason why a run failed', () =>
     withStore((store) => {
       const { id } = unwrap(store.createRun(sampleDraft()));
       const failure = { code: 'unsupported', message: 'no model', context: { designIndex: 3 } } as const;
@@ -167,7 +167,7 @@ describe('runs', () => {
 });
 
 describe('two stores on one file', () => {
-  it('leaves the runs of a living store alone, and takes over those of one that is gone', () =>
+  it('leaves the runs of a live store alone, and takes over those of a dead one', () =>
     inFolder((folder) => {
       const options = { file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS };
       const first = unwrap(openStore(options));
@@ -211,7 +211,7 @@ describe('results of simulations and measurements', () => {
     detail: { clockMhz: 1410 },
   };
 
-  it('come back as they were saved, every repeat of them', () =>
+  it('returns results as they were saved, with every repeat', () =>
     withStore((store) => {
       const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'bench' as const };
       const { id } = unwrap(store.createRun(draft));
@@ -228,7 +228,7 @@ describe('results of simulations and measurements', () => {
       expect(unwrap(store.getRun(id))).toMatchObject({ validCount: 1, invalidCount: 1 });
     }));
 
-  it('of a run are of one device, said once', () =>
+  it('accepts the measuring device of a run once', () =>
     withStore((store) => {
       const { id, measuringDevice } = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench' }));
       expect(measuringDevice).toBeNull();
@@ -239,7 +239,7 @@ describe('results of simulations and measurements', () => {
       expect(failureOf(store.saveMeasuringDevice(id, { name: 'gpu' }))).toBe('conflict');
     }));
 
-  it('outlive the sweep they came from', () =>
+  it('keeps results when the sweep that they came from is removed', () =>
     withStore((store) => {
       const sweep = unwrap(store.createRun(sampleDraft()));
       unwrap(store.finishRun(sweep.id, { state: 'cancelled', elapsedMs: 1 }));
@@ -264,7 +264,7 @@ describe('results of simulations and measurements', () => {
 });
 
 describe('studies, devices, workloads, settings', () => {
-  it('come back as they were saved', () =>
+  it('returns studies, devices, workloads and settings as they were saved', () =>
     withStore((store) => {
       const study = unwrap(store.createStudy({ name: 'a', spec: { x: 1 } }));
       expect(unwrap(store.updateStudy(study.id, { name: 'b', spec: [] }))).toMatchObject({

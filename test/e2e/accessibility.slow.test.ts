@@ -5,7 +5,7 @@ import { WIDE, predicted, rankRows } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// No view has a finding that axe calls serious or critical, in both themes, and screen readers announce each view.
+// In both themes, axe finds nothing serious or critical in any view, and screen readers announce each view.
 
 /** Roles that a screen reader announces by their names. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
@@ -115,7 +115,7 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
   }
 });
 
-test('what changes is heard, and the focus stays where one is', async ({ page, own }) => {
+test('changes are announced, and the focus stays where it is', async ({ page, own }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page, own, '#/ranking');
   await predicted(page, 1);
@@ -166,7 +166,7 @@ test('what changes is heard, and the focus stays where one is', async ({ page, o
   await expect(page.getByRole('row', { name: /^Run 1,/ })).toBeVisible();
 });
 
-test('where the system forces its colours, data keeps its own and what is chosen is outlined', async ({
+test('with forced colours of the system, data keeps its own colours and the selection has an outline', async ({
   page,
   host,
 }) => {
@@ -197,7 +197,7 @@ test('where the system forces its colours, data keeps its own and what is chosen
   await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
 });
 
-test('what opens over the views, in both themes', async ({ page, host }) => {
+test('everything that opens over a view, in both themes', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page, host);
   await predicted(page, 1);

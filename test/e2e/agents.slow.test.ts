@@ -8,7 +8,7 @@ import { predicted } from './fixtures/page.ts';
 
 test.skip(lacks('redis-server'), 'redis-server is missing');
 
-test('settings name the Redis of agents, and Runs shows who does the work', async ({ page, own }) => {
+test('the settings take the Redis of agents, and the Runs view shows which agents work', async ({ page, own }) => {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-agents-e2e-'));
   const redis = await startRedis(folder);
   const agent = await startAgent(redis, 'lockstep', 'gpu-host', '--devices', 'cpu');

@@ -3,7 +3,7 @@ import { predicted, tabTo } from './fixtures/page.ts';
 
 // The parallel coordinates of the landscape, by keyboard.
 
-test('the ends of an axis are moved by keyboard, and Escape clears it', async ({ page, host }) => {
+test('keys move the ends of an axis, and Escape clears its selection', async ({ page, host }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, host);
   await predicted(page, 1);
@@ -11,7 +11,7 @@ test('the ends of an axis are moved by keyboard, and Escape clears it', async ({
   const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
   const ends = ranges.getByRole('slider');
   await tabTo(ends.first());
-  // Tab stops once for all of them, and arrows move between them.
+  // Tab stops once for all handles together, and the arrow keys move between them.
   await expect(ranges.locator('[tabindex="0"]')).toHaveCount(1);
   const block = ranges.getByRole('slider', { name: 'Block size, lower end' });
   for (let i = 0; i < 12 && !(await block.evaluate((end) => end === document.activeElement)); i += 1)

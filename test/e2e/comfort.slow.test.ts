@@ -2,11 +2,11 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// Reduced motion, and text twice as large.
+// Tests with reduced motion, and with text twice as large.
 
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
-test('who wants no motion gets none', async ({ page, host }) => {
+test('nothing moves if the user prefers reduced motion', async ({ page, host }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page, host);
   await predicted(page, 1);
@@ -75,7 +75,7 @@ function unreachable(page: Page): Promise<readonly string[]> {
   });
 }
 
-test('at 200 % nothing is cut off: what does not fit is scrolled', async ({ browser, host }) => {
+test('nothing is cut off at 200 %: everything can be scrolled into view', async ({ browser, host }) => {
   // A browser at 200 % on a screen of 1440 × 900.
   const context = await browser.newContext({ viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 });
   const page = await context.newPage();
@@ -97,10 +97,7 @@ test('at 200 % nothing is cut off: what does not fit is scrolled', async ({ brow
   await context.close();
 });
 
-test('the palette runs the best match first, and offers what the view can do before the rest', async ({
-  page,
-  host,
-}) => {
+test('the palette lists the best match first, and commands of the view before all others', async ({ page, host }) => {
   await open(page, host, '#/ranking');
   await predicted(page, 1);
   await page.keyboard.press('Control+k');
@@ -111,7 +108,7 @@ test('the palette runs the best match first, and offers what the view can do bef
   await expect(options.first()).toHaveAttribute('aria-selected', 'true');
 });
 
-test('a focused button under a tooltip goes with its view', async ({ page, host, complaints }) => {
+test('the tooltip of a focused button disappears with its view', async ({ page, host, complaints }) => {
   await open(page, host);
   await predicted(page, 1);
   await page.getByRole('radio', { name: 'File' }).click();
@@ -121,7 +118,7 @@ test('a focused button under a tooltip goes with its view', async ({ page, host,
   expect(complaints).toEqual([]);
 });
 
-test('a view that is opened by its key can be used by keys at once', async ({ page, host }) => {
+test('a view that a key opened can be used by keys at once', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   // One key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
@@ -153,7 +150,7 @@ test('a view that is opened by its key can be used by keys at once', async ({ pa
   }
 });
 
-test('rows get their bars, however slowly the engine answers', async ({ page, host }) => {
+test('rows get their bars even if the engine answers slowly', async ({ page, host }) => {
   // The delay is longer than the list waits for details, so the rows around it are still loading.
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();

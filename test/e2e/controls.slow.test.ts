@@ -34,7 +34,7 @@ test('a popover stays inside the window, and Tab goes on behind the button that 
   await expect(other).toBeFocused();
 });
 
-test('a device that is unticked stays in its row, also after a reload', async ({ page, own }) => {
+test('a device that is unticked keeps its row, also after a reload', async ({ page, own }) => {
   await open(page, own);
   const rows = page.getByRole('table', { name: 'Devices of the study' }).getByRole('checkbox');
   const names = () => rows.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
@@ -51,7 +51,10 @@ test('a device that is unticked stays in its row, also after a reload', async ({
   await expect(rows).toHaveCount(before.length - 1);
 });
 
-test('the guide lists its devices in one thing that scrolls, the chosen ones in sight', async ({ page, host }) => {
+test('the guide lists its devices in one scrolling element, and the chosen ones are visible', async ({
+  page,
+  host,
+}) => {
   await page.setViewportSize(SMALL);
   await open(page, host);
   await page.keyboard.press('Control+k');
@@ -74,7 +77,7 @@ test('the guide lists its devices in one thing that scrolls, the chosen ones in 
       }).length,
   );
   expect(scrolled).toBe(1);
-  // Its row stays under the pointer.
+  // The row of the device stays under the pointer.
   const name = (await chosen.first().getAttribute('aria-label'))!;
   const row = guide.getByRole('checkbox', { name, exact: true });
   const { y } = (await row.boundingBox())!;
@@ -83,7 +86,7 @@ test('the guide lists its devices in one thing that scrolls, the chosen ones in 
   expect((await row.boundingBox())!.y).toBe(y);
 });
 
-test('Settings begins at its first choice, and the palette goes to a field', async ({ page, host }) => {
+test('Settings opens with the focus on its first choice, and the palette focuses a field', async ({ page, host }) => {
   await open(page, host, '#/runs');
   await page.keyboard.press('Control+,');
   await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();
@@ -94,7 +97,7 @@ test('Settings begins at its first choice, and the palette goes to a field', asy
   await expect(page.getByRole('spinbutton', { name: 'Cooperation step' })).toBeFocused();
 });
 
-test('a run has a menu, by pointer and by keyboard', async ({ page, own }) => {
+test('the menu of a run opens by pointer and by keyboard', async ({ page, own }) => {
   await open(page, own, '#/runs');
   const run = page.getByRole('row', { name: /^Run 1, / });
   await expect(run).toContainText('first run');

@@ -8,7 +8,7 @@ import { ask, expect, test } from './fixtures/desktop.ts';
 import { ROOT } from './fixtures/program.ts';
 
 test(
-  'the window opens, with its page and without a complaint',
+  'the window opens with its page and without an error',
   { tag: '@packed' },
   async ({ desktop: { app, window: page, complaints } }) => {
     await expect(page).toHaveTitle(/Lockstep/);
@@ -98,7 +98,7 @@ test('a second start hands its study to the first and ends', async ({ desktop: {
     .toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
 });
 
-test('an engine that dies is started again, and the page learns of it', async ({ desktop: { app, window: page } }) => {
+test('an engine that dies is started again, and the page is told', async ({ desktop: { app, window: page } }) => {
   await page.evaluate(() => {
     const host = window as unknown as {
       lockstep: { onEngineLost(listener: (message: string) => void): void };
@@ -131,7 +131,7 @@ test('an engine that dies is started again, and the page learns of it', async ({
   expect(await ask(page, 'app.info', {})).toMatchObject({ ok: true });
 });
 
-test('a dead page can be reloaded, and shows itself again', async ({ desktop: { app, window: page } }) => {
+test('a page that crashed can be reloaded', async ({ desktop: { app, window: page } }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
   // The dialog that offers to reload is native, so the test answers it.
   const shown = await app.evaluate(async ({ dialog, BrowserWindow }) => {
@@ -150,7 +150,7 @@ test('a dead page can be reloaded, and shows itself again', async ({ desktop: { 
   expect(shown.url).toMatch(/^app:\/\/lockstep\//);
 });
 
-test('closing keeps the place of the window and ends the engine without a trace', async ({
+test('closing saves the position of the window, and ends the engine completely', async ({
   desktop: { app, window: page, folder },
 }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
@@ -158,7 +158,7 @@ test('closing keeps the place of the window and ends the engine without a trace'
   await app.evaluate(({ BrowserWindow }) => {
     const window = BrowserWindow.getAllWindows()[0];
     window.setBounds({ x: 40, y: 30, width: 1100, height: 700 });
-    setTimeout(() => window.close(), 300); // not before this call is answered
+    setTimeout(() => window.close(), 300); // The window closes before this call is answered.
   });
   await closed;
   const kept: unknown = JSON.parse(readFileSync(join(folder, 'window.json'), 'utf8'));

@@ -1,7 +1,7 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { offered, statusBar } from './fixtures/page.ts';
 
-test('a device of one’s own: described, refused where it contradicts itself, put right, in the study, deleted', async ({
+test('a user describes a device, corrects a contradiction, uses the device in a study, and deletes it', async ({
   page,
   own,
   complaints,
@@ -54,7 +54,7 @@ test('a device of one’s own: described, refused where it contradicts itself, p
   await devices.getByRole('button', { name: 'Add' }).click();
   await expect(picker.getByRole('button', { name: 'Change Half a V100' })).toBeVisible();
 
-  // A part of a device with this number of multiprocessors.
+  // This is a part of a device, with the given number of multiprocessors.
   const search = picker.getByRole('textbox', { name: 'Search devices' });
   await search.fill('h100 sxm5 80 :66:slice');
   await search.press('Enter');

@@ -22,7 +22,7 @@ const LARGE = JSON.stringify({
 
 const progress = (page: Page) => page.getByRole('progressbar', { name: 'Run 2' });
 
-test('a reload in the middle of a run loses nothing; cancelled, it is resumed to its end', async ({ page, own }) => {
+test('a reload during a run loses nothing, and a cancelled run can be resumed to its end', async ({ page, own }) => {
   await open(page, own);
   await drop(page.getByRole('region', { name: 'Workload' }), 'large.json', LARGE);
   await expect(page).toHaveTitle(/^Large/);
@@ -50,7 +50,7 @@ test('a reload in the middle of a run loses nothing; cancelled, it is resumed to
   await expect(page.getByRole('heading', { name: `All ${total.toLocaleString('en-US')} valid designs` })).toBeVisible();
 });
 
-test('a killed engine: what is on screen stays, and the page continues when it is back', async ({ page, own }) => {
+test('the page keeps its content when the engine is killed, and continues when it is back', async ({ page, own }) => {
   await open(page, own, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await own.kill();
@@ -72,10 +72,7 @@ test('a killed engine: what is on screen stays, and the page continues when it i
   await host.interrupt();
 });
 
-test('an address that names a view only shows it of the study that was open, or of the last', async ({
-  page,
-  host,
-}) => {
+test('an address that names only a view shows it for the open study, or for the last one', async ({ page, host }) => {
   await open(page, host, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/runs'));
@@ -85,7 +82,7 @@ test('an address that names a view only shows it of the study that was open, or 
   await expect(rankRows(page).first()).toBeVisible();
 });
 
-test('an address passed on opens the same view, order, filter and selection', async ({ page, host }) => {
+test('a copied address opens the same view, order, filter and selection', async ({ page, host }) => {
   await open(page, host, '#/ranking');
   await predicted(page, 1);
   await page.getByRole('combobox', { name: /^Device/ }).click();

@@ -14,7 +14,7 @@ const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of u
 
 const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
 
-test('a CSV of lengths becomes the workload, its lines the units, and undo takes it back', async ({
+test('a CSV of lengths becomes the workload with a unit for each line, and can be undone', async ({
   page,
   own,
   complaints,
@@ -35,7 +35,11 @@ test('a CSV of lengths becomes the workload, its lines the units, and undo takes
   expect(complaints).toEqual([]);
 });
 
-test('of a table with an unknown header the columns are chosen, in any view', async ({ page, own, complaints }) => {
+test('the user chooses the columns of a table with an unknown header, in any view', async ({
+  page,
+  own,
+  complaints,
+}) => {
   await open(page, own);
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
@@ -59,7 +63,7 @@ test('of a table with an unknown header the columns are chosen, in any view', as
   expect(complaints).toEqual([]);
 });
 
-test('a file chosen by keys and a table that is pasted open the same sheet', async ({ page, own, complaints }) => {
+test('a file that is chosen by keys and a pasted table open the same sheet', async ({ page, own, complaints }) => {
   await open(page, own);
   // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
@@ -85,7 +89,7 @@ test('a file chosen by keys and a table that is pasted open the same sheet', asy
   expect(complaints).toEqual([]);
 });
 
-test('a panel that waits for a file takes the one that comes, of either kind', async ({ page, own, complaints }) => {
+test('a panel that waits for a file takes a dropped file of either kind', async ({ page, own, complaints }) => {
   await open(page, own);
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
@@ -98,7 +102,7 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
   await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
-  // Another kind of workload can be undone, with its units.
+  // A change to another kind of workload can be undone, and the number of units returns with it.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(statusBar(page)).toContainText('Workload is now geometric(0.05)');
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
@@ -107,7 +111,7 @@ test('a panel that waits for a file takes the one that comes, of either kind', a
   expect(complaints).toEqual([]);
 });
 
-test('a storage of Optuna asks for the unit and the axes, which a later file keeps', async ({
+test('the import of an Optuna storage asks for the time unit and the axes, and remembers them for the next file', async ({
   page,
   own,
   complaints,
@@ -155,7 +159,7 @@ test('a graph becomes the workload: its vertices are the units, their out-degree
   expect(complaints).toEqual([]);
 });
 
-test('a wrong file is refused with its line and what to do, and nothing is lost', async ({ page, host }) => {
+test('a wrong file is refused with its line and advice, and nothing is lost', async ({ page, host }) => {
   await open(page, host);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
@@ -198,7 +202,7 @@ test('a hostile study file is refused at its field, and opens nothing', async ({
   await expect(page.getByRole('menuitem', { name: /Intruder/ })).toHaveCount(0);
 });
 
-test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, complaints }) => {
+test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ page, host, complaints }) => {
   await open(page, host);
   await theory(page).click();
   const chart = page.getByRole('figure', { name: /^Performance loss/ });
@@ -215,7 +219,7 @@ test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, 
   expect(png.name).toBe('performance-loss.png');
   expect(png.content.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
   const width = png.content.readUInt32BE(16);
-  expect(width).toBeGreaterThan(400); // twice its size on screen
+  expect(width).toBeGreaterThan(400); // The picture has twice the size that the chart has on screen.
   const svg = await save('Save as SVG');
   expect(svg.name).toBe('performance-loss.svg');
   expect(svg.content.toString()).toMatch(/^<svg[^>]*>[^]*aggregate[^]*<\/svg>$/);
@@ -227,7 +231,7 @@ test('a chart is saved as PNG, as SVG and as its numbers', async ({ page, host, 
   expect(complaints).toEqual([]);
 });
 
-test('what a kernel was compiled to fills its profile, as one step, and only what is chosen', async ({
+test('compiled code of a kernel fills the chosen fields of its profile, in one step', async ({
   page,
   own,
   complaints,
@@ -264,7 +268,7 @@ test('what a kernel was compiled to fills its profile, as one step, and only wha
   expect(complaints).toEqual([]);
 });
 
-test('a file that names no kernel is refused in its sheet', async ({ page, own, complaints }) => {
+test('the sheet refuses a file without the name of a kernel', async ({ page, own, complaints }) => {
   await open(page, own);
   await drop(page.getByRole('main'), 'build.log', 'ptxas info    : 0 bytes gmem\n');
   await expect(sheet(page).getByRole('alert')).toContainText('names no kernel');

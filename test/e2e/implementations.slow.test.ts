@@ -2,7 +2,7 @@ import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
 import { offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
-test('a second implementation: added, described, predicted beside the first, ranked, compared, removed', async ({
+test('a second implementation is added, predicted beside the first, ranked, compared and removed', async ({
   page,
   own,
   complaints,
@@ -38,7 +38,7 @@ test('a second implementation: added, described, predicted beside the first, ran
   );
   await expect.poll(() => offered(page)).toBeLessThan(2 * before);
 
-  // Its own value is its own, and the other implementation takes the study's value.
+  // The implementation keeps a value that was set for it. The other implementation takes the value of the study.
   await list.getByRole('radio', { checked: true }).press('ArrowUp');
   await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
   await expect(instructions).toHaveValue('560');

@@ -12,7 +12,7 @@ async function landscapeOf(page: Parameters<typeof open>[0], name: string, runId
   await page.keyboard.press('2');
 }
 
-test('a map has the launches of its device, a CPU is at its own best, and two launches of one number stay separate', async ({
+test('a map shows the launches of its own device, and keeps two launches with the same number apart', async ({
   page,
   own,
   complaints,
@@ -37,7 +37,7 @@ test('a map has the launches of its device, a CPU is at its own best, and two la
   expect(complaints).toEqual([]);
 });
 
-test('a map zooms by wheel and key, a dragged rectangle filters in every view, and another device clears a filter that it leaves empty', async ({
+test('a map zooms by wheel and key, a dragged rectangle filters every view, and a filter that no design passes is cleared', async ({
   page,
   host,
   complaints,

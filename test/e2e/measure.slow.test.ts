@@ -6,7 +6,7 @@ import { expectAccessible } from './fixtures/accessible.ts';
 import { drop, predicted, smallStudy, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// The third fidelity, with the real engine and a real WebGPU device: the software adapter of every Chromium.
+// Measures with the real engine and a real WebGPU device: the software adapter of every Chromium.
 
 const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
 const rows = (page: Page) => grid(page).getByRole('row');
@@ -63,13 +63,13 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await page.goto(link);
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
-  // It shows facts about the device.
+  // The run also shows facts about the device.
   await page.keyboard.press('c');
   await expect(page.getByRole('heading', { name: 'What this run shows about the device' })).toBeVisible();
   expect(complaints).toEqual([]);
 });
 
-test('measuring is cancelled with Escape, keeps what it has, and resumes', async ({ page, own }) => {
+test('Escape cancels a measurement, which keeps its results and can be resumed', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -91,7 +91,7 @@ test('measuring is cancelled with Escape, keeps what it has, and resumes', async
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
-test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, own, complaints }) => {
+test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own, complaints }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -125,7 +125,7 @@ test('a run is tuned by the keyboard, cancelled, and continued', async ({ page, 
   expect(complaints).toEqual([]);
 });
 
-test('the probe before a measurement is cancelled, and nothing is measured', async ({ page, own }) => {
+test('nothing is measured if the probe before a measurement is cancelled', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6);
@@ -157,7 +157,7 @@ test('a run that waits for a page can be cancelled', async ({ page, own }) => {
   await expect(page.getByRole('status').filter({ hasText: 'was cancelled' })).toBeVisible();
 });
 
-test('results of another program are imported, dropped, and refused with a reason', async ({
+test('results of another program can be imported or dropped, and a wrong file is refused with a reason', async ({
   page,
   own,
   complaints,
@@ -182,7 +182,7 @@ test('results of another program are imported, dropped, and refused with a reaso
   expect(complaints).toEqual([]);
 });
 
-test('a design is handed over from the ranking and measured, by keyboard alone', async ({ page, own }) => {
+test('a design goes from the ranking to the measurement by keyboard alone', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -197,7 +197,7 @@ test('a design is handed over from the ranking and measured, by keyboard alone',
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+.[mµn]?s/, { timeout: 120_000 });
 });
 
-test('two measured runs are compared by a verdict for each design', async ({ page, own, complaints }) => {
+test('two measured runs are compared, with a verdict for each design', async ({ page, own, complaints }) => {
   await open(page, own);
   await predicted(page, 1);
   for (const name of ['cpu-xeon-2-cores.jsonl', 'cpu-xeon-2-cores-busy.jsonl']) {

@@ -6,7 +6,7 @@ import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, t
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
-test('by keys alone: the same, with the focus in sight', async ({ page, own, complaints }) => {
+test('a new user does all of it by keys alone, and the focus is always visible', async ({ page, own, complaints }) => {
   await open(page, own);
   const keys = page.keyboard;
   await expect(lengths(page)).toHaveAccessibleName(/mean 38\.6/);
@@ -36,7 +36,7 @@ test('by keys alone: the same, with the focus in sight', async ({ page, own, com
   await keys.press('3');
   const grid = page.getByRole('grid', { name: 'Designs, ranked' });
   await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
-  await expect(grid).toBeFocused(); // the list of the view just opened
+  await expect(grid).toBeFocused(); // This is the list of the view that was just opened.
   await keys.press('ArrowDown');
   expect(await isOutlined(page)).toBe(true);
   for (let i = 0; i < 3; i++) await keys.press('ArrowDown');

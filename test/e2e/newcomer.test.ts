@@ -36,7 +36,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   await page.mouse.move(track.x + track.width * 0.5, track.y + track.height / 2);
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.7, track.y + track.height / 2, { steps: 6 });
-  await expect(losses(page)).not.toHaveAccessibleName(loss!); // while the slider is still held
+  await expect(losses(page)).not.toHaveAccessibleName(loss!); // The user still holds the slider.
   await page.mouse.up();
   await expect(lengths(page)).not.toHaveAccessibleName(/mean 20\.0/);
   expect((await lengths(page).screenshot()).equals(picture)).toBe(false);

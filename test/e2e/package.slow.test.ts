@@ -25,7 +25,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => folder.remove());
 
-test('npx lockstep predicts an example that comes with it, saves the run and reads it', async () => {
+test('npx lockstep predicts a bundled example, saves the run and reads it', async () => {
   expect(readdirSync(join(cwd, 'node_modules/lockstep/src-main')).toSorted()).toEqual(['cli', 'hosts', 'packaging']);
   const study = 'node_modules/lockstep/db/examples/software.json';
   const { stdout } = await run('npx', ['lockstep', 'sweep', study, '--json', ...db], { cwd });
@@ -70,7 +70,8 @@ test('import gives the library, with types that need nothing else', async () => 
   const options =
     '--module nodenext --target es2024 --lib ES2024,DOM,ESNext.Disposable --strict --noEmit --ignoreConfig';
   await run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), '--types', '', 'use.mts'], { cwd });
-  const { stdout } = await run(process.execPath, ['use.mts'], { cwd }); // it ends by itself, so nothing is left open
+  // The program ends by itself, which shows that nothing is left open.
+  const { stdout } = await run(process.execPath, ['use.mts'], { cwd });
   const command = async (...words: string[]) =>
     JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
   const losses: { rows: { meanLoss: number }[] } = await command(
@@ -92,7 +93,7 @@ test('import gives the library, with types that need nothing else', async () => 
   const rows = best.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]);
   expect(JSON.parse(stdout)).toEqual({
     pair: expect.closeTo(1.25, 9),
-    // the rule of integration depends on all requested n
+    // The rule of integration depends on all requested n, so the results must be compared for the same list.
     losses: losses.rows.map(({ meanLoss }) => expect.closeTo(meanLoss, 12)),
     blocks: 6,
     rows,
@@ -111,7 +112,8 @@ test('lockstep serve answers with its page', async ({ page }) => {
   const [served] = (await once(host.stdout, 'data')) as [Buffer];
   const { address } = JSON.parse(served.toString()) as { address: string };
   expect((await page.goto(address))?.status()).toBe(200);
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible(); // the name of the study comes from the engine
+  // The name of the study is an answer of the engine.
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   host.kill('SIGINT');
   expect(await ended).toEqual([0, null]);
 });

@@ -30,7 +30,7 @@ async function fill(page: Page, name: string, value: string): Promise<void> {
 
 interface RankedRow {
   readonly tied: boolean;
-  /** Its id. */
+  /** The id of the device. */
   readonly device: string;
   readonly design: Design;
   readonly timeMs: number;
@@ -51,11 +51,11 @@ async function tieBand(host: RunningHost, run: number): Promise<readonly RankedR
   return all.filter(({ tied }) => tied);
 }
 
-test('an answer of the study before is dimmed at once, cannot be copied, and gives way as a whole', async ({
+test('the answer to an earlier version of the study is dimmed at once and cannot be copied until it is replaced', async ({
   page,
   own,
 }) => {
-  // While it holds, the page gets no answer.
+  // While `holds` is true, the page gets no answer.
   const held: (() => void)[] = [];
   let holds = false;
   await page.routeWebSocket(/./, (socket) => {
@@ -84,7 +84,10 @@ test('an answer of the study before is dimmed at once, cannot be copied, and giv
   await expect(picked).toBeVisible();
 });
 
-test('after edits the card is one of the full ranking’s tied best, with its time', async ({ page, own }) => {
+test('after edits the card shows one of the tied best designs of the full ranking, with its time', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await predicted(page, 1);
   const edits = [
@@ -117,7 +120,7 @@ test('after edits the card is one of the full ranking’s tied best, with its ti
   }
 });
 
-test('the card follows σ while it is dragged, and where a value comes from follows the edit', async ({ page, own }) => {
+test('the card follows σ while it is dragged, and the origin of a value follows each edit', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await settled(page);
@@ -132,7 +135,7 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await page.mouse.move(track.x + track.width * 0.1, y);
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.9, y, { steps: 12 });
-  await expect(time).not.toHaveText(before); // while the slider is still held
+  await expect(time).not.toHaveText(before); // The user still holds the slider.
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
@@ -149,7 +152,7 @@ test('the card follows σ while it is dragged, and where a value comes from foll
   await expect(mark).toHaveAccessibleName(/: given$/);
 });
 
-test('a small map opens as the whole one, with the best time that it named', async ({ page, host }) => {
+test('a small map opens the whole map, with the same best time', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   const maps = (await settled(page)).getByRole('toolbar', { name: 'Landscape by threads per unit' });
@@ -167,7 +170,7 @@ test('a small map opens as the whole one, with the best time that it named', asy
   await expect(page.getByRole('heading', { name: `${said.groups!['u']} threads per unit`, exact: true })).toBeVisible();
 });
 
-test('in other views it is one line, which a key opens and Escape closes', async ({ page, host }) => {
+test('in other views the recommendation is one line, which a key opens and Escape closes', async ({ page, host }) => {
   await open(page, host, '#/ranking');
   await predicted(page, 1);
   await expect(rankRows(page).first()).toBeVisible();
@@ -182,7 +185,7 @@ test('in other views it is one line, which a key opens and Escape closes', async
   await expect(line).toBeFocused();
 });
 
-test('the header is copied with what it assumes', async ({ page, host, context }) => {
+test('the copied header names the assumed values', async ({ page, host, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, host);
   await predicted(page, 1);
@@ -195,7 +198,7 @@ test('the header is copied with what it assumes', async ({ page, host, context }
   expect(header).toContain('Knee softness');
 });
 
-test('a study of which no design can run says so', async ({ page, own }) => {
+test('a study whose designs all cannot run says so', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await settled(page);

@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures/browser.ts';
 
-// What a browser adds to test/unit/transport-serve.test.ts: the storage of the token.
+// Tests what only a browser can show: the storage of the token. The rest is in test/unit/transport-serve.test.ts.
 
 test('the printed address opens the page, which keeps its access over a reload and in a second tab', async ({
   page,

@@ -1,9 +1,9 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
-// The second fidelity, from the ranking: simulate the best designs by prediction, and look at one launch over time.
+// Simulates the best predicted designs from the ranking, and looks at one launch over time.
 
-test('S simulates the next designs, and the ranking shows them by what was simulated', async ({ page, own }) => {
+test('the key S simulates the next designs, and the ranking sorts them by simulated time', async ({ page, own }) => {
   // The window has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
@@ -23,7 +23,7 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   await order.click();
   await page.getByRole('option', { name: /simulated/i }).click();
   await expect(page).toHaveURL(/sort=simulatedMs/);
-  // The baseline is simulated with them, perhaps after the list was sorted.
+  // The baseline is simulated together with the rows, perhaps after the list was sorted.
   await expect(rows.nth(19)).not.toContainText('not run');
   await expect(rows.nth(21)).toContainText('not run');
 
@@ -41,7 +41,10 @@ test('S simulates the next designs, and the ranking shows them by what was simul
   await expect(again).toBeHidden();
 });
 
-test('T shows one launch in time, another replication, and Escape goes back', async ({ page, own }) => {
+test('the key T shows one launch over time and other replications of it, and Escape goes back', async ({
+  page,
+  own,
+}) => {
   await open(page, own, '#/ranking');
   await predicted(page, 1);
   await rankRows(page).nth(2).click();

@@ -7,10 +7,10 @@ import { findTool, lacks } from '../tools.mjs';
 test.skip(lacks('speedscope'), 'speedscope is missing');
 
 const PAGE = 'http://localhost/';
-/** The message of a software renderer about WebGL, which speedscope uses for drawing. */
+/** A software renderer prints this message about WebGL, with which speedscope draws. */
 const DRAWING = /WebGL/;
 
-test('speedscope imports a launch trace without a complaint', async ({ page, seed, complaints }) => {
+test('speedscope imports a launch trace without an error', async ({ page, seed, complaints }) => {
   const folder = temporaryFolder();
   const file = join(folder.path, 'launch.json');
   const args = ['export', '1', '--format', 'trace', '--output', file, '--db', seed];

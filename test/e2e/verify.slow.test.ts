@@ -5,19 +5,19 @@ import { verifyMonkey } from '../verify/monkey.ts';
 
 // A short form of `npm run verify`: attacks on the browser host, and random actions.
 
-test('wrong requests, broken frames and names that are markup get nowhere', async () => {
+test('wrong requests, broken frames and names with markup have no effect', async () => {
   const report = openReport(1, () => {});
   await verifyHost(report, 20, ['ranking', 'export?format=html']);
   expect(report.failures).toEqual([]);
 });
 
-test('random actions leave no complaint', async () => {
+test('random actions cause no error', async () => {
   const report = openReport(1, () => {});
   await verifyMonkey(report, 0.25);
   expect(report.failures).toEqual([]);
 });
 
-test('number fields that are focused in one moment leave the page alive', async ({ page, host }) => {
+test('the page survives when several number fields get the focus at the same moment', async ({ page, host }) => {
   await open(page, host);
   const fields = page.getByRole('spinbutton');
   await expect(fields.nth(1)).toBeVisible();

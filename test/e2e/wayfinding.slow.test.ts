@@ -46,7 +46,7 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   expect(complaints).toEqual([]);
 });
 
-test('an export is of the device that the views are about', async ({ page, host, complaints }) => {
+test('an export is about the device that the views show', async ({ page, host, complaints }) => {
   await open(page, host, '#/ranking');
   await predicted(page, 1);
   const device = page.getByRole('combobox', { name: /^Device: / });
@@ -60,7 +60,7 @@ test('an export is of the device that the views are about', async ({ page, host,
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
   await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
-  // The reverse works too.
+  // The opposite change works too.
   await choose(/^H100 SXM5 80 GB/);
   await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');
@@ -68,7 +68,7 @@ test('an export is of the device that the views are about', async ({ page, host,
   expect(complaints).toEqual([]);
 });
 
-test('a link to what is not there says so, and shows what there is', async ({ page, host }) => {
+test('a link to something that does not exist says so, and shows what exists', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   const study = /[?&]study=(\d+)/.exec(page.url())![1];
@@ -88,7 +88,7 @@ test('a link to what is not there says so, and shows what there is', async ({ pa
   await expect(page).toHaveTitle(/^Acts propagation – Study/);
 });
 
-test('a narrow window keeps its menus, and says where the database lies', async ({ page, host, complaints }) => {
+test('a narrow window keeps its menus, and says where the database is', async ({ page, host, complaints }) => {
   await page.setViewportSize({ width: 900, height: 700 });
   await open(page, host);
   await page.getByRole('button', { name: 'Menu', exact: true }).click();
@@ -102,7 +102,7 @@ test('a narrow window keeps its menus, and says where the database lies', async 
   expect(complaints).toEqual([]);
 });
 
-test('two runs are compared by a button, in words of the interface', async ({ page, own, complaints }) => {
+test('a button compares two runs, in the words of the interface', async ({ page, own, complaints }) => {
   await open(page, own);
   await predicted(page, 1);
   const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
@@ -123,7 +123,7 @@ test('two runs are compared by a button, in words of the interface', async ({ pa
   expect(complaints).toEqual([]);
 });
 
-test('a new study is begun in four steps by keys, from a table to its answer', async ({ page, own, complaints }) => {
+test('four steps by keys lead from a table to the answer of a new study', async ({ page, own, complaints }) => {
   await open(page, own);
   await page.keyboard.press('Control+Alt+n');
   const guide = page.getByRole('dialog', { name: 'New study' });
@@ -153,7 +153,7 @@ test('a new study is begun in four steps by keys, from a table to its answer', a
   expect(complaints).toEqual([]);
 });
 
-test('a term says what it means, where it stands and in the glossary', async ({ page, host, complaints }) => {
+test('a term is explained where it stands, and in the glossary', async ({ page, host, complaints }) => {
   await open(page, host);
   const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
   await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
@@ -166,7 +166,7 @@ test('a term says what it means, where it stands and in the glossary', async ({ 
   expect(complaints).toEqual([]);
 });
 
-test('the report that is sent has a map that answers to pointer and keys, and needs nothing', async ({
+test('the exported report has a map that works by pointer and keys, and needs no other file', async ({
   page,
   host,
   complaints,

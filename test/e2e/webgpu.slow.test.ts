@@ -48,7 +48,7 @@ const CASES: readonly BenchCase[] = [1, 2, 4].flatMap((threadsPerUnit) =>
   })),
 );
 
-/** Measures in the page. The ending is chosen when the first counted sample exists. */
+/** Measures in the page, and ends as requested when the first counted sample exists. */
 function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
   return page.evaluate(
     async ({ ending, cases }) => {
@@ -104,7 +104,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
   );
 }
 
-test('a page measures with its own GPU, and finds the bits that the CPU finds', async ({ page }) => {
+test('a page measures with its own GPU, and its results equal those of the CPU bit by bit', async ({ page }) => {
   await openPage(page);
   const records = await measureInPage(page, 'run');
   expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu' });

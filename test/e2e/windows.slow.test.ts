@@ -84,7 +84,7 @@ async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await expect(seen).toHaveAccessibleName(/^Run 2, one device,/);
   await command(first, 'delete run 2');
   await expect(seen).toBeHidden();
-  // The notice of the new name does not come later, and can be undone too.
+  // Waits for the notice of the deletion, because the notice of the new name has a button Undo too.
   await expect(statusBar(first)).toContainText('deleted');
   await statusBar(first).getByRole('button', { name: /^Undo/ }).click();
   await expect(seen).toBeVisible();
@@ -100,7 +100,7 @@ test('two tabs of one host', async ({ page, own, complaints }) => {
   expect(complaints).toEqual([]);
 });
 
-// One process tells the other only that the file has changed, so studies and runs are enough.
+// Between two processes the only message is that the file has changed, so studies and runs are enough to test.
 test('two processes on one database file', async ({ page, browser, own }) => {
   const other = await startHost(own.databaseFile);
   await openSmall(page, own);

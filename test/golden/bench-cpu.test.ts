@@ -18,7 +18,7 @@ const FILES = [
     },
   },
   {
-    // The machine was busy. These figures test the analysis, and describe no processor.
+    // The machine was busy when this was recorded. The figures test the analysis, and do not describe a processor.
     file: 'cpu-xeon-2-cores-busy.jsonl',
     launches: [9, 1],
     bandwidthsGbS: [5.052, 3.762],
@@ -38,18 +38,15 @@ async function measured(file: string) {
   return unwrap(await parseBenchResults(bytes, file));
 }
 
-test.each(FILES)(
-  '$file, as the program wrote it, is read without a warning and correct',
-  async ({ file, launches }) => {
-    const { device, cases, warnings, done } = await measured(file);
-    expect([device?.backend, device?.multiprocessors, warnings, done]).toEqual(['cpu', 2, [], true]);
-    expect(cases.map((each) => [each.case.id, each.correct, each.timesMs.length, each.warmUpMs.length])).toEqual(
-      ['stream-1', 'stream-2', 'triangular-2', 'imbalanced-stream-2'].map((id) => [id, true, ...launches]),
-    );
-  },
-);
+test.each(FILES)('reads $file correctly and without a warning', async ({ file, launches }) => {
+  const { device, cases, warnings, done } = await measured(file);
+  expect([device?.backend, device?.multiprocessors, warnings, done]).toEqual(['cpu', 2, [], true]);
+  expect(cases.map((each) => [each.case.id, each.correct, each.timesMs.length, each.warmUpMs.length])).toEqual(
+    ['stream-1', 'stream-2', 'triangular-2', 'imbalanced-stream-2'].map((id) => [id, true, ...launches]),
+  );
+});
 
-test.each(FILES)('β, ρ, K, the errors of the models and the warnings of $file', async (expected) => {
+test.each(FILES)('finds β, ρ, K, the errors of the models and the warnings of $file', async (expected) => {
   const found = unwrap(contentionAnalysis((await measured(expected.file)).cases));
   const rounded = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals;
   expect(found.bandwidthGbS.map((value) => rounded(value, 3))).toEqual(expected.bandwidthsGbS);

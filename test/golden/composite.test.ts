@@ -31,7 +31,7 @@ describe('the composite prediction against the event simulation', () => {
           relativeStandardError: 0.005,
         }),
       );
-      // Heavy tails that this many replications do not determine are left out.
+      // Replications of this number do not determine the mean of a heavy tail, so such designs are left out.
       if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
       predicted.push(predictCycles(design));
       simulated.push(times.meanCycles);
@@ -42,7 +42,7 @@ describe('the composite prediction against the event simulation', () => {
     expect(spearman(Float64Array.from(predicted), Float64Array.from(simulated))).toBeGreaterThanOrEqual(0.9995);
   }, 60_000);
 
-  it('knows blocks whose groups are all alike', () => {
+  it('predicts blocks whose groups are all alike', () => {
     const depth = makeGroupDepthLaw(unwrap(geometricLaw(0.05)), 32, { kind: 'full-sort' }, 'nested', 1, {
       setupIterations: 0,
     });
@@ -58,7 +58,7 @@ describe('the composite prediction against the event simulation', () => {
       });
       const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
       const { meanCycles } = unwrap(replicate(unwrap(device), options));
-      // Their rate assumes that groups end one by one.
+      // The rate of these blocks assumes that their groups end one by one.
       expect(Math.abs(predictCycles({ ...launch, depth, cyclesPerIteration }) / meanCycles - 1)).toBeLessThanOrEqual(
         0.12,
       );
@@ -66,8 +66,8 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   /*
-   * Two lengths are far apart, and the long one is rare. The slowest multiprocessor has more of the long ones than
-   * others, when little else is active. These predictions were up to 35 % too short, and less for more blocks.
+   * One length is short and one is long and rare. The slowest multiprocessor has more of the long ones than others, at
+   * a time when little else is active. These predictions were once up to 35 % too short, and less for more blocks.
    */
   it.each([
     { low: 3, high: 288, share: 0.01386, n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] },
@@ -95,7 +95,7 @@ describe('the composite prediction against the event simulation', () => {
       knee: [747, 2.29, 1.8, 1],
     },
     { low: 18, high: 414, share: 0.00164, n: 16, W: 18, R: 3, M: 46, grids: [474, 484, 550], knee: [510, 11.41, 2, 4] },
-  ])('knows the few multiprocessors that hold several of the rare units of $high', (given) => {
+  ])('takes account of the few multiprocessors that hold several of the rare units of $high', (given) => {
     const { low, high, share, n, W, R, M, grids, knee } = given;
     const law = categoricalLaw([
       { length: low, probability: 1 - share },
@@ -114,7 +114,7 @@ describe('the composite prediction against the event simulation', () => {
     }
   });
 
-  it.each([2, 3])('lets exactly %i waves of nearly even blocks be as many', (waves) => {
+  it.each([2, 3])('does not add a wave to exactly %i waves of nearly even blocks', (waves) => {
     // These are sums of dozens of units. A rounding error in the last wave must not add a wave.
     for (const [groupsPerBlock, rounds] of [
       [14, 40],

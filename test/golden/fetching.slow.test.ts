@@ -12,7 +12,7 @@ describe.each([
   // A few giants decide the end, and the drain is the weakest part of the prediction.
   ['lognormal(2,1)', 0.12],
 ] as const)('designs that fetch %s from one counter', (lengths, tolerance) => {
-  it(`take the time that the simulator plays, within ${100 * tolerance} %`, async () => {
+  it(`take the same time as in the simulator, within ${100 * tolerance} %`, async () => {
     const plan = await planOf(
       oneDesign({
         workload: { lengths, units: 1 << 17 },
@@ -21,7 +21,7 @@ describe.each([
           threadsPerUnit: [1, 8],
           balancing: ['dynamic-fetch', 'dynamic-fetch(4)', 'dynamic-fetch(group)'],
           blockThreads: [256],
-          // More blocks than are resident at once, and fewer.
+          // One grid has more blocks than can be resident at once, the other has fewer.
           unitsPerThread: [1, 4],
           gridBlocks: [54],
         },
@@ -41,7 +41,7 @@ describe.each([
     });
     // Chunks of 4 for as many lanes as there are units leave most blocks without any.
     expect(invalid).toEqual([3]);
-    // The number of launched blocks is reported, not of those that found work.
+    // The reported number is that of the launched blocks, including those that found no work.
     const thrice = (launches: readonly number[]) => [...launches, ...launches, ...launches];
     expect([...gridBlocks]).toEqual([...thrice([512, 128, 54]), ...thrice([4096, 1024, 54])]);
     expect([...unitsPerThread]).toEqual([...thrice([1, 4, 10]), ...thrice([1, 4, 76])]);

@@ -5,20 +5,20 @@ import { reproduceSwatman } from '../../src-workers/models/imbalance/reproduce-s
 describe('Swatman et al. 2022', () => {
   const tables = reproduceSwatman();
 
-  it('is reproduced: every table within its tolerance', () => {
+  it('reproduces every table within its tolerance', () => {
     for (const table of tables)
       expect([table.table, table.rows.filter((row) => !row.passed)]).toEqual([table.table, []]);
     expect(tables.every((table) => table.passed)).toBe(true);
   });
 
-  it('has all 25 modelled means to every printed digit', () => {
+  it('computes all 25 modelled means to every printed digit', () => {
     const modelled = tables.find((table) => table.table === 'Table I, modelled mean loss')!;
     expect(modelled.rows.length).toBe(25);
     for (const row of modelled.rows)
       expect([row.label, row.ours.toFixed(3)]).toEqual([row.label, row.paper.toFixed(3)]);
   });
 
-  it('says where the two per cent margin does not hold on the published groups', () => {
+  it('names the published groups for which the margin of two per cent does not hold', () => {
     const notes = tables.find((table) => table.table.startsWith('Public data, measured'))!.notes.join(' ');
     expect(notes).toContain('does not hold for geometric(0.05), n = 32 (2.03 %)');
   });

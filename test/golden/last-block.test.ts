@@ -7,9 +7,9 @@ import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, unsortedDepth } from '../bench/composite-designs.ts';
 
 /*
- * The launch has a little more than whole waves. The last block takes about as long as any other, and some
- * multiprocessor certainly has it. With a probability for each slot, it was missed in a third of the launches of five
- * multiprocessors.
+ * The launch has slightly more blocks than whole waves. The last block takes about as long as any other, and one of the
+ * multiprocessors is certain to run it. When each slot had it with a probability, a third of the launches of five
+ * multiprocessors did not have it.
  */
 const LAWS = {
   'two lengths': unwrap(
@@ -28,7 +28,7 @@ it.each([
   ['a narrow uniform law', 5, 11],
   ['a narrow uniform law', 46, 47],
 ] as const)(
-  'of %s on %i multiprocessors with one block each, %i blocks take as long as played',
+  '%s on %i multiprocessors with one block each: %i blocks take as long as in the simulation',
   (law, M, gridBlocks) => {
     const depth = unsortedDepth(LAWS[law], 32);
     const launch = { multiprocessors: M, residentBlocks: 1, groupsPerBlock: 32, gridBlocks };

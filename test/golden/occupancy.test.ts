@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 
 /**
- * Returns the rows of a golden file with other blocks or limiting factors than ours, as text; see
+ * Returns, as text, the rows of a golden file for which our blocks or limiting factors differ; see
  * test/data/occupancy/README.md.
  */
 function differences(fileName: string): { rows: number; different: string[] } {
@@ -25,7 +25,7 @@ function differences(fileName: string): { rows: number; different: string[] } {
   return { rows: lines.length, different };
 }
 
-describe("resident blocks equal NVIDIA's header, blocks and limiting factors", () => {
+describe("resident blocks and limiting factors equal those of NVIDIA's header", () => {
   it.each([
     ['nvidia-blocks-per-sm.csv', 3000],
     ['nvidia-edge-cases.csv', 800],

@@ -9,9 +9,9 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { gpu, planOf } from '../unit/sweep-plans.ts';
 
 /*
- * A device with one block at a time on a multiprocessor. Its up to 64 thread groups end together if units are sorted,
- * so only the remaining groups of that block can be active. Lengths and iterations are those of the ranking that is
- * measured on SwiftShader.
+ * A device with one block at a time on a multiprocessor. A block has up to 64 thread groups, which end together if
+ * units are sorted, so only the remaining groups of that block can be active. Lengths and iterations are those of the
+ * ranking measured on SwiftShader.
  */
 const DEVICE = 'software-swiftshader';
 const STUDY: StudyFile = {
@@ -29,11 +29,11 @@ const STUDY: StudyFile = {
   },
   seed: 1,
 };
-/** Half the interval of the simulated mean, and the additional tolerance of the prediction. */
+/** Half the interval of the simulated mean, plus the tolerance of the prediction. */
 const HALF_WIDTH = 0.01;
 const TOLERANCE = 0.1;
 
-it('is predicted as the event simulation plays it, whatever the groups of the block have in common', async () => {
+it('takes the same time as in the event simulation, however alike the groups of the block are', async () => {
   const plan = await planOf(STUDY, [{ ...gpu(DEVICE), multiprocessors: 2 }]);
   const predictor = createPredictor(plan);
   let designs = 0;

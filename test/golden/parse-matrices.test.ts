@@ -32,11 +32,11 @@ describe('matrices of the SuiteSparse collection', () => {
     expect(Math.abs(mean - nonZeros / rows)).toBeLessThan(1e-13 * longest);
   });
 
-  it('EVA says symmetric and is read so: 2 of its 6726 entries are on the diagonal', async () => {
+  it('EVA is declared symmetric and read as such: 2 of its 6726 entries are on the diagonal', async () => {
     expect((await matrix('EVA', own)).nonZeros).toBe(2 * 6726 - 2);
   });
 
-  it('netscience counts from 0 and is refused', async () => {
+  it('netscience counts indices from 0 and is refused', async () => {
     const result = await parseMatrixMarket(createReadStream(new URL('netscience.mtx', own)), 'mtx:netscience.mtx');
     expect(result.ok || result.error.message).toBe(
       'mtx:netscience.mtx, line 3: the column index "0" is not within 1…379 (indices count from 1, this file may count from 0)',

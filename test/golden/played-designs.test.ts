@@ -44,8 +44,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'one-more': FEW_WAVES,
   /*
    * The blocks of these launches are not draws from one law: they have a fixed number of each bucket, one longest
-   * block, or the order of a window. As draws in any order, the predictions were between 20 % too long and almost 50 %
-   * too short.
+   * block, or the order of a window. When they were predicted as draws in any order, the times were between 20 % too
+   * long and almost 50 % too short.
    */
   ordered: {
     within: 0.08,
@@ -55,7 +55,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   /*
    * Groups take their units from one counter, on a grid that gives some multiprocessors one more block. The others are
-   * faster and take more of the units. With an equal number for each group, the predictions were up to 67 % too long.
+   * faster and take more of the units. When each group was assumed to take equally many, the predictions were up to 67
+   * % too long.
    */
   fetched: FEW_WAVES,
   /*
@@ -114,7 +115,8 @@ it.each(DESIGNS)('$rule: $example $lengths, $units units, $balancing, $blockThre
   const predictor = createPredictor({ ...plan, ...calibrated });
   const predictedMs = predictChunk(predictor, 0, 1).timeMs[0];
   const { meanMs, lowMs, highMs } = unwrap(simulateDesign(predictor, 0, simulation));
-  // Sorting takes as long in both, and would hide the error of the kernel. The error of the mean is added.
+  // Sorting takes the same time in both, and would hide the error of the kernel, so it is subtracted. The error of the
+  // simulated mean is added to the tolerance.
   const isSorted = row['rule'] === 'sorted';
   const sortingMs = isSorted ? playableDesign(predictor, 0)!.balancingMs : 0;
   const unknown = isSorted ? (highMs - lowMs) / 2 / (meanMs - sortingMs) : 0;

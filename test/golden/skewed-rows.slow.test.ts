@@ -10,10 +10,11 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 /**
- * Errors in the prediction of the best designs are usually too short times. Skewed rows in sorted windows show it: one
- * block in sixteen takes eight times as long as the mean, and a launch ends before slots have had many of them.
+ * When the best of many predicted designs are wrong, their times are usually too short. Skewed rows in sorted windows
+ * show this: one block in sixteen takes eight times as long as the mean, and a launch ends before slots have had many
+ * of them.
  */
-it('the best designs for skewed rows take the time that the event simulation plays, within 8 %', async () => {
+it('the best designs for skewed rows take the same time as in the event simulation, within 8 %', async () => {
   const file = join(import.meta.dirname, '../../db/examples/spmv-skewed.json');
   const study = JSON.parse(readFileSync(file, 'utf8')) as StudyFile;
   // The fastest device, with the powers of two among the block sizes, which include the best of all designs.
@@ -32,13 +33,13 @@ it('the best designs for skewed rows take the time that the event simulation pla
 });
 
 /*
- * The slot with the longest unit of one window has that of every other one, or every fourth, and ends the launch alone.
- * A sample of the blocks missed it, and was 75 and 50 % too short.
+ * The slot with the longest unit of one window also has the longest unit of every other window, or of every fourth, and
+ * ends the launch alone. When a sample of the blocks missed this slot, the predictions were 75 and 50 % too short.
  */
 it.each([
   ['window-sort(8192)', 2048],
   ['window-sort(5000)', 500],
-])('the block at the end of the windows of %s is certain in %i blocks', async (balancing, blocks) => {
+])('the prediction for %s contains the block at the end of its windows, among %i blocks', async (balancing, blocks) => {
   const study = oneDesign({
     workload: { lengths: 'zipf(2.2,5000)', units: 2 ** 17 + 84 },
     kernel: {

@@ -9,7 +9,7 @@ import { normalUpperTail } from '../../src-workers/models/workload/normal.ts';
  *   F = fractions.Fraction; p = F(0.001); float(comb(10000, k) * p**k * (1 - p)**(10000 - k))
  * and products of Decimal ratios for Poisson and negative binomial; math.erfc for the normal tail and the log-normal.
  */
-describe('probabilities against exact arithmetic', () => {
+describe('probabilities equal those of exact arithmetic', () => {
   it.each([
     [laws.binomialLaw(40, 0.5), 20, 0.12537068761957926],
     [laws.binomialLaw(10000, 0.001), 0, 4.5173345977048635e-5],
@@ -35,7 +35,7 @@ describe('probabilities against exact arithmetic', () => {
     [laws.poissonLaw(5000), 5340, 9.462918890088999e-7],
     [laws.poissonLaw(30), 59, 9.251868804915057e-7],
     [laws.negativeBinomialLaw(5, 0.3), 63, 9.332885153180743e-7],
-  ])('the cut falls on the first length whose tail is within the truncation %#', (result, last, tail) => {
+  ])('the law is cut at the first length whose tail is within the truncation %#', (result, last, tail) => {
     const law = unwrap(result);
     expect(law.support[law.support.length - 1]).toBe(last);
     // The walk stops when less than 1e-9 of the truncation is left.
@@ -49,7 +49,7 @@ describe('probabilities against exact arithmetic', () => {
     [2.9, 0.0018658133003840384],
     [5, 2.866515718791946e-7],
     [37, 5.725571222525139e-300],
-  ])('normal tail beyond %d', (z, tail) => {
+  ])('the normal tail beyond %d equals the reference', (z, tail) => {
     expect(Math.abs(normalUpperTail(z) / tail - 1)).toBeLessThan(5e-13);
     expect(Math.abs(normalUpperTail(-z) - (1 - tail))).toBeLessThanOrEqual(Number.EPSILON);
   });
@@ -81,7 +81,7 @@ describe('generated examples', () => {
   });
 
   it('the closed-form interior test changes no count', () => {
-    // A plain loop over the definition.
+    // This is a plain loop over the definition.
     const plain = (real: number, imaginary: number, limit: number): number => {
       let [x, y] = [0, 0];
       for (let count = 1; count <= limit; count++) {

@@ -80,7 +80,7 @@ const answerOf = ({
   ...{ rule, band, rows, columns, picked },
 });
 
-/** The rule in full: no cap before a cap, no balancing before fetching before ordering, … */
+/** The rule in full: prefer no cap to a cap, no balancing to fetching, fetching to ordering, and so on. */
 function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
   const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
   return [

@@ -24,11 +24,12 @@ import {
 useEngine();
 
 describe('the recommendation', () => {
-  it.each(['acts', 'software', 'spmv-cpu'])('of %s is that of the full ranking while ten fields change', (name) =>
-    agreesWithRanking(name),
+  it.each(['acts', 'software', 'spmv-cpu'])(
+    'is the first design of the full ranking of %s while ten fields change',
+    (name) => agreesWithRanking(name),
   );
 
-  it('is coarse where that is asked for, and then looks at what was best before', async () => {
+  it('is coarse if this is requested, and then also examines the design that was best before', async () => {
     const study = example('acts');
     const deviceId = study.devices[1];
     const edited: StudyFile = { ...study, kernel: { ...study.kernel, serialFraction: 0.06 } };
@@ -56,7 +57,7 @@ describe('the recommendation', () => {
     expect(quick.time.ms).toBeLessThanOrEqual(coarse.time.ms * 1.015);
   });
 
-  it('gives way to a newer call of the same client', async () => {
+  it('is abandoned for a newer call of the same client', async () => {
     const study = example('spmv-skewed');
     const ask = (units: number, client: string) =>
       engine.dispatch('advice.recommend', {
@@ -114,7 +115,7 @@ describe('the recommendation', () => {
     expect(await ask(designs, { deviceId: undefined })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
   });
 
-  it('compares with the baseline asked for, of whichever device', async () => {
+  it('compares with the requested baseline, on any device', async () => {
     const study = small(example('acts'));
     const plain = await recommend(study, { deviceId: study.devices[0] });
     expect(plain.baseline).toMatchObject({ chosen: false });
@@ -126,7 +127,7 @@ describe('the recommendation', () => {
     expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
-  it('names the measurements that its range covers, and the estimates of the device that it takes as they are', async () => {
+  it('names the measurements that its range covers, and the estimated values of the device that it uses unchanged', async () => {
     const study = small(example('acts'));
     let estimates = 0;
     const measured: boolean[] = [];
@@ -162,7 +163,7 @@ describe('the recommendation', () => {
     expect(after.time.ms).toBeGreaterThan(10 * before.time.ms);
   });
 
-  it('is written as code, with what it assumes and how it was picked', async () => {
+  it('is written as code, with its assumptions and the rule that picked it', async () => {
     const study = small(example('acts'));
     const deviceId = study.devices[0];
     const { designIndex, ties } = await recommend(study, { deviceId });
@@ -202,10 +203,10 @@ describe('the recommendation', () => {
 });
 
 describe('the sensitivity', () => {
-  it('of software agrees with a sweep at each value, and at the ends of its ranges', () =>
+  it('on a software device agrees with a sweep at each value, and at the ends of its ranges', () =>
     agreesWithSweep('software', 'software-swiftshader'));
 
-  it('is of the design asked for, on a saved run as on the study itself', async () => {
+  it('is about the requested design, for a saved run as for the study itself', async () => {
     const study = example('software');
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const inputs = ['kernel.serialFraction'];
@@ -236,7 +237,7 @@ describe('advice where some inputs are not known', () => {
   const ask = (study: StudyFile, more: object = {}) =>
     call<Uncertainty>(engine, 'advice.uncertainty', { study, folder: examples, ...more });
 
-  it('is the design with the least expected regret, with what is worth knowing', async () => {
+  it('recommends the design with the least expected regret, and names the inputs worth knowing', async () => {
     const { robust, point, draws, designs, unknown, worthKnowing } = await ask(little);
     expect(draws).toBeGreaterThan(20);
     expect(unknown.map(({ input }) => input.field)).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue']));
@@ -253,7 +254,7 @@ describe('advice where some inputs are not known', () => {
     expect(shown.designIndex).toBe(robust.designIndex);
   });
 
-  it('is the recommendation as it is where all is given, and of a run as of its study', async () => {
+  it('equals the plain recommendation if every input is given, for a run as for its study', async () => {
     const kernel = { ...little.kernel, prologue: { instructions: 20 }, unit: { instructions: 18 } };
     const fields = Object.keys({ ...kernel, ...KERNEL_DEFAULTS }).filter((field) => field !== 'name');
     const origins = Object.fromEntries([...fields, 'combine', 'chainInstructions'].map((field) => [field, 'given']));
@@ -271,7 +272,7 @@ describe('advice where some inputs are not known', () => {
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
   });
 
-  it('says the same of a design whatever else is asked for', async () => {
+  it('says the same about a design whatever else is requested', async () => {
     const alone = await ask(little);
     const together = await ask(little, { designs: Array.from({ length: 64 }, (_, design) => design) });
     expect({ ...together, designs: [], elapsedMs: 0 }).toEqual({ ...alone, designs: [], elapsedMs: 0 });
@@ -281,7 +282,7 @@ describe('advice where some inputs are not known', () => {
     for (const one of alike) expect(one).toEqual(known.get(one.designIndex));
   });
 
-  it('takes the laws of the study, and refuses those of inputs that have none', async () => {
+  it('uses the laws of the study, and refuses laws for inputs that cannot have one', async () => {
     const narrow = await ask({ ...little, assumed: { 'kernel.unit': [10, 11] } });
     expect(narrow.unknown.find(({ input }) => input.field === 'kernel.unit')!.range).toEqual([10, 11]);
     const wrong = { ...little, assumed: { 'kernel.units': [10] } };

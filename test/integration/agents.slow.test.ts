@@ -38,13 +38,13 @@ describe('the address of a Redis', () => {
     ['host:6379', /must be redis:\/\/HOST:PORT/],
     ['', /must be redis:\/\/HOST:PORT/],
     ['redis://%zz@host', /must be redis:\/\/HOST:PORT/],
-  ])('%s is refused without a secret in the reason', async (url, reason) => {
+  ])('%s is refused, and the reason contains no secret', async (url, reason) => {
     const read = await redisOptions({ url });
     expect(read).toMatchObject({ ok: false, error: { message: expect.stringMatching(reason) } });
     expect(JSON.stringify(read)).not.toContain('hunter2');
   });
 
-  it('names a TLS server, a user and a database; the password comes from the file', async () => {
+  it('may name a TLS server, a user and a database, and the password comes from the file', async () => {
     const passwordFile = join(folder, 'secret');
     writeFileSync(passwordFile, 'first line\nsecond\n');
     const { options, place } = unwrap(await redisOptions({ url: 'rediss://me@host:7000/3', passwordFile }));
@@ -54,7 +54,7 @@ describe('the address of a Redis', () => {
     expect(await redisOptions({ url: 'redis://host', passwordFile: join(folder, 'absent') })).toMatchObject({ error: { code: 'not-found' } }); // prettier-ignore
   });
 
-  it('is refused where nothing answers, with what to check', async () => {
+  it('is refused if nothing answers there, with advice on what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
     expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
   });
@@ -63,7 +63,7 @@ describe('the address of a Redis', () => {
     { after: 'nothing', answers: [], message: 'no answer within 4 s' },
     // The replies to hello 3 and its name, and to info.
     { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
-  ])('is refused where it says $after and then nothing', async ({ answers, message }) => {
+  ])('is refused if it says $after and then nothing', async ({ answers, message }) => {
     const server = createServer((socket) => {
       const left = [...answers];
       socket.on('data', () => void socket.write(left.shift() ?? '')).on('error', () => {});
@@ -76,7 +76,7 @@ describe('the address of a Redis', () => {
   });
 });
 
-describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () => {
+describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let redis: TestRedis;
   /** The results of this machine without agents. */
   let alone: Engine;
@@ -145,7 +145,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
       });
     });
 
-  it('finds and saves what this machine would, each result once, and keeps no secret', async () => {
+  it('saves the results that this machine would compute, each of them once, and stores no secret', async () => {
     const owner = await engineOf(true);
     await agentHere('first');
     await agentHere('second');
@@ -167,7 +167,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(Buffer.concat(files).includes(REDIS_PASSWORD)).toBe(false);
   });
 
-  it('goes on where an agent is killed or hangs, and where Redis forgets everything', async () => {
+  it('continues if an agent is killed or hangs, and if Redis forgets everything', async () => {
     const owner = await engineOf(true);
     const quick = ['--silence', '1'];
     const agents = [await startAgent(redis, prefix, 'killed', ...quick), await startAgent(redis, prefix, 'hangs', ...quick)]; // prettier-ignore
@@ -185,7 +185,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await columns(owner, runId)).toEqual(await columns(alone, expected.id));
   });
 
-  it('answers, cancels a measurement and closes where Redis is away', async () => {
+  it('answers, cancels a measurement and closes while Redis is unreachable', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
     const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
@@ -206,14 +206,14 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     }
   });
 
-  // Redis stays silent until all have ended, so a process that waits for it would never end.
-  // One run waited without end on a busy machine, for a reason not found yet. It may try once more.
+  // Redis stays silent until all have ended, so a process that waited for it would never end. On a busy machine one run
+  // waited without end, for a reason that is not yet known, so the test is tried twice.
   const ONCE_MORE = { retry: 1, timeout: 60_000 };
-  it('closes where Redis hangs, and says why: engine, agent and both commands', ONCE_MORE, async () => {
+  it('the engine, an agent and both commands close if Redis hangs, and say why', ONCE_MORE, async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');
     writeFileSync(file, JSON.stringify(study));
-    // Nobody takes its work.
+    // No agent takes this work.
     const sweepArgs = ['sweep', file, '--db', join(folder, 'hangs.db'), ...redisArgs(redis, `${prefix}-alone`)];
     const commands = [await startAgent(redis, prefix, 'other'), await startCommand(sweepArgs)];
     open.push(...commands.map(({ kill }) => kill));
@@ -244,7 +244,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await agents.state()).toEqual({ kind: 'off' });
   });
 
-  it('says what a Redis refuses where its user has too few rights', async () => {
+  it('says which command Redis refuses if its user has too few rights', async () => {
     const connection = unwrap(await connect(settings()));
     open.push(async () => connection.redis.disconnect());
     await connection.redis.call('ACL', 'SETUSER', 'reader', 'on', `>${REDIS_PASSWORD}`, '~*', '&*', '+@read', '+@connection', '+info'); // prettier-ignore
@@ -260,7 +260,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await openAgent({ ...settings(), ...options, name: 'a b' })).toMatchObject({ ok: false, error: { code: 'bad-input' } }); // prettier-ignore
   });
 
-  it('cancels what agents do, and resumes with what is saved', async () => {
+  it('cancels the work of agents, and resumes with the saved results', async () => {
     const owner = await engineOf(true);
     await agentHere('first');
     const runId = await start(owner);
@@ -271,7 +271,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await ended(owner, 'runs.resume', { id: runId })).toMatchObject({ state: 'complete' });
   });
 
-  it('is refused with a wrong password, or none', async () => {
+  it('is refused with a wrong password and without one', async () => {
     const wrong = join(folder, 'wrong');
     writeFileSync(wrong, 'not-this-one');
     for (const passwordFile of [wrong, undefined]) {
@@ -281,7 +281,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     }
   });
 
-  it('leaves work of another version alone, and both sides say which they have', async () => {
+  it('leaves work of another version alone, and both sides name their version', async () => {
     const other = 'Lockstep 0.0.1, model composite 1.0, simulator events 1.0';
     const connection = unwrap(await connect(settings()));
     open.push(async () => connection.redis.disconnect());
@@ -300,14 +300,14 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
 
   it.each([
     {
-      what: 'goes away and comes back',
+      what: 'disappears and comes back',
       async away(agent: RunningAgent) {
         await agent.close();
         await agentHere('bench');
       },
     },
     {
-      what: 'finds no owner in a Redis that forgot it',
+      what: 'finds no owner for its work in a Redis that forgot everything',
       async away() {
         const { redis: client, key } = unwrap(await connect(settings()));
         open.push(async () => client.disconnect());
@@ -335,7 +335,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(await call(owner, 'bench.targets', {})).toContainEqual(expect.objectContaining({ id: 'cpu@bench' }));
   });
 
-  it('asks for none of the devices that it does not offer', async () => {
+  it('does not look for devices that it does not offer', async () => {
     const bin = mkdtempSync(join(folder, 'bin-'));
     const asked = join(bin, 'asked');
     writeFileSync(join(bin, 'nvcc'), `#!/bin/sh\necho "$@" >> '${asked}'\n`, { mode: 0o755 });
@@ -345,7 +345,7 @@ describe.skipIf(lacks('redis-server'))('runs of which agents do the work', () =>
     expect(existsSync(asked)).toBe(false);
   });
 
-  it('takes commands: a sweep with --redis, and a target without its agent', async () => {
+  it('works from the command line: a sweep with --redis, and a target whose agent is missing', async () => {
     await agentHere('first');
     const where = ['--db', join(folder, 'commands.db'), ...redisArgs(redis, prefix)];
     const file = join(folder, 'study.json');
@@ -393,7 +393,7 @@ describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', 
   const asWorker = (): TestRedis => ({ ...redis, url: redis.url.replace('://', '://worker@') });
   const trusting = (name: string): NodeJS.ProcessEnv => ({ ...process.env, NODE_EXTRA_CA_CERTS: at(`${name}.pem`) });
 
-  it('has agents do the work of a sweep, where its authority is trusted', async () => {
+  it('lets agents do the work of a sweep if its certificate authority is trusted', async () => {
     writeFileSync(at('tls.json'), JSON.stringify(smallStudy()));
     const where = redisArgs(asWorker(), 'lockstep');
     const agent = await startCommand(['agent', '--json', '--name', 'safe', '--workers', '1', ...where], trusting('authority')); // prettier-ignore
@@ -402,7 +402,7 @@ describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', 
     await agent.kill();
   });
 
-  it('is refused with another authority, under another name, and without TLS', async () => {
+  it('is refused with another certificate authority, under another host name, and without TLS', async () => {
     const byAddress = { ...redis, url: redis.url.replace('localhost', '127.0.0.1') };
     for (const [authority, place, reason] of [
       ['other', redis, /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/],

@@ -57,7 +57,7 @@ test('the triad writes its share and nothing else', () => {
   expect(all.filter((value) => value !== -1)).toHaveLength(72);
 });
 
-test('a row of any length, wherever it starts, gives the plain sum', () => {
+test('a row of any length, at any start, gives the plain sum', () => {
   const { memory, dot } = kernels();
   const all = new Float64Array(memory);
   for (let i = 0; i < all.length; i += 1) all[i] = (i * 7919) % 31;
@@ -65,13 +65,13 @@ test('a row of any length, wherever it starts, gives the plain sum', () => {
     fc.property(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
       let expected = 0;
       for (let j = 0; j < length; j += 1) expected += all[row + j] * all[1000 + x + j];
-      // Products of small whole numbers: exact, so no tolerance.
+      // The products are small whole numbers and therefore exact, so no tolerance is needed.
       expect(dot(row * 8, (1000 + x) * 8, length * 8)).toBe(expected);
     }),
   );
 });
 
-test('rows side by side give the plain sum of their whole passes, into their four places alone', () => {
+test('rows that are processed side by side give the plain sums of their whole passes, and write only their four places', () => {
   const { memory, dotRows } = kernels();
   const all = new Float64Array(memory);
   for (let i = 0; i < all.length; i += 1) all[i] = (i * 7919) % 31;
@@ -86,13 +86,13 @@ test('rows side by side give the plain sum of their whole passes, into their fou
         for (let j = 0; j < length - (length % 8); j += 1) sum += all[start + j] * all[5000 + x + j];
         return sum;
       });
-      // Products of small whole numbers: exact, so no tolerance.
+      // The products are small whole numbers and therefore exact, so no tolerance is needed.
       expect([...y]).toEqual([-1, ...expected, -1]);
     }),
   );
 });
 
-test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core comes out right', async (rows) => {
+test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctly', async (rows) => {
   const parameters = { cores: 2, rows: 2 * rows };
   const cases: BenchCase[] = [{ id: 'triangle', benchmark: 'triangular', parameters }];
   const records: BenchRecord[] = [];
@@ -112,7 +112,7 @@ test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   );
 });
 
-test('the first core of an imbalanced triad has P + 1 shares, each other one', () => {
+test('the first core of an imbalanced triad has P + 1 shares, and each other core has one', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e6 }), (cores, bytesPerShare) => {
       const { loadBytes } = unwrap(caseShares('imbalanced-stream', { cores, bytesPerShare }));
@@ -122,7 +122,7 @@ test('the first core of an imbalanced triad has P + 1 shares, each other one', (
   );
 });
 
-test('shares follow one another, in arrays that do not overlap, within one memory', () => {
+test('shares follow one another within one memory, in arrays that do not overlap', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e7 }), (cores, bytesPerCore) => {
       const shares = unwrap(caseShares('stream', { cores, bytesPerCore }));
@@ -141,7 +141,7 @@ test('shares follow one another, in arrays that do not overlap, within one memor
   expect(few.ok ? '' : few.error.message).toBe('0.5 cores are not within 1 to 1024');
 });
 
-test('the suite goes from one core to all, every case with the same bytes', () => {
+test('the suite goes from one core to all of them, with the same bytes in every case', () => {
   const totalBytes = 100e6;
   const cases = contentionCases({ cores: 4, totalBytes });
   expect(cases.map(({ id }) => id).join(' ')).toBe(
@@ -151,13 +151,14 @@ test('the suite goes from one core to all, every case with the same bytes', () =
   for (const each of cases) {
     const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
     const bytes = loadBytes.reduce((a, b) => a + b);
-    // Shares are rounded down to whole passes, 192 bytes; a triangle to whole rows, here of up to 40 kB.
+    // The bytes differ a little: shares are rounded down to whole passes of 192 bytes, and a triangle to whole rows,
+    // here of up to 40 kB.
     expect(bytes).toBeLessThanOrEqual(totalBytes);
     expect(bytes).toBeGreaterThan(totalBytes * 0.999);
   }
 });
 
-test('the bytes of a case outgrow the cache, but not half of what is free', () => {
+test('the bytes of a case exceed the cache, but not half of the free memory', () => {
   expect(standardBytes(2 ** 25, 2 ** 35)).toBe(2 ** 28);
   expect(standardBytes(2 ** 27, 2 ** 35)).toBe(2 ** 29);
   expect(standardBytes(2 ** 27, 2 ** 28)).toBe(2 ** 27);
@@ -191,7 +192,7 @@ test('no thread passes the barrier before all have arrived', async () => {
   expect(early).toEqual([0, 0, 0]);
 });
 
-test('the program measures a plan: every case correct, every launch reported, every thread ends by the end of its launch', async () => {
+test('the program measures a plan: each case is correct, each launch is reported, and its threads end with it', async () => {
   const path = await planFolder('small', SMALL);
   const { status, stdout, stderr } = spawnSync(process.execPath, [fileURLToPath(CHILD), path], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
@@ -215,7 +216,7 @@ test('the program measures a plan: every case correct, every launch reported, ev
     expect(onCore.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     samples.slice(1).forEach(({ timeNs }, repeat) => {
       expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Any machine needs some time, and at most the limit of the case.
+      // Each launch takes some time on any machine, and at most the limit of the case.
       expect(timeNs).toBeGreaterThan(0);
       expect(timeNs).toBeLessThan(SMALL.caseTimeLimitMs * 1e6);
     });
@@ -223,7 +224,7 @@ test('the program measures a plan: every case correct, every launch reported, ev
   }
 });
 
-test('the program says what it cannot do', async () => {
+test('the program refuses plans that it cannot run, with the reason', async () => {
   const run = (...args: readonly string[]) => spawnSync(process.execPath, [fileURLToPath(CHILD), ...args], { encoding: 'utf8' }); // prettier-ignore
   const list = run('--list');
   expect([list.status, recordsOf(list.stdout).map(({ type }) => type)]).toEqual([0, ['device']]);
@@ -235,7 +236,7 @@ test('the program says what it cannot do', async () => {
   expect([cuda.status, cuda.stderr]).toEqual([1, `${join(folder, 'cuda')}: the plan is for cuda, not for cpu\n`]);
 });
 
-test('a case that cannot be run does not keep the others', async () => {
+test('a case that cannot be run does not stop the others', async () => {
   const plan: BenchPlan = {
     ...SMALL,
     cases: [
@@ -253,7 +254,7 @@ test('a case that cannot be run does not keep the others', async () => {
   expect(records.filter(({ type }) => type === 'check')).toMatchObject([{ case: 'stream-1', correct: true }]);
 });
 
-test('a case over its time is given up, and its threads are gone', async () => {
+test('a case that exceeds its time is stopped, and its threads end', async () => {
   const [first] = SMALL.cases;
   const plan: BenchPlan = { ...SMALL, repeats: 1e6, caseTimeLimitMs: 1000, cases: [first] };
   const records: BenchRecord[] = [];
@@ -266,7 +267,7 @@ test('a case over its time is given up, and its threads are gone', async () => {
   ]);
 });
 
-test('ending the program in the middle of a launch ends all of it', async () => {
+test('all threads end if the program is ended during a launch', async () => {
   const path = await planFolder('endless', { ...SMALL, repeats: 1e6, cases: [SMALL.cases[2]] });
   const child = spawn(process.execPath, [fileURLToPath(CHILD), path], { stdio: ['ignore', 'pipe', 'ignore'] });
   let output = '';
@@ -298,16 +299,17 @@ const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
   createCpuLoads(traffic, lengths.length, makeGivenLengths(Float64Array.from(lengths)));
 
 test.each([
-  // Units 1 … 4, 5 … 8, 9 … 12.
+  // Four units each: 1 … 4, 5 … 8, 9 … 12.
   ['row-split', [10 * 16 + 4 * 20, 26 * 16 + 4 * 20, 42 * 16 + 4 * 20]],
   // Each has 26 iterations. 6 units end within the first 26 of the running totals 1, 3, 6, 10, 15, 21, 28, …; 9 within
   // 52.
   ['nonzero-split', [26 * 16 + 6 * 20, 26 * 16 + 3 * 20, 26 * 16 + 3 * 20]],
-  // Each has 30 of the 90 iterations and ends: 24 and 6, 27 and 3, and the rest.
+  // Each core has 30 of the 90 steps, where an iteration and the end of a unit count as a step each: 24 + 6, 27 + 3,
+  // and the rest.
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const total = 78 * 16 + 12 * 20;
-  // The first data are smaller than a pass, which copies fill. The second need several passes.
+  // The first lengths move less data than one pass, which copies fill. The second lengths need several passes.
   for (const [factor, passBytes] of [
     [1, 2 ** 20],
     [2 ** 12, 2 ** 20],
@@ -327,14 +329,14 @@ test.each([
   }
 });
 
-test('cores without a unit move nothing, and those with all of them move everything', () => {
+test('cores without a unit move nothing, and a core with all units moves everything', () => {
   const machine = { passBytes: 192_000, maxThreads: 8 };
   const { shares } = unwrap(designShares(cpuDesign('row-split', 8), loadsOf(Uint32Array.of(5, 5)), machine));
   // ⌊w·2/8⌋ first passes 1 at the fourth core and 2 at the eighth.
   expect(shares.loadBytes).toEqual([0, 0, 0, 96_000, 0, 0, 0, 96_000]);
 });
 
-test('designs are measured on as many threads as they have cores; what is none of a CPU says so', async () => {
+test('designs are measured on as many threads as they have cores, and a design for a GPU is refused', async () => {
   const designs = [
     cpuDesign('row-split', 3),
     cpuDesign('merge-path', 2),
@@ -368,7 +370,7 @@ test('designs are measured on as many threads as they have cores; what is none o
     expect(threadEndNs).toHaveLength(SMALL.repeats * cores);
     times.forEach((timeNs, repeat) => {
       expect(Math.max(...threadEndNs.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Times are for one copy: for the bytes that the design moves, at the bandwidth of all copies.
+      // Times are for one copy: the bytes that the design moves at the bandwidth of all copies.
       const bytes = loadBytes.reduce((a, b) => a + b);
       expect(Math.abs(bytes - total)).toBeLessThanOrEqual((96 * cores) / copies);
       expect(bandwidthGbS[repeat]).toBe(bytes / timeNs);
@@ -396,7 +398,7 @@ test('designs are measured on as many threads as they have cores; what is none o
   ]);
 });
 
-test('a kernel that does nothing is found out', async () => {
+test('a kernel that computes nothing is detected', async () => {
   const idle = assemble([
     { name: 'triad', parameters: [I32, I32, I32, I32, F64], result: null, locals: [], body: [] },
     { name: 'dot', parameters: [I32, I32, I32], result: F64, locals: [F64], body: [[0x20, 3]] },
@@ -416,11 +418,11 @@ test('a kernel that does nothing is found out', async () => {
   }
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
   expect(checks[0]).toBe('element 0 is -1 instead of 7');
-  // The rows that are processed side by side have no written sum.
+  // Rows that are processed side by side have no written sum to check.
   expect(checks[1]).toBe('row 0 is NaN, not a number');
 });
 
-test('the device says what it is, and how its cache is known', () => {
+test('the device reports its name, and the source of its cache size', () => {
   const device = cpuDevice();
   expect(device.multiprocessors).toBeGreaterThanOrEqual(1);
   expect(device.properties.lastLevelCacheFrom).toBe(lastLevelCacheBytes() === null ? 'assumed' : 'system');

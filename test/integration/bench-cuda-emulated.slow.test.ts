@@ -41,7 +41,8 @@ import { testFolder } from '../workplace.ts';
 
 const describe = always.skipIf(lacks('g++'));
 
-// A complete measurement with the emulation instead of a GPU. It compiles, reads and prints the same.
+// This measures completely, with the emulation instead of a GPU. The emulation compiles, reads and prints as a GPU's
+// program does.
 
 const folder = testFolder();
 
@@ -113,9 +114,9 @@ const LOOPS: readonly BenchCase[] = [
       }),
     ),
   ),
-  // More slots than units.
+  // This launch has more slots than units.
   unitLoop('wide', { blockThreads: 128, gridBlocks: 9 }),
-  // Fewer blocks at a time than would fit, and more.
+  // The first of these launches asks for fewer resident blocks than would fit, the second for more.
   unitLoop('held', { blockThreads: 64, gridBlocks: 9 }, 3),
   unitLoop('not-held', { blockThreads: 64, gridBlocks: 9 }, 1000),
 ];
@@ -181,7 +182,7 @@ describe('measuring with the emulation', () => {
   const valuesOf = (id: string): Readonly<Record<string, number | readonly number[]>> =>
     ofType(ofCase(id), 'values')[0].values;
 
-  it('says plainly that nothing was measured', () => {
+  it('says that nothing was measured on a GPU', () => {
     expect(records[0]).toMatchObject({ type: 'device', name: EMULATED_NAME, backend: 'cuda', clockMhz: null });
     expect(ofType(records, 'device')[0].fingerprint).toContain(EMULATED_NAME);
     expect(records.at(-1)!.type).toBe('done');
@@ -195,7 +196,7 @@ describe('measuring with the emulation', () => {
     }
   });
 
-  it('holds a launch to the blocks that are to be resident, where more would fit', () => {
+  it('keeps no more blocks resident than requested, even if more would fit', () => {
     const held = ofType(ofCase('held'), 'compiled')[0];
     const free = ofType(ofCase('not-held'), 'compiled')[0];
     expect(held.residentBlocks).toBe(3);
@@ -204,7 +205,7 @@ describe('measuring with the emulation', () => {
     expect(free.sharedMemoryBytes).toBe(0);
   });
 
-  it('records what was compiled, every warm-up and every repeat, and the check last', () => {
+  it('records the compilation, every warm-up and every repeat, and the check at the end', () => {
     for (const { id } of [...LOOPS, ...POWERS, ...SMALL, PROBES.at(-1)!]) {
       const found = ofCase(id);
       expect(found[0].type, id).toBe('compiled');
@@ -222,7 +223,7 @@ describe('measuring with the emulation', () => {
     expect(ofType(records, 'failed')).toEqual([]);
   });
 
-  it('measures the loss of a work group, which the emulated clock makes exact', () => {
+  it('measures the loss of a work group exactly, by the emulated clock', () => {
     for (const { id, parameters } of POWERS) {
       const { unitsPerGroup: n, execution } = parameters as { unitsPerGroup: number; execution: string };
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
@@ -250,7 +251,7 @@ describe('measuring with the emulation', () => {
     );
   });
 
-  it('finds limits and residency as the emulation has them', () => {
+  it('finds the limits and the residency of the emulation', () => {
     expect(valuesOf('limits')).toEqual({
       threadsPerBlock: 1024,
       gridX: 4095,
@@ -280,7 +281,7 @@ describe('measuring with the emulation', () => {
     expect(valuesOf('cache-l1')['lineBytes']).toBe(valuesOf('cache-l1')['sectorBytes']);
   });
 
-  it('reports what the emulated clock makes exact of shuffles, shared memory, fetches and lines', () => {
+  it('reports the exact costs of shuffles, shared memory, fetches and cache lines by the emulated clock', () => {
     // Reading the clock takes 1024 cycles, and nothing else takes time.
     for (const name of ['logic', 'shuffle', 'match']) expect(valuesOf(name)['latencyCycles'], name).toBe(1024 / 256);
     const shared = valuesOf('shared-memory');
@@ -294,7 +295,7 @@ describe('measuring with the emulation', () => {
   });
 });
 
-describe('thread groups of 64 lanes, as HIP has them', () => {
+describe('thread groups of 64 lanes, as in HIP', () => {
   const cases: readonly BenchCase[] = [
     ...[33, 64].map((unitsPerGroup): BenchCase => ({
       id: `power-${unitsPerGroup}`,
@@ -328,7 +329,7 @@ describe('thread groups of 64 lanes, as HIP has them', () => {
       ),
     ),
   ];
-  it('find the same results, and name the backend', async () => {
+  it('give the same results, and name the backend', async () => {
     const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64 });
     const planFolder = join(folder, `plan-${plans++}`);
     const { objects } = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
@@ -357,7 +358,7 @@ describe('launches of several cases', () => {
       .map(({ case: id, repeat, warmUp }) => `${wanted === undefined ? id : ''} ${warmUp ? 'w' : 'r'}${repeat}`);
 
   it.each(['warm', 'flush'] as const)(
-    'alternate at random, each as often as alone, with a cache that is %s',
+    'alternate at random, each as often as when measured alone, with a cache that is %s',
     async (cache) => {
       const plan = planOf(cases, { alternating: 3, cache, repeats: 4 });
       const { records } = await measure(plan);
@@ -383,7 +384,7 @@ describe('launches of several cases', () => {
     },
   );
 
-  it('begin again alone where the device has no room for several', async () => {
+  it('are measured again one by one if the device has no room for several', async () => {
     const big = (id: string): BenchCase => ({ ...probe('bandwidth', { bytes: 65_536 }), id });
     const { records } = await measure(planOf([big('a'), big('b')], { alternating: 2 }), {
       environment: { CUDA_SHIM_MEMORY: '300000' },
@@ -415,7 +416,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons
 `;
 
 describe('conditions of a launch', () => {
-  it('are read beside it, from the library of the driver', async () => {
+  it("are read during the launch from the driver's library", async () => {
     const libraries = join(folder, 'libraries');
     await mkdir(libraries);
     await writeFile(join(libraries, 'nvml.cpp'), NVML);
@@ -435,7 +436,7 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    // The least and many steps; units that are dealt to their threads.
+    // The profiles have the fewest steps and many steps, and units that are dealt to their threads.
     {
       ...PROFILE,
       instructionsPerIteration: 12,
@@ -451,9 +452,9 @@ describe('iterations of every shape', () => {
       bytesPerIteration: 0,
     },
     { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
-  ])('leave what the reference leaves: %j', async (profile) => {
+  ])('leave the same results as the reference: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
-    // Every number of threads is compiled above, with one profile.
+    // All numbers of threads are compiled above, so one profile is enough here.
     const cases = [1, 4, 32].flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
@@ -466,7 +467,7 @@ describe('iterations of every shape', () => {
 });
 
 describe('what goes wrong', () => {
-  it('reports a wrong result, by unit', async () => {
+  it('reports a wrong result with its unit', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})]), {
       spoil: async (where) => {
         const path = join(where, 'expected.u32');
@@ -503,7 +504,7 @@ describe('what goes wrong', () => {
     expect(records.at(-1)!.type).toBe('done');
   });
 
-  it('gives a case up that takes too long', async () => {
+  it('stops a case that takes too long', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})], { caseTimeLimitMs: 1, repeats: 1000 }));
     expect(ofType(records, 'failed')[0].message).toMatch(
       /^Stopped after [\d.]+ s \(limit 0\.001 s\), \d+ of 1001 launches done\.$/,
@@ -511,8 +512,9 @@ describe('what goes wrong', () => {
     expect(ofType(records, 'check')).toEqual([]);
   });
 
-  it('ends where the device is gone', async () => {
-    // Filling the table, raising the clocks, and two for each sample: one precedes the next by the host's order.
+  it('ends if the device is lost', async () => {
+    // The earlier launches fill the table, raise the clocks and make the first sample. Each sample takes two launches,
+    // because the host orders one before the other.
     const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
       environment: { CUDA_SHIM_FAULT_LAUNCH: '6' },
     });
@@ -527,7 +529,7 @@ describe('what goes wrong', () => {
     expect(ofType(slow.records, 'lost')[0].message).toMatch(/in case a; it draws a screen, .* fewer units .* TdrDelay/);
   });
 
-  it('ends where a launch hangs, whose case has failed; started again it measures the others', async () => {
+  it('ends if a launch hangs, and measures the other cases when started again', async () => {
     const cases = [unitLoop('a', {}), unitLoop('hangs', { gridBlocks: 9 }), unitLoop('b', {})];
     const { ended, records } = await measure(planOf(cases, { caseTimeLimitMs: 1000, alternating: 3 }), {
       environment: { CUDA_SHIM_HANG_BLOCKS: '9' },
@@ -540,7 +542,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('says so where the program has no code for the device', async () => {
+  it('says if the program has no code for the device', async () => {
     const { ended, records } = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_NO_CODE: '1' } });
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'lost']);
@@ -569,7 +571,7 @@ describe('what goes wrong', () => {
     expect(ofType(records, 'lost')[0].message).toMatch(message);
   });
 
-  it('refuses an order that leads out of the units', async () => {
+  it('refuses an order with a number that is not a unit', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})]), {
       spoil: async (where) => {
         const path = join(where, 'order-0.u32');
@@ -583,7 +585,7 @@ describe('what goes wrong', () => {
 });
 
 describe('devices', () => {
-  it('are listed, each by its number; where there is none it says so', async () => {
+  it('are listed with their numbers, or reported as missing', async () => {
     const { program } = unwrap(await compileCuda(compilation([DEVICES_OBJECT], { architectures: [] })));
     const two = recordsOf((await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '2' })).stdout);
     expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
@@ -621,7 +623,7 @@ describe('compiling', () => {
   });
   const capped: CudaObject = { name: 'unit-loop-24', source: 'unit-loop.cu', flags: ['-DLOCKSTEP_REGISTER_CAP=24'] };
 
-  it('happens once for the same sources, flags and compiler, also when two ask at the same time', async () => {
+  it('happens once for the same sources, flags and compiler, even for two requests at the same time', async () => {
     const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'shared-cache') });
     const [one, other] = (await Promise.all([compileCuda(request), compileCuda(request)])).map(unwrap);
     expect(one.program).toBe(other.program);
@@ -636,7 +638,7 @@ describe('compiling', () => {
     expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
   });
 
-  it('makes a damaged program and a damaged object again', async () => {
+  it('compiles a damaged program and a damaged object again', async () => {
     const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'damaged-cache') });
     const { program } = unwrap(await compileCuda(request));
     await writeFile(program, 'not a program');
@@ -650,7 +652,7 @@ describe('compiling', () => {
     expect((await runToEnd(program, ['--list'], folder)).code).toBe(0);
   });
 
-  it('keeps what was used last, within its limit', async () => {
+  it('keeps the programs that were used last, within its limit', async () => {
     const nvcc = join(folder, 'copying-nvcc');
     // Prints its version, and otherwise writes 100,000 bytes to its output.
     await writeFile(
@@ -675,7 +677,7 @@ head -c 100000 /dev/zero >"$2"
     await utimes(stale, new Date(0), new Date(0));
     await mkdir(join(cacheFolder, 'draft-of-another-process'));
     await mkdir(join(cacheFolder, 'something else'));
-    // An object and a program each: there is room for two plans beside the compiled one.
+    // A plan needs an object and a program. There is room for two plans beside the compiled one.
     for (const cap of [1, 2, 3]) expect(await compiled(cap)).toBe(1);
     expect(await compiled(1)).toBe(0);
     expect(await compiled(4)).toBe(1);
@@ -699,7 +701,7 @@ head -c 100000 /dev/zero >"$2"
     );
   });
 
-  it('fails where there are no sources, or the compiler is none', async () => {
+  it('fails without sources, and with a program that is not a compiler', async () => {
     const none = await compileCuda(compilation([HOST_OBJECT], { sources: join(folder, 'nowhere') }));
     expect(none).toMatchObject({ ok: false, error: { code: 'not-found' } });
     const wrong = await compileCuda(compilation([HOST_OBJECT], { nvcc: '/bin/true' }));
@@ -708,7 +710,7 @@ head -c 100000 /dev/zero >"$2"
     expect(absent).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
-  it('is stopped with everything it started, by a cancel and by its time limit', async () => {
+  it('is stopped with everything that it started, by a cancellation and by its time limit', async () => {
     const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
     // Prints its version, and otherwise starts a process that writes until it ends.
@@ -739,7 +741,7 @@ wait
     await stopped();
   });
 
-  it("compiles anew for other settings of nvcc's own", async () => {
+  it("compiles again if nvcc's own settings in the environment change", async () => {
     const request = compilation([HOST_OBJECT], { sources, cacheFolder: join(folder, 'settings-cache') });
     expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
     vi.stubEnv('NVCC_APPEND_FLAGS', '-lineinfo');
@@ -784,7 +786,7 @@ describe('a bundle on a machine without Lockstep', () => {
     place = join(unpacked, ARCHIVE_FOLDER);
   });
 
-  it('builds, measures, and leaves a file that says what was measured', async () => {
+  it('builds, measures, and writes a file with the results', async () => {
     const ended = await script();
     expect(ended.stderr).toBe('');
     expect(ended.stdout.trim().split('\n').slice(-2)).toEqual([
@@ -803,7 +805,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(records.at(-1)!.type).toBe('done');
   });
 
-  it('continues where it was interrupted, and measures nothing twice', async () => {
+  it('continues after an interruption, and measures nothing twice', async () => {
     // The file looks as if the program stopped in the middle of a line of case b.
     const text = await results();
     const cut = text.indexOf('"case":"b"', text.indexOf('"type":"sample","case":"b"') + 20) + 12;
@@ -821,7 +823,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(ofType(await recordsAfterPlan(), 'sample').length).toBe(9);
   });
 
-  it('measures slices as tasks of a job array, what is missing alone when started again, and merges them', async () => {
+  it('measures slices as tasks of a job array, only missing ones when started again, and merges them', async () => {
     const task = (id: number): Promise<Ended> =>
       runToEnd(join(place, 'run.slurm'), [], place, { ...environment, SLURM_ARRAY_TASK_ID: String(id) });
     const sliceFile = (id: number): string => join(place, `results-${id}.jsonl`);
@@ -852,7 +854,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect((await script()).code).toBe(0);
   });
 
-  it('says what is missing', async () => {
+  it('names the missing compiler or device', async () => {
     const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
     expect([noCompiler.code, noCompiler.stderr]).toEqual([1, expect.stringMatching(/^nvcc was not found/)]);
     // This happens before anything but the program that lists devices is compiled.
@@ -881,7 +883,7 @@ esac
     expect(unknown.stderr).toMatch(
       /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nold-nvcc could not make build\/main\.o\n$/,
     );
-    // A machine of an old GPU and a new one.
+    // The machine has an old GPU and a new one.
     const mixed = join(folder, 'mixed');
     await mkdir(mixed);
     await writeFile(join(mixed, 'nvidia-smi'), '#!/bin/sh\nprintf "7.0\\r\\n9.0\\n"\n', { mode: 0o755 });
@@ -920,7 +922,7 @@ esac
     expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70\n`,
     );
-    // A hanging case fails, and the following cases are measured.
+    // A case that hangs fails, and the cases after it are measured.
     await rm(join(place, 'results.jsonl'));
     const hung = await script({ CUDA_SHIM_HANG_BLOCKS: '3' });
     expect(hung.stderr).toBe('{"type":"failed","case":"b","message":"Stopped within a launch (limit 2 s)."}\n');
@@ -947,7 +949,7 @@ describe('a bundle for HIP', () => {
     }
   });
 
-  it('asks for hipcc, and measures with it', async () => {
+  it('says that hipcc is needed, and measures with it', async () => {
     expect((await script(join(folder, 'no-such-hipcc'))).stderr).toMatch(/^hipcc was not found\. Install ROCm/);
     expect(await readFile(join(place(), 'README.txt'), 'utf8')).toMatch(/lanes, and ROCm \(hipcc\)(?![^]*nvcc)/);
     const ended = await script(EMULATING_HIPCC);
@@ -955,7 +957,7 @@ describe('a bundle for HIP', () => {
     expect(ended.stdout).toContain('2 cases measured, 0 failed');
   });
 
-  it.skipIf(lacks('hipcc'))('compiles for AMD devices of both widths, and says where there is none', async () => {
+  it.skipIf(lacks('hipcc'))('compiles for AMD devices of both widths, and says if there is none', async () => {
     const hipcc = findTool('hipcc')!;
     for (const [architecture, threadGroupWidth] of [
       ['gfx90a', 64],
@@ -1013,7 +1015,7 @@ int main(int, char** words) {
     expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', `${program}.cu`, '-o', program], folder)).stderr).toBe('');
   });
 
-  it.each(KERNELS)('lets no lane meet wrongly: %s', async (name, _body, verdict) => {
+  it.each(KERNELS)('refuses lanes that synchronise wrongly: %s', async (name, _body, verdict) => {
     const ended = await runToEnd(program, [String(KERNELS.findIndex(([known]) => known === name))], folder);
     expect(ended.code).toBe(ended.stderr === '' ? 0 : 1);
     expect(ended.stderr.trim().replace('CPU emulation of CUDA: ', '')).toBe(verdict);
@@ -1021,7 +1023,7 @@ int main(int, char** words) {
 });
 
 describe('the line of a cache', () => {
-  it('follows from the usual slow load, not from waits for a translation, and only where slow loads stand out', async () => {
+  it('is found from the usual slow loads, not from those that wait for an address translation', async () => {
     // The GPU answers: a hit takes 40 or 41 cycles, every `links` loads a miss takes 250, and the first load of a page
     // 2000.
     const source = join(folder, 'line.cu');
@@ -1044,7 +1046,7 @@ int main() {
 });
 
 describe('lengths drawn by the program', () => {
-  it('follow their law', async () => {
+  it('have the mean of their law', async () => {
     const { records } = await measure(
       planOf(
         [
@@ -1065,7 +1067,7 @@ describe('lengths drawn by the program', () => {
     );
     const { values } = ofType(records, 'values')[0];
     const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
-    // Five standard errors of the mean over the groups.
+    // The tolerance is five standard errors of the mean over the groups.
     const error = (5 * expected.standardDeviationLoss) / Math.sqrt(1000);
     expect(Math.abs((values['meanLossOfLengths'] as number) - expected.meanLoss)).toBeLessThan(error);
     // Mean 1/p, standard deviation √(1−p)/p.

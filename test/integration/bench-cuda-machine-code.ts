@@ -61,7 +61,7 @@ export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonl
  * needs four after each FP64.
  */
 export interface InnerLoop extends Counts {
-  /** The same counts for the longest loop around it, or for itself. */
+  /** The same counts for the longest loop around the innermost one, or for that loop itself if there is no other. */
   readonly outer: Counts;
 }
 export interface Counts {

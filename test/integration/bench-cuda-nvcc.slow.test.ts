@@ -27,7 +27,8 @@ import { testFolder } from '../workplace.ts';
 
 const nvcc = findTool('nvcc');
 /**
- * The oldest that nvcc 13 knows and one of the newest. There are two compilers: devices from 10.0 on have a newer one.
+ * One of the oldest architectures that nvcc 13 knows, and one of the newest. nvcc has two compilers: architectures from
+ * 10.0 on use the newer one.
  */
 const ARCHITECTURES = ['sm_75', 'sm_120'];
 /** The architectures for which unit loops are compiled. */
@@ -107,14 +108,14 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   it('hold a register cap by spilling in the loop, and keep everything in registers without one', () => {
     const free = THREADS.flatMap((u) => kernels.get(`unit-loop-u${u}`)!);
     const capped = kernels.get(`unit-loop-u1-${CAP}`)!;
-    // Four kinds of loop.
+    // The list has four kinds of loops.
     expect(free.length).toBe(4 * THREADS.length * LOOP_ARCHITECTURES.length);
     for (const { kernel, spillStoreBytes } of free) expect(spillStoreBytes, kernel).toBe(0);
     for (const { kernel, registersPerThread } of capped) expect(registersPerThread, kernel).toBeLessThanOrEqual(CAP);
     const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
       expect(one[at].local).toBe(0);
-      // A load and a store for each missing register. Some registers are needed once, and spilling itself needs some.
+      // Each missing register costs a load and a store. Some registers are needed once, and spilling itself needs some.
       const registers = kernels
         .get('unit-loop-u1')!
         .find(
@@ -126,14 +127,14 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   const NESTED = /[0-9]nestedE/;
-  /** The loop over the iterations of a unit in the nested form, by architecture. */
+  /** The loop over the iterations of a unit when loops are nested, by architecture. */
   const nestedLoops = (name: string): readonly InnerLoop[] => {
     const programs = innerLoops(readFileSync(join(folder, `${name}.o`)));
     expect(programs.length).toBe(LOOP_ARCHITECTURES.length);
     return programs.map((loops) => [...loops].find(([kernel]) => NESTED.test(kernel))![1]);
   };
 
-  it('spill nothing where cycles are counted', () => {
+  it('spill no register where cycles are counted', () => {
     for (const { kernel, spillStoreBytes, spillLoadBytes } of kernels.get('main')!)
       expect([kernel, spillStoreBytes, spillLoadBytes]).toEqual([kernel, 0, 0]);
   });
@@ -169,23 +170,23 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ['Shuffle', /chainsINS_7ShuffleE/, ['shuffle']],
     ['Match', /chainsINS_5MatchE/, ['match']],
     ['Special', /chainsINS_7SpecialE/, ['special']],
-  ])('keep every operation of %s between two looks at the clock', (_what, name, units) => {
+  ])('keep every operation of %s between two readings of the clock', (_what, name, units) => {
     for (const { kernel, operations } of timed(name)) {
       expect(count(operations, 'clock'), kernel).toBe(2);
       expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
       const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
-      // There are 256 of them, and a few more for the loop or for copies.
+      // The kernel repeats the operation 256 times, and the compiler adds a few for the loop or for copies.
       expect(found, kernel).toBeGreaterThanOrEqual(256);
       expect(found, kernel).toBeLessThan(256 + 6);
     }
   });
 
-  it('keep a load that is timed alone between two looks at the clock, the second after it has arrived', () => {
+  it('keep a timed load between two readings of the clock, and read the second after it has arrived', () => {
     for (const { kernel, operations } of timed(/fineChase/))
       expect(operations, kernel).toEqual(['clock', 'load', 'store-shared', 'clock']);
   });
 
-  it('keep a walk along a ring between two looks at the clock, the second after its last load has arrived', () => {
+  it('keep a walk along a ring between two readings of the clock, and read the second after its last load has arrived', () => {
     for (const { kernel, operations } of timed(/[0-9]chase/)) {
       const without = operations.filter((operation) => ['clock', 'load', 'store'].includes(operation));
       expect(without, kernel).toEqual(['clock', ...new Array<Operation>(16).fill('load'), 'store', 'clock']);
@@ -193,10 +194,10 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     }
   });
 
-  it('keep fetches, walks through shared memory and loads of one line between looks at the clock, and no more', () => {
+  it('keep only fetches, walks through shared memory or loads of one line between readings of the clock', () => {
     for (const { kernel, operations } of timed(/fetchChain|lineLatencies|sharedLoads/)) {
       const which = /fetchChain/.test(kernel) ? 'atomic' : /lineLatencies/.test(kernel) ? 'load' : 'load-shared';
-      // They are unrolled 16 times, except for the fetches.
+      // All are unrolled 16 times, except for the fetches.
       expect(count(operations, which) % (which === 'atomic' ? 2 : 16), kernel).toBe(which === 'atomic' ? 1 : 0);
       expect(count(operations, which), kernel).toBeGreaterThan(0);
       expect(count(operations, 'clock'), kernel).toBe(2);
@@ -204,7 +205,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     }
   });
 
-  it('keep loops that lanes leave, and powers of matrices, between looks at the clock', () => {
+  it('keep loops that lanes leave, and powers of matrices, between readings of the clock', () => {
     for (const { kernel, operations } of timed(/divergentLoops/)) {
       const loops = kernel.includes('ILb1E') ? 2 : 1;
       expect(count(operations, 'clock'), kernel).toBe(2);
@@ -212,7 +213,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
       expect(count(operations, 'turn'), kernel).toBe(loops);
     }
     for (const { kernel, operations } of timed(/matrixPower/)) {
-      // At the start, after every multiplication, and at the end.
+      // The clock is read at the start, after every multiplication, and at the end.
       expect(count(operations, 'clock'), kernel).toBe(3);
       const multiplied = operations.slice(0, operations.indexOf('clock', 1));
       expect(count(multiplied, 'load'), kernel).toBeGreaterThanOrEqual(16);
@@ -220,22 +221,19 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     }
   });
 
-  it.each(KEPT)(
-    'keep one loop where units follow each other in one, and two where they are nested, on %s',
-    (architecture) => {
-      const programs = readFileSync(objectOf(objects[1]), 'latin1').split(/^(?=\.version )/m);
-      const own = programs.filter((program) => program.includes(`\n.target ${architecture}\n`));
-      expect(own).toHaveLength(1);
-      const kernels = parsePtx(own[0]);
-      const depth = (dispatch: string): number => {
-        const kernel = kernels.find(({ entry }) => new RegExp(`[0-9]${dispatch}E`).test(entry))!;
-        return Math.max(...unwrap(findLoops(kernel)).loops.map((loop) => loop.depth));
-      };
-      expect([depth('flattened'), depth('fetching'), depth('nested'), depth('groupFetching')]).toEqual([1, 1, 2, 2]);
-    },
-  );
+  it.each(KEPT)('have one loop for flattened units and two for nested ones, on %s', (architecture) => {
+    const programs = readFileSync(objectOf(objects[1]), 'latin1').split(/^(?=\.version )/m);
+    const own = programs.filter((program) => program.includes(`\n.target ${architecture}\n`));
+    expect(own).toHaveLength(1);
+    const kernels = parsePtx(own[0]);
+    const depth = (dispatch: string): number => {
+      const kernel = kernels.find(({ entry }) => new RegExp(`[0-9]${dispatch}E`).test(entry))!;
+      return Math.max(...unwrap(findLoops(kernel)).loops.map((loop) => loop.depth));
+    };
+    expect([depth('flattened'), depth('fetching'), depth('nested'), depth('groupFetching')]).toEqual([1, 1, 2, 2]);
+  });
 
-  it('link to a program, beside one that names the devices, or says why it cannot', () => {
+  it('link to one program that measures and one that lists the devices, or say why they cannot', () => {
     const program = join(folder, 'lockstep-cuda');
     const linked = spawnSync(nvcc!, [...objects.map(objectOf), ...LINK_FLAGS, '-o', program], { encoding: 'utf8' });
     expect(linked.stderr).toBe('');

@@ -21,7 +21,7 @@ import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { processesThatRun, testEngine, testFolder } from '../workplace.ts';
 
-// The user's own programs, run for each launch of a design.
+// These tests run a user's own program for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
@@ -119,7 +119,7 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
 });
 
 it.skipIf(lacks('python3'))(
-  'measures a Python program, checks it by its own word, and shows it in the ranking',
+  'measures a Python program, takes its own word that results are right, and shows it in the ranking',
   async () => {
     const wrapper = join(folder, 'wrapper.py');
     writeFileSync(
@@ -142,7 +142,7 @@ it.skipIf(lacks('python3'))(
   },
 );
 
-it('fails a design whose result is wrong, that crashes or says nothing, and goes on with the others', async () => {
+it('fails a design whose result is wrong, that crashes or prints nothing, and continues with the others', async () => {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
   const [wrong, crash, silent, garbage, unsteady] = page.rows.map(({ designIndex }) => designIndex);
   const { run, found } = await measured(
@@ -166,7 +166,7 @@ it('fails a design whose result is wrong, that crashes or says nothing, and goes
   for (const one of others) expect(one).toMatchObject({ correct: true, digest: 'cafe', measured: { repeats: 2 } });
 });
 
-it('fails a design that hangs, and goes on with the other', async () => {
+it('fails a design that hangs, and continues with the other', async () => {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 2 });
   const [hang, other] = page.rows.map(({ designIndex }) => designIndex);
   const log = join(folder, 'hang.log');
@@ -180,7 +180,7 @@ it('fails a design that hangs, and goes on with the other', async () => {
   expect(processesThatRun('sleep 602')).toEqual([]);
 });
 
-it.skipIf(lacks('g++'))('fails the designs whose build fails, with what the compiler says', async () => {
+it.skipIf(lacks('g++'))("fails designs whose build fails, with the compiler's message", async () => {
   writeFileSync(
     join(folder, 'sized.c'),
     '#include <stdio.h>\n#if BLOCK == 64\n#error blocks of 64 are not written yet\n#endif\nint main(void) { puts("{\\"timeNs\\":5}"); }\n',
@@ -193,7 +193,7 @@ it.skipIf(lacks('g++'))('fails the designs whose build fails, with what the comp
     else expect(failure).toMatch(/^The build failed: .*sized\.c:3.*blocks of 64 are not written yet/);
 });
 
-it('draws the order of launches at random by the seed, one design beside another', async () => {
+it('draws the order of launches at random by the seed, and alternates the designs', async () => {
   const order = async (name: string): Promise<readonly string[]> => {
     const log = join(folder, name);
     await measured({ exec: own(`--log '${log}'`) }, { count: 8, warmUps: 0 });
@@ -211,7 +211,7 @@ it('draws the order of launches at random by the seed, one design beside another
   expect(inARow).toBeLessThan(8 / 2);
 });
 
-it('hands arguments over as they are, without a shell', async () => {
+it('passes arguments on unchanged, without a shell', async () => {
   const log = join(folder, 'arguments.log');
   const words = `; rm -rf x $(touch pwned) * '$HOME' "a b" | > {{units}} b={blockThreads}`;
   await measured({ exec: own(`--log '${log}' -- ${words}`) }, { count: 1, repeats: 1, warmUps: 0 });
@@ -221,7 +221,7 @@ it('hands arguments over as they are, without a shell', async () => {
   expect(readdirSync(folder)).not.toContain('pwned)');
 });
 
-it('measures designs of several implementations, each told its name', async () => {
+it('measures designs of several implementations, and passes each its name', async () => {
   const kernel = { registersPerThread: 32, instructionsPerIteration: 30 };
   const twoFile = join(folder, 'two.db');
   const other = await open('cli', twoFile);
@@ -261,13 +261,13 @@ async function cancelled(): Promise<number> {
   return id;
 }
 
-it('ends the program and what it started when the run is cancelled', async () => {
+it('ends the program and everything that it started when the run is cancelled', async () => {
   const id = await cancelled();
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toEqual([]);
   expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
 });
 
-it('is resumed after kill -9 with the designs that are left, and leaves no process behind', async () => {
+it('resumes after kill -9 with the remaining designs, and leaves no process behind', async () => {
   const log = join(folder, 'killed.log');
   const copy = join(folder, 'killed.db');
   const database = new Database(file);
@@ -322,7 +322,7 @@ it('is resumed after kill -9 with the designs that are left, and leaves no proce
   expect(new Set(logged(log).map(({ design }) => design)).size).toBe(12 - kept);
 });
 
-it('calibrates with what a program measured', async () => {
+it("calibrates with a program's measurements", async () => {
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
   const times = join(folder, 'times.json');
   const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs + 0.5]);
@@ -358,7 +358,7 @@ it('calibrates with what a program measured', async () => {
   );
 });
 
-it('measures designs of a CPU, which is this machine where the program says nothing else', async () => {
+it('measures designs of a CPU, which is this machine unless the program names another', async () => {
   const other = await open('cli', join(folder, 'cpu.db'));
   try {
     const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
@@ -399,7 +399,7 @@ it('is never started by a page', async () => {
   }
 });
 
-it('refuses in one line what makes no sense, before anything runs', async () => {
+it('refuses commands that make no sense in one line, before anything runs', async () => {
   const commands = async (...args: readonly string[]): Promise<string> => {
     const { status, out, err } = await lockstep(...args, '--db', file);
     return `${status} ${`${out}${err}`.trimEnd()}`;
@@ -417,7 +417,7 @@ it('refuses in one line what makes no sense, before anything runs', async () => 
   );
 });
 
-it('fits the repeats to the time by a probe', async () => {
+it('chooses the number of repeats for the time by a probe', async () => {
   const proposal = await call<{ kind: string; proposal: { estimateMs: number } }>(engine, 'bench.probe', {
     ...asked({ exec: own('--ms 1000') }),
     repeats: 500,

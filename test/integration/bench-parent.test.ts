@@ -18,7 +18,8 @@ const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu
 const folder = testFolder();
 
 /**
- * Starts the program like the engine and prints its id. Both write into one pipe, which exists as long as one of them.
+ * Starts the program like the engine and prints its id. Both write into one pipe, which exists as long as one of them
+ * does.
  */
 const STARTER = `
   const [file, folder, parent] = process.argv.slice(1);
@@ -28,7 +29,7 @@ const STARTER = `
 `;
 
 it.each([true, false])(
-  'ends when the process that started it was killed, if it knows that process: %s',
+  'ends when the process that started it is killed, if it knows that process: %s',
   async (knows) => {
     // There are far more launches than time: the program alone would run for a minute.
     await writePlanFolder(folder, {
@@ -69,7 +70,7 @@ const COMPILING = `
   import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 60_000 }));
 `;
 
-it('takes a compiler that works along, with what that started', async () => {
+it('takes a working compiler with it, and what the compiler started', async () => {
   const file = join(folder, 'compiler');
   const engine = spawn(process.execPath, ['-e', COMPILING, TOOL, file], { stdio: 'inherit' });
   await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
@@ -79,7 +80,7 @@ it('takes a compiler that works along, with what that started', async () => {
   await expect.poll(() => processLives(behind), { timeout: 120_000 }).toBe(false);
 });
 
-it('gives programs and compilers no secret of its own', async () => {
+it('passes none of its secrets to programs and compilers', async () => {
   process.env[PASSWORD_VARIABLE] = 'hunter2';
   try {
     const words = ['-e', `console.error(process.env.ADDED, process.env.${PASSWORD_VARIABLE}); process.exit(3)`];
@@ -95,7 +96,7 @@ it('gives programs and compilers no secret of its own', async () => {
   }
 });
 
-it('takes away the folders that a killed process left, and no other', async () => {
+it('removes the folders that a killed process left, and no others', async () => {
   const own = unwrap(await inTemporaryFolder((path) => Promise.resolve(path)));
   expect(existsSync(own)).toBe(false);
   const gone = spawnSync(process.execPath, ['--version']).pid;

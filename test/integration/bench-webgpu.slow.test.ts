@@ -31,7 +31,7 @@ const PLAN: BenchPlan = {
   caseTimeLimitMs: 60_000,
   workload: {
     label: 'geometric(0.2)',
-    // Also units without any work.
+    // Some units have no work.
     lengths: Uint32Array.from({ length: 1003 }, (_, unit) => (unit % 7 === 0 ? 0 : draw(uniform))),
     profile: { ...PROFILE, fp64Share: 0, tableWords: 256 },
     traffic: null,
@@ -76,7 +76,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
     records.filter((record) => 'case' in record && record.case === id);
 
   it.each(['split', 'deal'] as const)(
-    'finds the bits that the CPU finds, whatever the design, units are %s',
+    'computes the same bits as the CPU for every design, with units that are %s',
     async (sharing) => {
       const cases = [1, 2, 4].flatMap((threadsPerUnit) =>
         (['nested', 'flattened'] as const).flatMap((loop) =>
@@ -93,7 +93,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
               threadsPerUnit,
               loop,
               balancing,
-              // Also blocks that end within a thread group, and one round or many.
+              // The designs include blocks that end within a thread group, and one round or many.
               ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
             }),
           ),
@@ -157,7 +157,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
         of(records, id).find(({ type }) => type === 'check'),
         id,
       ).toMatchObject({ correct: true, message: '' });
-    // Executions of one power alternate, forwards and backwards.
+    // Launches of one power alternate, forwards and backwards.
     const launches = records.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
     expect(launches.slice(0, 12)).toEqual(['m1', 'm2', 'm3', 'm3', 'm2', 'm1', 'm1', 'm2', 'm3', 'd0', 'd0', 'd0']);
     expect(of(records, 'm2').find(({ type }) => type === 'values')).toMatchObject({
@@ -170,7 +170,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
     expect(of(records, 'resident-blocks')[0].type).toBe('values');
   });
 
-  it('says why a case has no time, and continues', async () => {
+  it('gives the reason why a case has no time, and continues', async () => {
     const records = await run({
       cases: [
         unitLoop('cap', { registerCap: 32 }),
@@ -232,12 +232,12 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
     expect(of(records, 'b')).toEqual([]);
   });
 
-  it('says nothing more after an abort', async () => {
+  it('reports nothing more after it was aborted', async () => {
     const records = await run({ repeats: 50, cases: [unitLoop('a'), unitLoop('b')] }, [HARNESS, 'abort']);
     expect(records.at(-1)).toMatchObject({ type: 'sample', case: 'a', repeat: 0 });
   });
 
-  it('finds a software driver where one is named, and adds it to nothing that names its own', () => {
+  it('finds a named software driver, and does not add it if the environment names another', () => {
     expect(softwareDriver({ LOCKSTEP_VULKAN_ICD: '/nowhere.json' })).toBeNull();
     expect(softwareDriver({ LOCKSTEP_VULKAN_ICD: CHILD })).toBe(CHILD);
     expect(softwareEnvironment({ VK_ICD_FILENAMES: '/own.json', LOCKSTEP_VULKAN_ICD: CHILD })).toBeNull();
@@ -247,14 +247,14 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
 describe('the shader of a unit loop', () => {
   const profile = { ...PROFILE, instructionsPerIteration: 300, integerShare: 0, dependentLoadsPerIteration: 0 };
 
-  it('exchanges only between threads that share a unit', () => {
+  it('exchanges values only between threads that share a unit', () => {
     const shader = (threadsPerUnit: number): string =>
       unitLoopShader({ profile, threadsPerUnit, blockThreads: 32, form: 'nested' });
     expect(shader(1)).not.toContain('subgroup');
     expect(shader(4).match(/subgroupShuffleXor/g)).toHaveLength(2);
   });
 
-  it('writes few steps out and loops over many', () => {
+  it('unrolls a few steps, and loops over many', () => {
     const shader = unitLoopShader({ profile, threadsPerUnit: 1, blockThreads: 32, form: 'flattened' });
     const { floats } = unitLoopShape(profile, 1);
     expect(floats).toBeGreaterThan(64);

@@ -53,7 +53,7 @@ beforeAll(async () => {
   expect((await run('sweep', study)).status).toBe(0);
 });
 
-it('measures, compares, calibrates, and keeps what is of the stand-in out of a study', async () => {
+it("measures, compares and calibrates, and keeps a stand-in's parameters out of a study", async () => {
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
   fake({ factor: 3 });
   const measured = documentOf<{
@@ -112,7 +112,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
     pipeline: object;
   };
   expect(undone.pipeline).toEqual({});
-  // The value is as in the sweep of the measured designs, where it was unstated.
+  // The value is the one from the sweep of the measured designs, where it was not stated.
   expect(undone.kernel.origins).toMatchObject({ unit: 'assumed' });
   writeFileSync(study, before);
   const plain = await calibrate('2', {});
@@ -124,7 +124,7 @@ it('measures, compares, calibrates, and keeps what is of the stand-in out of a s
   expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
 });
 
-it('says what failed, and shows such a run like any other', async () => {
+it('names the failure, and shows a failed run like any other', async () => {
   const id = String(
     (JSON.parse((await run('runs', 'list', '--json')).out) as { runs: { id: number }[] }).runs[0].id + 1,
   );
@@ -159,7 +159,7 @@ it('says what failed, and shows such a run like any other', async () => {
   expect(none.out).toMatch(/1 failed/);
 });
 
-it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps what is measured, leaves no process, and resumes', async () => {
+it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps the measurements, leaves no process behind, and resumes', async () => {
   const own = join(folder, 'stopped.db');
   const env = {
     ...process.env,
@@ -215,7 +215,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(again).toMatchObject({ status: 1 });
   expect(again.err).toMatch(/already holds a bundle/);
 
-  // No AMD device answers here, and nvcc is not needed.
+  // This machine has no AMD device, and the bundle needs no nvcc here.
   const ofHip = join(folder, 'hip-bundle');
   const forHip = await run('bench', '1', '--device', DEVICE, '--top', '4', '--target', 'hip:0', '--bundle', ofHip);
   expect(forHip.out).toMatch(/On a machine with a HIP device: \.\/run\.sh/);
@@ -231,7 +231,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(statSync(archive).size).toBeGreaterThan(packed.bytes);
 });
 
-it('says in one line which designs the target cannot run, and measures the others', async () => {
+it('names the designs that the target cannot run in one line, and measures the others', async () => {
   const where = { target: 'webgpu', device: DEVICE, top: 1000, repeats: 1, warmUps: 0 } as const;
   const all = documentOf<{ cases: object[]; leftOut: unknown }>(await bench('1', { ...where, json: true }));
   expect(all.leftOut).toBeNull();
@@ -247,7 +247,7 @@ it('says in one line which designs the target cannot run, and measures the other
   expect(await bench('1', { ...where, top: 2 })).toMatchObject({ status: 0, err: line });
 });
 
-it('says why there is no rank correlation where all designs take the same time', async () => {
+it('explains that there is no rank correlation if all designs take the same time', async () => {
   fake({ timeMs: 3 });
   const options = { target: 'webgpu', device: DEVICE, random: 5, repeats: 3, json: true } as const;
   const { runId } = documentOf<{ runId: number }>(await bench('1', options));

@@ -37,7 +37,7 @@ function savedChunks(file: string): number {
   try {
     return (reader.prepare('SELECT count(*) AS n FROM run_chunks').get() as { n: number }).n;
   } catch {
-    return 0; // being created
+    return 0; // The database is still being created.
   } finally {
     reader.close();
   }

@@ -33,14 +33,14 @@ const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, 
 const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
 
 beforeAll(async () => {
-  // Two runs, of which one is simulated.
+  // There are two runs, of which one is simulated.
   const file = join(folder, 'study.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
   expect((await run('sweep', file)).status).toBe(0);
   expect((await run('sweep', file)).status).toBe(0);
 });
 
-it('prints what was simulated beside what was predicted, and rank and export show it from then on', async () => {
+it('prints simulated times beside predicted ones, and rank and export show them from then on', async () => {
   const device = 'nvidia-rtx-4090';
   const found = await json<Simulation>('simulate', '1', '--top', '4', '--device', device);
   expect(found).toMatchObject({ runId: 3, sourceRunId: 1 });
@@ -98,7 +98,7 @@ it('prints what was simulated beside what was predicted, and rank and export sho
   expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
 });
 
-it('says in words which predictions the simulation contradicts', () => {
+it('names the predictions that the simulation contradicts', () => {
   const row = (predictedMs: number, meanMs: number | null, halfWidth = 0) => ({
     predictedMs,
     simulated:
@@ -107,7 +107,7 @@ it('says in words which predictions the simulation contradicts', () => {
   expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
   expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
   expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');
-  // Within 10 %, or within the simulation's own interval and 10 % beyond.
+  // These differ by at most 10 %, or by at most 10 % beyond the simulation's own interval.
   expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
   let said = '';
   const terminal = { out: (text: string) => void (said += text), err: () => {}, interactive: false, columns: 100 };

@@ -12,7 +12,7 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { captured, type Outcome } from '../command-line.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 
-// Tuning with a program whose time of each design is known.
+// Tunes with a program whose time for each design is known.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const DEVICE = 'nvidia-rtx-4090';
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const view = unwrap(await engine.context.views.open(1));
   const valid = [...view.ranking.columns.timeMs.entries()].filter(([, time]) => time > 0);
   predicted = new Map(valid);
-  // Differences are smaller than predicted, and the block size of the best prediction is worse.
+  // True times differ less than predicted ones, and the block size of the best prediction is slower than the others.
   const blocks = axes.blockThreads.length;
   const wrong = Math.min(...valid.map(([, time]) => time));
   const worst = valid.find(([, time]) => time === wrong)![0] % blocks;
@@ -63,7 +63,7 @@ interface Answer extends TuningStep {
   readonly steps: readonly { readonly runId: number; readonly designs: readonly number[] }[];
 }
 
-it('finds a design near the fastest although the prediction names another, and measures no design twice when killed and started again', async () => {
+it('finds a design near the fastest despite a wrong prediction, and repeats no measurement after a kill', async () => {
   const cli = spawn(
     process.execPath,
     [
@@ -110,7 +110,7 @@ it('finds a design near the fastest although the prediction names another, and m
   expect(new Set(launched()).size).toBeGreaterThanOrEqual(answer.measured);
 }, 120_000);
 
-it('measures nothing where the budget was spent before', async () => {
+it('measures nothing if the budget is already spent', async () => {
   const before = launched().length;
   const again = await run(...tune, command(), '--budget', '3', '--within', '0.001%');
   expect(again).toMatchObject({ status: 0, err: '' });
@@ -119,7 +119,7 @@ it('measures nothing where the budget was spent before', async () => {
   expect(launched()).toHaveLength(before);
 });
 
-it('does not count what another program measured, and leaves out designs that fail', async () => {
+it('does not count measurements of another program, and leaves out designs that fail', async () => {
   const first = [...predicted].reduce((one, other) => (other[1] < one[1] ? other : one))[0];
   const { status, out } = await run(
     ...tune,

@@ -95,7 +95,7 @@ describe('sweep', () => {
     }
   });
 
-  it('--json says what the times are made from, and which design is recommended', () => {
+  it('--json gives the inputs of the times, and the recommended design', () => {
     expect(Object.keys(swept.inputs)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
     const origins = new Map(swept.inputs['nvidia-rtx-4090'].map(({ field, origin }) => [field, origin]));
     expect(origins.get('kernel.serialFraction')).toBe('given');
@@ -152,7 +152,7 @@ describe('sweep', () => {
     expect(watched.out).not.toContain('█');
   });
 
-  it('says why no design is valid', async () => {
+  it('explains why no design is valid', async () => {
     const file = at('too-much.json');
     const kernel = {
       name: 'k',
@@ -166,7 +166,7 @@ describe('sweep', () => {
     expect(out).toMatch(/ 0 valid, .*\nNot valid: .*[\d,]+ shared memory of one block exceeds the device.*\.\n$/);
   });
 
-  it('says of a bound on occupancy that is no fraction what it should be', async () => {
+  it('refuses a bound on occupancy that is not a fraction, and says what it should be', async () => {
     const file = at('fraction.json');
     writeFileSync(
       file,
@@ -177,7 +177,7 @@ describe('sweep', () => {
     );
   });
 
-  it('says what is wrong with a study, where', async () => {
+  it('names the error in a study and its place', async () => {
     const wrong = at('wrong.json');
     writeFileSync(wrong, JSON.stringify(smallStudy({ devices: ['nvidia-a100'] })));
     expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
@@ -194,7 +194,7 @@ describe('sweep', () => {
     expect(await failure(1, 'sweep', at('missing.json'), '--db', db)).toMatch(
       /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/,
     );
-    // None of these left a run behind.
+    // None of these commands started a run.
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
   });
 });
@@ -214,7 +214,7 @@ describe('loss', () => {
       rows: [{ standardDeviationLoss: 'number', quantiles: { p50: 'number', p95: 'number', p99: 'number' } }],
     });
   });
-  it("shows the loss of a profile's active lanes beside that of the study", async () => {
+  it("shows the loss from a profile's active lanes beside the loss of the study", async () => {
     const study = at('profiled.json');
     writeFileSync(study, JSON.stringify(smallStudy()));
     writeFileSync(
@@ -238,7 +238,7 @@ describe('loss', () => {
     expect(loss).toEqual({ measured: 3.2, computed: rows[0].aggregateLoss });
   });
 
-  it('compares what a profile counted with the predictions for its blocks', async () => {
+  it("compares a profile's counts with the predictions for its blocks", async () => {
     const study = at('counted.json');
     const [units, length, instructions, bytes] = [65_536, 100, 60, 8];
     const kernel = { ...smallStudy().kernel, instructionsPerIteration: instructions, bytesPerIteration: bytes };
@@ -263,18 +263,19 @@ describe('loss', () => {
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
     expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
     expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
-    // With two threads for each unit, an equal number of thread groups makes half of the steps each.
+    // With two threads for each unit, equally many thread groups make half the steps each.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
     const text = (await run(inspect)).out;
     expect(text).toMatch(/threads\/unit +instructions +of counted/);
     expect(text).toContain('0.512 ×');
   });
 
-  it('shows the loss in the order of a file beside that of units drawn at random', async () => {
+  it('shows the loss in the order of a file beside the loss of units drawn at random', async () => {
     const file = join(folder, 'rising.csv');
     writeFileSync(file, Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
     const { out } = await run(['loss', '--workload', `file:${file}`, '--n', '32']);
-    // The longest of each half, 32 and 64, over the means of the halves and over the mean of all.
+    // The longest units of the two halves are 32 and 64. The loss divides them by the means of the halves, and by the
+    // mean of all.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
     expect(out).toMatch(
       new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
@@ -284,7 +285,7 @@ describe('loss', () => {
 });
 
 describe('occupancy', () => {
-  it('of one launch', async () => {
+  it('prints the occupancy of one launch', async () => {
     const one = await json('occupancy', '--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0');
     expect(one).toMatchObject({
       blocksPerSm: 6,
@@ -294,7 +295,7 @@ describe('occupancy', () => {
       refused: null,
     });
   });
-  it('of one that cannot run says what the device allows', async () => {
+  it('names the limit of the device if a launch cannot run', async () => {
     const cc = ['occupancy', '--cc', '9.0'];
     const words = async (...args: readonly string[]) => (await run([...cc, ...args])).out;
     expect(await words('--block', '2000')).toBe(
@@ -312,7 +313,7 @@ describe('occupancy', () => {
       refused: '2000 threads per block, more than the 1024 that the device allows',
     });
   });
-  it('of the golden file', async () => {
+  it('equals the golden file', async () => {
     const golden = join(ROOT, 'test/data/occupancy/nvidia-blocks-per-sm.csv');
     const text = readFileSync(golden, 'utf8');
     const lines = text.trim().split('\n').slice(1);
@@ -320,7 +321,7 @@ describe('occupancy', () => {
     const batch = await json<{ rows: readonly { blocksPerSm: number }[] }>('occupancy', '--batch', golden);
     expect(batch.rows.map((row) => row.blocksPerSm)).toEqual(expected);
   });
-  it('says what is wrong', async () => {
+  it('names what is wrong with its options', async () => {
     writeFileSync(at('bad.csv'), 'a,b,c,d\n1,2,3,4\n');
     expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 1: .*"a,b,c,d"/);
     writeFileSync(
@@ -331,8 +332,8 @@ describe('occupancy', () => {
   });
 });
 
-describe('runs and ranks', () => {
-  it('a sweep over several devices gives the best of each, and an export that of the one asked for', async () => {
+describe('lists runs and ranks designs', () => {
+  it('a sweep over several devices names the best design of each, and an export takes that of the requested device', async () => {
     expect(swept.bestOfDevices.map(({ device }) => device).sort()).toEqual([
       'nvidia-a100-sxm4-40gb',
       'nvidia-rtx-4090',
@@ -362,7 +363,7 @@ describe('runs and ranks', () => {
       /device "nope" is not in this run/,
     );
   });
-  it('predict gives the designs of an export their times again, and says at which line something is wrong', async () => {
+  it('predict returns the same times for exported designs, and names the line of an error', async () => {
     const device = 'nvidia-rtx-4090';
     const listed = at('listed-designs.csv');
     await run(['export', '1', '--format', 'csv', '--device', device, '--top', '30', '-o', listed, '--db', db]);
@@ -401,14 +402,14 @@ describe('runs and ranks', () => {
     expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/has no designs/);
     expect(await failure(1, 'predict', '1', at('nowhere.csv'), ...asked)).toMatch(/cannot be read/);
   });
-  it('rank --device narrows to one device', async () => {
+  it('rank --device lists the designs of one device', async () => {
     const all = await json<{ rows: readonly Row[] }>('rank', '1', '--top', '5', '--db', db);
     expect(all.rows).toEqual(swept.best.slice(0, 5));
     const narrow = ['rank', '1', '--top', '5', '--device', 'nvidia-a100-sxm4-40gb', '--db', db];
     const one = await json<{ rows: readonly Row[] }>(...narrow);
     expect(new Set(one.rows.map((row) => row.device))).toEqual(new Set(['nvidia-a100-sxm4-40gb']));
   });
-  it('list, show, delete, restore', async () => {
+  it('runs can be listed, shown, deleted and restored', async () => {
     const listed = await json<{ runs: readonly { id: number }[] }>('runs', 'list', '--db', db);
     expect(listed.runs.map((entry) => entry.id)).toEqual([1]);
     expect(await json('runs', 'show', '1', '--db', db)).toMatchObject({
@@ -443,7 +444,7 @@ describe('runs and ranks', () => {
     expect([pdf.subarray(0, 5).toString(), pdf.length]).toEqual(['%PDF-', written.bytes]);
     expect(pdf.length).toBeGreaterThan(20_000);
   });
-  it('an export says how many designs it lists, and what it is written over', async () => {
+  it('an export says how many designs it lists, and which file it replaces', async () => {
     const file = at('listed.csv');
     const first = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '3', '--db', db]);
     expect({ status: first.status, out: first.out }).toEqual({ status: 0, out: '' });
@@ -500,7 +501,7 @@ describe('advice', () => {
     readonly point: { readonly designIndex: number; readonly expectedRegret: number };
   }
 
-  it('recommends the same design of a run as of its study, and as the sweep and the header', async () => {
+  it('recommend names the same design for a run, its study, the sweep and the header', async () => {
     const ofRun = await json<Advice>('recommend', '1', '--db', db);
     const ofStudy = await json<Advice>('recommend', studyFile, '--db', db);
     const { recommended } = swept;
@@ -528,7 +529,7 @@ describe('advice', () => {
     expect((await run(['recommend', '1', '--db', db])).out).not.toMatch(/Assumed|Computed from/);
   });
 
-  it('says what would change the recommendation', async () => {
+  it('sensitivity names what would change the recommendation', async () => {
     const args = ['sensitivity', '1', '--device', 'nvidia-rtx-4090', '--db', db];
     const found = await json<{ inputs: readonly { input: { field: string }; sentence: string; holds: unknown }[] }>(
       ...args,
@@ -545,7 +546,7 @@ describe('advice', () => {
     expect((await json<{ inputs: readonly unknown[] }>(...one)).inputs).toHaveLength(1);
   });
 
-  it('finds one design for all devices and values', async () => {
+  it('robust finds one design for all devices and values', async () => {
     const found = await json<{
       scenarios: readonly object[];
       designs: readonly { worst: number; regret: readonly number[] }[];
@@ -559,7 +560,7 @@ describe('advice', () => {
 });
 
 describe('devices', () => {
-  it('list, show, compare', async () => {
+  it('devices can be listed, shown and compared', async () => {
     const { devices } = await json<{ devices: readonly { id: string }[] }>('devices', 'list', '--db', db);
     expect(devices.length).toBeGreaterThan(20);
     expect(await json('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatchObject({
@@ -577,7 +578,7 @@ describe('devices', () => {
       multiprocessors: 10,
     });
   });
-  it('add and delete ones of your own', async () => {
+  it('devices of your own can be added and deleted', async () => {
     const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
     writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', name: 'Mine' }));
     expect(await json('devices', 'add', at('mine.json'), '--db', db)).toMatchObject({ id: 'mine' });
@@ -595,7 +596,7 @@ describe('devices', () => {
 });
 
 describe('a workload from figures', () => {
-  it('is marked as fitted', async () => {
+  it('is marked as fitted to them', async () => {
     const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
     expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
     expect((await run(args)).out).toContain('; fitted to these figures, otherwise assumed');
@@ -606,7 +607,7 @@ describe('a workload from figures', () => {
 });
 
 describe('evidence', () => {
-  it('judges a data set, and another file of its columns', async () => {
+  it('judges a data set, and another file with the same columns', async () => {
     interface Found {
       datasets: readonly {
         id: string;
@@ -646,7 +647,7 @@ describe('reproduce and doctor', () => {
     expect(tables.length).toBeGreaterThan(0);
     expect(tables.every((table) => table.passed)).toBe(true);
   });
-  it('doctor says of a database whether it can be used', async () => {
+  it('doctor says whether a database can be used', async () => {
     const found = async (file: string) => {
       const { status, out } = await run(['doctor', '--json', '--db', file]);
       const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
@@ -661,7 +662,7 @@ describe('reproduce and doctor', () => {
 });
 
 describe('a new study', () => {
-  it('is written for lengths, beside which it lies, and answers', async () => {
+  it('writes a study beside the file of its lengths, and the study gives an answer', async () => {
     const csv = at('jobs.csv');
     writeFileSync(csv, `steps\n${'3\n1\n40\n7\n'.repeat(250)}`);
     const made = at('made.json');
@@ -674,7 +675,7 @@ describe('a new study', () => {
     });
     expect(await failure(1, ...args)).toMatch(/made\.json already exists/);
   });
-  it('compares the kernels for a matrix', async () => {
+  it('writes a study that compares the kernels for a matrix', async () => {
     const made = at('product.json');
     writeFileSync(at('a.mtx'), '%%MatrixMarket matrix coordinate pattern general\n3 5 3\n1 1\n1 5\n3 2\n');
     await json('new', made, '--lengths', at('a.mtx'), '--spmv', '--db', db);
@@ -694,7 +695,7 @@ describe('a new study', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused commands', () => {
   const LONG = 'x'.repeat(5000);
   it.each([
     [1, 'loss --workload geometric(2)', /p must be .*, not 2/],
@@ -771,7 +772,7 @@ describe('what is refused', () => {
 });
 
 describe('usage', () => {
-  it('describes in its help the files that it takes', async () => {
+  it('describes the files that it reads in its help', async () => {
     const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
     expect(await help('sweep')).toMatch(/db.study\.schema\.json$/m);
     expect(await help('import')).toMatch(/Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/);
@@ -786,7 +787,7 @@ describe('usage', () => {
 });
 
 describe('databases that cannot be used', () => {
-  it('a damaged one, one of a newer Lockstep, and one of something else are refused and left as they were', async () => {
+  it('a damaged database, one of a newer Lockstep, and one of another program are refused and left unchanged', async () => {
     const damaged = at('damaged.db');
     const bytes = readFileSync(db);
     bytes.fill(0xab, 4096, 8192);
@@ -806,32 +807,32 @@ describe('databases that cannot be used', () => {
       expect(readFileSync(file).equals(before)).toBe(true);
     }
   });
-  it('a file in a folder that does not exist is refused with the folder, a file that is a folder too', async () => {
+  it('a file in a missing folder is refused with the name of the folder, and a folder in place of a file is refused', async () => {
     expect(await failure(1, 'runs', 'list', '--db', at('nowhere/x.db'))).toMatch(/nowhere/);
     expect(existsSync(at('nowhere'))).toBe(false);
     await failure(1, 'runs', 'list', '--db', folder);
   });
 });
 
-describe('what a study may hold', () => {
+describe('a study with unusual content', () => {
   const sweepOf = async (study: object, ...more: readonly string[]): Promise<Outcome> => {
     writeFileSync(at('hostile.json'), JSON.stringify(study));
     return run(['sweep', at('hostile.json'), '--db', db, ...more]);
   };
-  it('a mistyped option that moves the cursor is shown, and moves nothing', async () => {
+  it('a mistyped option with control characters is shown without their effect', async () => {
     expect(await run(['runs', 'list', '--\u001b[2Jx'])).toMatchObject({
       status: 2,
       err: expect.stringMatching(/^lockstep: unknown option '--\\u001b\[2Jx'/),
     });
   });
-  it('a name that moves the cursor is shown, and moves nothing', async () => {
+  it('a name with control characters is shown without their effect', async () => {
     const { status, out } = await sweepOf({ ...smallStudy(), name: 'a\u001b[2J\n\u202eb' }, '--top', '1');
     expect(status).toBe(0);
     expect(out).toMatch(/^Run \d+, a\\u001b\[2J\\u000a\\u202eb: /m);
     const list = (await run(['runs', 'list', '--db', db])).out;
     expect(list).toContain('a\\u001b[2J\\u000a\\u202eb');
   });
-  it('a device named twice is predicted once', async () => {
+  it('a device that is named twice is predicted once', async () => {
     const devices = ['nvidia-rtx-4090', 'nvidia-rtx-4090'];
     const { designs } = JSON.parse((await sweepOf({ ...smallStudy(), devices }, '--json')).out) as {
       designs: { enumerated: number };
@@ -840,7 +841,7 @@ describe('what a study may hold', () => {
   });
 });
 
-it('says where its own folder cannot be made', async () => {
+it('says that its own folder cannot be made', async () => {
   const before = process.env.XDG_DATA_HOME;
   process.env.XDG_DATA_HOME = studyFile;
   try {
@@ -858,7 +859,7 @@ it('says where its own folder cannot be made', async () => {
   }
 });
 
-it('says what is kept of a run that failed', async () => {
+it('says what a failed run has saved', async () => {
   const failed = fail('storage', 'no space left');
   const follow = (error: Result<never>) => {
     const terminal = { out: () => {}, err: () => {}, interactive: false, columns: 80 };
@@ -875,7 +876,7 @@ it('says what is kept of a run that failed', async () => {
   expect(await follow(said)).toEqual(said);
 });
 
-it.runIf(process.platform === 'linux')('says where standard output is full, without a stack', async () => {
+it.runIf(process.platform === 'linux')('reports a full disk behind standard output without a stack trace', async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(
     process.execPath,
@@ -896,7 +897,7 @@ it.runIf(process.platform === 'linux')('says where standard output is full, with
   });
 });
 
-it('serve --json prints one document, with the rest beside it', async () => {
+it('serve --json prints one document on standard output, and everything else on standard error', async () => {
   const page = at('page');
   mkdirSync(page);
   writeFileSync(join(page, 'index.html'), '<!doctype html>');
@@ -914,7 +915,7 @@ it('serve --json prints one document, with the rest beside it', async () => {
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
-it.each([40, 80, 200])('draws progress on one line of a terminal of %i columns', (columns) => {
+it.each([40, 80, 200])('progress stays on one line of a terminal with %i columns', (columns) => {
   let err = '';
   const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns };
   const bar = progressBar(terminal, 'Predicting');

@@ -10,8 +10,8 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 /*
- * Parquet and Arrow files of the real writers: each codec with each encoding that they choose, columns of every type
- * that may hold lengths, and lists, whose sizes are lengths.
+ * Tests Parquet and Arrow files of the programs that usually write them: each codec with each encoding that they
+ * choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
  */
 
 /** Returns the codecs and encodings that a file names. */
@@ -62,7 +62,7 @@ const DUCKDB_COLUMNS: Readonly<Record<string, readonly [written: string, lengths
 describe.skipIf(lacks('duckdb'))('DuckDB itself', () => {
   const folder = testFolder();
 
-  it('writes lengths and lists in each codec and encoding, read as DuckDB has them', async () => {
+  it('writes lengths and lists in each codec and encoding, and we read the values that DuckDB has', async () => {
     const { DuckDBInstance } = load('duckdb', '@duckdb/node-api') as DuckDb;
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJS();
@@ -126,7 +126,7 @@ interface ParquetWasm {
 }
 
 describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
-  it('writes lengths and ragged arrays in each codec and encoding, read as they were', async () => {
+  it('writes lengths and ragged arrays in each codec and encoding, and we read the same values', async () => {
     const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
     const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
     const lengths = Array.from({ length: 1500 }, (_, at) => (at * 7919) % 211);
@@ -198,13 +198,13 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     );
   });
 
-  it('writes files and streams of Arrow, read as they were', async () => {
+  it('writes files and streams of Arrow, and we read the same values', async () => {
     const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
     const field = (type: unknown) => new arrow.Field('item', type, true);
     const lengths = Array.from({ length: 3000 }, (_, at) => (at * 7919) % 211);
     const vector = (of: (length: number) => unknown, type: unknown) => arrow.vectorFromArray(lengths.map(of), type);
     const int32 = new arrow.Int32();
-    // Skipped columns have their own buffers, and come first.
+    // The columns that are skipped have buffers of their own, and come first.
     const skipped = {
       words: vector(String, new arrow.Utf8()),
       indexed: vector((one) => String(one % 3), new arrow.Dictionary(new arrow.Utf8(), int32)),
@@ -245,7 +245,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     }
   });
 
-  it('is a table of one ragged column, as Awkward Array saves one: without a name', async () => {
+  it('reads a table of one ragged column without a name, as Awkward Array saves it', async () => {
     const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
     const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
     const item = new arrow.List(new arrow.Field('item', new arrow.Int32(), true));
@@ -269,7 +269,7 @@ interface Polars {
 }
 
 describe.skipIf(lacks('polars'))('Polars itself', () => {
-  it('writes compressed files and streams of Arrow, and Parquet, read as they were', async () => {
+  it('writes compressed files and streams of Arrow, and Parquet, and we read the same values', async () => {
     const polars = load('polars', 'nodejs-polars') as Polars;
     const steps = Array.from({ length: 40_000 }, (_, at) => Math.round(20 + 10 * Math.sin(at)) + (at % 977));
     const events = steps.map((one) => Array<number>(one % 7).fill(one));
@@ -288,7 +288,7 @@ describe.skipIf(lacks('polars'))('Polars itself', () => {
       expect(await lengthsOf(bytes, 'steps'), `file ${at}`).toEqual(steps);
       expect(await lengthsOf(bytes, 'events'), `file ${at}`).toEqual(events.map((one) => one.length));
     }
-    // The compressed files are smaller, so they are compressed.
+    // The files are smaller, which shows that they are compressed.
     const [plain, lz4, zstd] = [0, 3, 6].map((at) => files[at].length);
     expect(lz4).toBeLessThan(plain / 2);
     expect(zstd).toBeLessThan(plain / 2);

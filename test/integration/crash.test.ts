@@ -15,7 +15,7 @@ import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts'
 // test/verify/kills.ts tests kills.
 
 it.runIf(process.platform === 'linux')(
-  'takes a process that has ended for dead before its parent collects it',
+  'counts an ended process as dead before its parent has collected it',
   async () => {
     // The shell has a child and becomes a program that never collects it. Only then may the child end.
     const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
@@ -38,7 +38,7 @@ it.runIf(process.platform === 'linux')(
   },
 );
 
-it('takes a run for interrupted when its process is gone or has been silent for long, and only then', () =>
+it('counts a run as interrupted only when its process has ended or has long been silent', () =>
   inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
     const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
@@ -69,7 +69,7 @@ it('takes a run for interrupted when its process is gone or has been silent for 
     owner.close();
   }));
 
-it.each(['killed', 'closed'] as const)('takes an import out that was not done when its process was %s', (how) =>
+it.each(['killed', 'closed'] as const)('removes an import that was incomplete when its process was %s', (how) =>
   inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
     const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));

@@ -8,7 +8,7 @@ import { lockstep, type Outcome } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
-/** The user's CUDA programs on a machine without a GPU. */
+/** Runs the user's CUDA programs on a machine without a GPU. */
 
 const folder = testFolder();
 beforeAll(() => {
@@ -85,7 +85,7 @@ int main() {
 `;
 
 describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program without a GPU', () => {
-  it('runs with its launches, and says that it has no times', async () => {
+  it('runs its launches, and says that it has no times', async () => {
     const { status, out, err } = await emulate(PROGRAM);
     expect([status, err]).toEqual([0, '']);
     expect(out).toMatch(/its times mean nothing/);
@@ -128,7 +128,7 @@ int main() {
     ['int main() { cudaGraph_t graph; }', /app\.cu:1:\d+: error: .*cudaGraph_t.* the emulation lacks it: exclude it in app\.cu/], // prettier-ignore
     ['__global__ void f();\nint main() { f<<<1, 2>>>; }', /a launch cannot be read: f<<<1, 2>>>; .*\. Write kernel<<</],
   ])(
-    'is refused with what to do: %s',
+    'is refused with advice: %s',
     async (source, words) => {
       const { status, out, err } = await emulate(source);
       expect([status, out]).toEqual([1, '']);
@@ -137,7 +137,7 @@ int main() {
     60_000,
   );
 
-  it('is no program to measure', async () => {
+  it('cannot be measured', async () => {
     const database = join(folder, 'test.db');
     const swept = await lockstep('sweep', join(import.meta.dirname, '..', '..', 'db', 'examples', 'acts.json'), '--db', database); // prettier-ignore
     expect(swept.err).not.toMatch(/lockstep: .*error/);

@@ -23,7 +23,10 @@ int main() {
   }
 }`;
 
-/** Lengths in a list, as offsets and as figures must choose alike, and so must a program with none. */
+/**
+ * Lengths in a list, as offsets and as figures must lead to the same choice, and a program without units must get an
+ * empty launch.
+ */
 const LENGTHS = `#include "walk.choice.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -107,7 +110,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   const axis = (start: string): readonly number[] =>
     new RegExp(`^/// ${start}: (.*)\\. These`, 'm').exec(header)![1].split(', ').map(Number);
 
-  it('chooses at laws of its table what a sweep of that law says, with its time', async () => {
+  it('chooses the same launch as a sweep for the laws of its table, with the same time', async () => {
     const [means, spreads, counts] = [
       axis('Mean lengths'),
       axis('Standard deviations.*?mean'),
@@ -134,14 +137,14 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
       expect(own, `${laws[at].join(' ')}: ${lines[at]}`).toBeDefined();
       expect(own!.design.unitsPerThread).toBe(rounds);
       expect(own!.timeMs / page.rows[0].timeMs).toBeLessThanOrEqual(1 + AGREEMENT_FRACTION);
-      // Times are written with four decimals of their logarithms.
+      // The header has times with four decimals of their logarithms.
       expect(Math.abs(Math.log(ns / (own!.timeMs * 1e6)))).toBeLessThan(2e-4);
     }
-    // A single launch for all laws would be the study's own.
+    // If one launch were chosen for all laws, the table would be pointless.
     expect(new Set(chosen.map(([threads]) => threads)).size).toBeGreaterThan(1);
   });
 
-  it('beyond its table takes the nearest law, with the blocks of the units that are there', () => {
+  it('uses the nearest law beyond its table, with as many blocks as the units need', () => {
     const ask = ['1e9 1 100000', '0 0 1', '20 50 100000', '20 1 400000000'].join('\n');
     const lines = execFileSync(built(ASK), { input: ask, encoding: 'utf8' }).trim().split('\n');
     for (const [at, units] of [100_000, 1, 100_000, 400_000_000].entries()) {
@@ -156,7 +159,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     execFileSync(built(LENGTHS), { stdio: 'pipe' });
   });
 
-  it('says what it was held against', () => {
+  it('names the simulations that it was compared with', () => {
     const said = /At 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/.exec(
       header,
     )!;

@@ -64,7 +64,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
     }
   });
 
-  it('counts what a 32-bit word cannot, or is refused with the number', async () => {
+  it('counts beyond a 32-bit word, or is refused with the number', async () => {
     const kernel = { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true, serialFraction: 0.05 }; // prettier-ignore
     const run = (lengths: string, units: number, unitsPerThread: number): Promise<number> =>
       bench.run(
@@ -131,12 +131,12 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
       return parsePtxas(stderr)[0];
     }
 
-    it('holds the kernel to the cap, whatever -maxrregcount says', () => {
+    it('limits the kernel to the cap, whatever -maxrregcount says', () => {
       expect(compile('', []).registersPerThread).toBe(CAP);
       expect(compile('', ['-maxrregcount=64']).registersPerThread).toBe(CAP);
     });
 
-    it('leaves the cap to -maxrregcount before CUDA 12.4', () => {
+    it('lets -maxrregcount set the cap before CUDA 12.4', () => {
       const older =
         '#undef __CUDACC_VER_MAJOR__\n#undef __CUDACC_VER_MINOR__\n#define __CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ 3';
       expect(compile(older, []).registersPerThread).toBeGreaterThan(CAP);

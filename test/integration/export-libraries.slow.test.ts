@@ -10,8 +10,9 @@ import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * Compiles and runs the headers for C++ libraries on recorders of the used part of each interface. CUB's collectives
- * come from CUB itself under nvcc, and Kokkos is the real one if Debian's package is installed.
+ * Compiles and runs the headers for C++ libraries on stand-ins that record the calls to the used part of each
+ * interface. CUB's collectives come from CUB itself under nvcc, and Kokkos is the real one if Debian's package is
+ * installed.
  */
 
 const PROGRAMS = join(import.meta.dirname, '../data/libraries');
@@ -41,7 +42,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     rows = page.rows;
   });
 
-  /** Returns the output of a program with an exported header, compiled with the recorders. */
+  /** Returns the output of a program with an exported header, compiled with the stand-ins. */
   function ran(header: string, file: string, program: string, compiler: string, flags: readonly string[]): string {
     writeFileSync(join(folder, file), header);
     writeFileSync(join(folder, 'main.cu'), program);
@@ -64,7 +65,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     ['mixed', false],
     [4, true],
     ['mixed', true],
-  ] as const)('of a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
+  ] as const)('a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
     it('Kokkos and SYCL launch every unit once, with the blocks of the prediction', async () => {
       const { designIndex, design } = designOf(threads, isGridFixed);
       const launches = design.classes ?? [design];
@@ -89,7 +90,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     ['mixed', false],
     ['mixed', true],
   ] as const)(
-    'grid_for of %s threads per unit, with a fixed grid: %s, is the blocks of the prediction for its units',
+    'grid_for with %s threads per unit, with a fixed grid: %s, returns the blocks of the prediction',
     async (threads, isGridFixed) => {
       const { designIndex, design } = designOf(threads, isGridFixed);
       const pairs = design.classes
@@ -127,7 +128,7 @@ int main() { ${pairs.map(([of, blocks]) => `std::printf("%u %u\\n", lockstep_wal
   });
 
   it.skipIf(lacks('kokkos'))(
-    'Kokkos itself launches every unit on a host, by the policy and by a team of its own',
+    'the real Kokkos launches every unit on a host, by the policy and by its own team',
     async () => {
       const { designIndex } = designOf(4);
       writeFileSync(join(folder, 'exported.hpp'), (await bench.render(run, 'kokkos', { designIndex })).text);

@@ -12,8 +12,8 @@ import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * Python runs the files for tuners with only its standard library. The tuners are recorders of their documented
- * interface: they accept exactly the documented parameters, and prune, look up and enqueue as documented.
+ * Python runs the files for tuners with only its standard library. Stand-ins take the place of the tuners: they accept
+ * exactly the documented parameters, record the calls, and prune, look up and enqueue as documented.
  */
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
@@ -43,7 +43,7 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
   const page = async (runId: number, limit: number): Promise<RankPage> =>
     unwrap(await bench.engine.call('ranking.page', { runId, limit }));
 
-  it('Triton measures the designs that are predicted to be the best for its number of units', async () => {
+  it('Triton measures the designs that are predicted to be the best for the number of units', async () => {
     const document = await bench.render(run, 'triton', { limit: 30 });
     const [units, few, between, beyond] = [100_000, 6250, 200_000, 10 ** 12];
     expect(document.designs!.listed).toBe(30);
@@ -91,7 +91,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
     expect(found.best[3].ms).toBe(found.best[4].ms);
   });
 
-  it('Kernel Tuner looks up every design in the predictions, which come back as predictions', async () => {
+  it('Kernel Tuner finds every design in the predictions, which are imported again as predictions', async () => {
     const document = await bench.render(run, 'kernel-tuner', { limit: 40 });
     const found = python<{ results: { time: number; blocks: number }[]; x0: Record<string, number>; calls: unknown[] }>(
       document,
@@ -129,7 +129,7 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
   });
 
-  it('Kernel Tuner searches the whole space, in which its restrictions leave what can run', async () => {
+  it('Kernel Tuner searches the whole space, and its restrictions leave exactly the designs that can run', async () => {
     const axes: StudyFile['axes'] = {
       ...AXES,
       blockThreads: [32, 64, 96, 1024],
@@ -199,7 +199,7 @@ print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, st
     expect(new Set(names).size).toBe(2);
   });
 
-  it('what Kernel Tuner measures is of the designs that were exported', async () => {
+  it('the measurements of Kernel Tuner belong to the exported designs', async () => {
     const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
     const axes: StudyFile['axes'] = {
       ...AXES,
@@ -244,12 +244,12 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
     expect(unwrap(beyond)).toMatchObject({
       warnings: [expect.stringContaining('lockstep_balancing=9 is not a number from 0 to 1')],
     });
-    // As earlier versions wrote it.
+    // Earlier versions wrote the file in this form.
     const earlier = await importInto(several, text.replaceAll(/lockstep_(loop|balancing|implementation)/g, '$1'));
     expect(unwrap(earlier)).toMatchObject({ linked: { designs: rows.length } });
   });
 
-  it('what was measured is of the device of the sweep that measured, else of the one that the script is for', async () => {
+  it('measurements belong to the device of the sweep that measured, or else to the device of the script', async () => {
     const both = await bench.run(
       smallStudy({
         kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
@@ -277,7 +277,7 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
     expect(await importOf('unknown', DEVICES[0])).toMatchObject({ deviceId: DEVICES[0], designs: 20 });
   });
 
-  it('exports each launch once, however its blocks are written', async () => {
+  it('exports each launch once, even if its blocks can be written in several ways', async () => {
     // One of the numbers of units per thread also gives a grid of 64 blocks.
     const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
     const study = smallStudy({ devices: DEVICES, axes });
@@ -293,7 +293,7 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
       });
   });
 
-  it('Optuna begins with the best designs, and takes no prediction for a result', async () => {
+  it('Optuna begins with the best designs, and does not count predictions as results', async () => {
     const document = await bench.render(run, 'optuna', { limit: 12 });
     const {
       trials,

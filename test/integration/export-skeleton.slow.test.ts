@@ -12,7 +12,9 @@ import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import type { WgslKernelRun } from './skeleton-webgpu-child.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** Ways to take units, each an implementation of one study. The namespace of a kernel has its name. */
+/**
+ * The ways to take units, each as an implementation of one study. The namespace of a kernel has the name of its way.
+ */
 const WAYS = [
   { name: 'rounds', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'one_loop', balancing: 'none', threads: 4, loop: 'flattened' },
@@ -34,13 +36,13 @@ const WAYS = [
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
 const UNITS = 1500;
-/** Ways to take the units as an image and a part of another one, whose edges cut tiles. */
+/** The ways to take the units of an image, and of a part of another image whose edges cut tiles. */
 const TILED = [
   { name: 'tiles', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'tiles_loop', balancing: 'none', threads: 1, loop: 'flattened' },
 ] as const;
 const EVERY = [...WAYS, ...TILED];
-/** A unit has 64 threads, whose thread groups each have a part of the sum. */
+/** A unit has 64 threads, and each of their thread groups has a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
 
@@ -113,7 +115,7 @@ const bench = useBench();
 const folder = testFolder();
 /** The best design of each way. */
 let designs: ReadonlyMap<string, RankRow>;
-/** Long tails, and every seventh unit empty. */
+/** The lengths have a long tail, and every seventh unit is empty. */
 const LENGTHS = Array.from({ length: UNITS }, (_, unit) =>
   unit % 7 === 0 ? 0 : Math.floor(600 / (1 + ((unit * 7919) % 300))),
 );
@@ -167,8 +169,8 @@ beforeAll(async () => {
 });
 
 describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
-  it('take every iteration of every unit once, in the emulation', () => {
-    // The emulation has no compiler to bind.
+  it('run every iteration of every unit once, in the emulation', () => {
+    // The emulation has no registers to limit, so the launch bounds are removed.
     const flags = ['-std=c++17', '-D__launch_bounds__(...)=', 'main.cu', '-o', 'main'];
     execFileSync(EMULATING_NVCC, flags, { cwd: folder, stdio: 'pipe' });
     const said = execFileSync(join(folder, 'main'), { encoding: 'utf8' }).trim().split('\n');
@@ -206,7 +208,7 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
 const SUBGROUP = 4;
 
 describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
-  it('take every iteration of every unit once, on a software adapter', () => {
+  it('run every iteration of every unit once, on a software adapter', () => {
     // Any order is fine, because the kernel takes every unit of it.
     const order = [...LENGTHS.keys()].toSorted((a, b) => LENGTHS[a] - LENGTHS[b]);
     const starts = [0];
@@ -261,7 +263,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
       const { name, balancing, threads } = EVERY[at];
       expect([name, sums]).toEqual([name, expected]);
       const parts = [name, Math.min(...calls), Math.max(...calls)];
-      // Each invocation of a unit passes on its part once.
+      // Each invocation adds its part to the unit once.
       if (name === 'classes') expect(parts).toEqual([name, 1, BLOCK_THREADS]);
       else if (balancing === 'nonzero-split' || balancing === 'merge-path') expect(parts[2]).toBeGreaterThan(threads);
       else if (balancing === 'dynamic-fetch(group)')

@@ -28,7 +28,7 @@ interface Summary {
 const summary = (): Summary => JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as Summary;
 
 it.skipIf(lacks('g++'))(
-  'names the steps that had no time, does them when started again, and writes what lockstep evidence reads',
+  'names the steps that had no time, runs them when started again, and writes a file for lockstep evidence',
   () => {
     const short = evidence('--minutes', '0.0001', '--steps', 'studies,spmv');
     expect(short.stderr).toBe('');
@@ -64,7 +64,7 @@ it.skipIf(lacks('g++'))(
   400_000,
 );
 
-it('refuses what it does not understand', () => {
+it('refuses options that it does not understand', () => {
   const nowhere = join(out, 'not-made');
   const unknown = evidence('--steps', 'everything', '--out', nowhere);
   expect(existsSync(nowhere)).toBe(false);

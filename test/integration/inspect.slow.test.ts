@@ -37,7 +37,7 @@ function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   );
 }
 
-describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
+describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   const folder = testFolder();
   const compile = (...args: readonly string[]): string => {
     const { status, stdout, stderr } = spawnSync(nvcc!, args, { encoding: 'utf8', timeout: 240_000 });
@@ -55,7 +55,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
   }, 240_000);
 
-  it('has the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
+  it('reports the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
     expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
     const log = compile(
       '-O3',
@@ -79,11 +79,11 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(said.get('spilling')![2]).toBeGreaterThan(0);
   }, 240_000);
 
-  it('compiles a source, and finds in its code what is in its PTX', async () => {
+  it('compiles a source, and finds the same in machine code and in PTX', async () => {
     const found = await inspect('kernels.cu', readFileSync(SOURCE), 'spilling', { arch: 'sm_90', caps: [24, 32] });
     const [registers, , stores, loads] = said.get('spilling')!;
     expect(found).toMatchObject({ registersPerThread: registers, spillStoreBytes: stores, spillLoadBytes: loads });
-    // Its launch bounds override a cap, and ptxas says so.
+    // The launch bounds of the kernel override a cap, and ptxas says so.
     expect(found.caps.map(({ cap }) => cap)).toEqual([24, 32]);
     const chase = await inspect('kernels.cu', readFileSync(SOURCE), 'chase', { arch: 'sm_90', caps: [16, 24] });
     expect(chase.caps.every(({ cap, registersPerThread }) => registersPerThread <= cap)).toBe(true);
@@ -118,7 +118,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(kernels).toBeGreaterThan(2 * ENTRIES.length);
   }, 300_000);
 
-  it('says what the compiler says, and that headers of one’s own need the command line', async () => {
+  it('reports the message of the compiler, and says that headers of the user need the command line', async () => {
     const call = (text: string, more: object = {}) =>
       engine.call('kernel.inspect', { fileName: 'k.cu', bytes: Buffer.from(text), arch: 'sm_90', ...more });
     const wrong = await call('__global__ void k() { int x = ; }');
@@ -149,7 +149,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
   it('compiles a file where it is, under its own name', async () => {
     const own = join(folder, 'in place');
     mkdirSync(own);
-    // As in a public suite, the file includes a neighbour with a name that a copy could have.
+    // As in a public suite, the file includes a neighbour whose name a copy could also have.
     writeFileSync(join(own, 'kernel.cu'), '__global__ void inner(float *y) { y[0] = VALUE; }\n');
     writeFileSync(join(own, 'given.h'), '#define VALUE 2.5f\n');
     const outer = Buffer.from('#include "kernel.cu"\n');
@@ -164,7 +164,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(await call(['-include=/tmp/`true`'])).toMatchObject({ ok: false, error: { code: 'bad-input' } });
   }, 240_000);
 
-  it('completes a study that lacks what it fills, and one with a CPU, for its first GPU', async () => {
+  it('fills a study that lacks the fields of the kernel, and a study with a CPU, for the first GPU', async () => {
     const study = join(folder, 'lacking.json');
     const given = JSON.parse(readFileSync('db/examples/spmv-cpu.json', 'utf8')) as { kernel: object };
     writeFileSync(study, JSON.stringify({ ...given, kernel: { name: 'mine' } }));
@@ -180,7 +180,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected where nvcc is', () => {
     expect(kernel).not.toHaveProperty('accesses');
   }, 240_000);
 
-  it('writes what it found into a study, and leaves the rest of it', async () => {
+  it('writes its results into a study, and leaves all else unchanged', async () => {
     const study = join(folder, 'study.json');
     const before = JSON.parse(readFileSync('db/examples/spmv-uniform.json', 'utf8')) as {
       kernel: { origins?: object };
@@ -208,7 +208,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
   const inspect = (fileName: string, bytes: Uint8Array, more: object = {}) =>
     engine.call('kernel.inspect', { fileName, bytes, entry: 'csr', ...more });
 
-  it('ends the compiler where it is cancelled, or a newer inspection of the page begins', async () => {
+  it('ends the compiler when it is cancelled, or when the page begins a newer inspection', async () => {
     const pid = join(folder, 'pid');
     const compiler = join(folder, 'nvcc');
     vi.stubEnv('NVCC', compiler);
@@ -240,7 +240,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     await vi.waitUntil(() => !lives(one) && !lives(two), { timeout: 60_000 });
   }, 240_000);
 
-  it('without nvcc refuses a source and says what to send; PTX has its loops', async () => {
+  it('without nvcc refuses a source with advice, and finds the loops of PTX', async () => {
     vi.stubEnv('NVCC', join(folder, 'none'));
     const source = await inspect('k.cu', readFileSync(SOURCE), { arch: 'sm_90' });
     expect(source).toMatchObject({ ok: false, error: { code: 'not-found' } });

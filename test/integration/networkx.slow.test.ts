@@ -37,7 +37,7 @@ print(json.dumps(expected))
 `;
 
 describe.skipIf(lacks('networkx'))('networkx itself', () => {
-  it('writes graphs whose degrees are read as it has them', async () => {
+  it('writes graphs, and we read the same degrees', async () => {
     const folder = testFolder();
     const out = execFileSync(findTool('networkx')!, ['-c', PROGRAM], { cwd: folder, encoding: 'utf8' });
     const expected = JSON.parse(out) as Record<string, readonly number[]>;

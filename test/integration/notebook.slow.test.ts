@@ -29,7 +29,7 @@ const PLOTS = [
 ];
 
 describe.skipIf(lacks('nbconvert'))('nbconvert itself', () => {
-  it('runs the example notebook to the outputs that it has, with a table of pandas and plots of Matplotlib', async () => {
+  it('runs the example notebook with its saved outputs, a table of pandas and plots of Matplotlib', async () => {
     const folder = testFolder();
     const at = (name: string): string => join(folder, name);
     const examples = join(import.meta.dirname, '../../db/examples');

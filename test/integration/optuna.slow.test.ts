@@ -37,8 +37,8 @@ print(json.dumps(dict(trials=trials, wanted=[design for design, _ in exported.DE
 `;
 
 /**
- * Studies of two devices in one storage, and one that both share with alternating trials. Prints the designs of all
- * trials. The times of the second device are longer by 1000.
+ * Makes studies of two devices in one storage, and one study that both share with alternating trials. Prints the
+ * designs of all trials. The times of the second device are longer by 1000.
  */
 const TWO_DEVICES = `
 import json, optuna, sys, device_0, device_1
@@ -86,7 +86,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
 
-  it.each(['sqlite', 'journal'])('begins with the best designs, and its %s storage comes back', async (kind) => {
+  it.each(['sqlite', 'journal'])('begins with the best designs, and its %s storage can be imported', async (kind) => {
     const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
     const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
     const run = await bench.run(smallStudy({ devices, axes }));
@@ -143,7 +143,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
           studyName,
           ...more,
         });
-      /** Returns designs of a device with their times, in the form of trials and of links. */
+      /** Returns designs of a device with their times, as trials and as links. */
       const wantedOf = (trials: readonly Trial[], deviceId: string): readonly string[] =>
         trials
           .filter(([{ device }]) => device === deviceId)
@@ -171,7 +171,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
           expect(isRefused).toBe(imported.cases > linked.length);
           expect(linked.length).toBeGreaterThan(FIRST);
         }
-      // In the shared study, a device has the trials that are marked with it, whichever device is named.
+      // In the shared study, a device has the trials that are marked with it, whichever device the import names.
       for (const deviceId of devices) {
         const imported = await importFile('shared', { runId: run, deviceName: deviceId });
         const wanted = wantedOf(studies.shared, deviceId);

@@ -15,7 +15,10 @@ import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-/** What a manifest may state about a kernel's arguments, on the emulation. The real compilers compile its host. */
+/**
+ * Tests the arguments that a manifest may give a kernel, on the emulation. Each host program that Lockstep writes is
+ * also compiled by the real compilers.
+ */
 
 const folder = testFolder();
 const UNITS = 6;
@@ -97,7 +100,7 @@ const MANIFEST = {
 beforeAll(() => {
   const file = (name: string, bytes: Uint8Array | string): void => writeFileSync(join(folder, name), bytes);
   file('types.cu', KERNEL.replace('SHARED', '__shared__'));
-  // The compiler of these tests rewrites nothing, so it supports no memory whose size the launch gives.
+  // The compiler of these tests does not rewrite sources, so it supports no memory whose size the launch gives.
   file('held.cu', KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'));
   file(
     'a',
@@ -177,7 +180,7 @@ async function ran(
 }
 
 it.skipIf(lacks('g++'))(
-  'takes numbers of every size, structs, templates and sizes by arithmetic',
+  'passes numbers of every size, structs, templates and computed sizes',
   async () => {
     expect(await ran(() => {})).toEqual(['{"correct":true,"maxError":0}', '']);
   },
@@ -217,7 +220,7 @@ it.skipIf(lacks('g++')).each<readonly [RegExp, (manifest: typeof MANIFEST) => vo
   [/1073741820 bytes of dynamic shared memory: cudaErrorInvalidValue/, (m) => void (m.entries[0].sharedBytes = '1073741820')], // prettier-ignore
   [/The constant PLUS is 1 \/ 0, which is Infinity here/, (m) => void (m.entries[0].constants.PLUS = '1 / 0')],
 ])(
-  'says what does not fit: %s',
+  'refuses a manifest that does not fit: %s',
   async (words, change) => {
     writeFileSync(join(folder, 'limits20'), Buffer.alloc(20));
     expect((await ran(change))[1]).toMatch(words);
@@ -226,7 +229,7 @@ it.skipIf(lacks('g++')).each<readonly [RegExp, (manifest: typeof MANIFEST) => vo
 );
 
 it.skipIf(lacks('g++'))(
-  'compiles a .hip source by hipcc, else the .cu',
+  'compiles a .hip source by hipcc if there is one, or else the .cu source',
   async () => {
     writeFileSync(join(folder, 'own.hip'), KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]').replace('TIMES * FACTOR', 'TIMES * 2')); // prettier-ignore
     for (const sources of [['held.cu', 'own.hip'], ['held.cu']])

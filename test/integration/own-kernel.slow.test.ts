@@ -13,7 +13,8 @@ import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 
-// The SpMV kernels of the examples, on a small matrix: WGSL on the device that Dawn finds here, CUDA on the emulation.
+// Measures the SpMV kernels of the examples on a small matrix: WGSL on the device that Dawn finds here, CUDA on the
+// emulation.
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
@@ -62,7 +63,7 @@ beforeAll(async () => {
   runId = await sweep(reduced);
   const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
-  // Both have one entry, which differs beyond a thread group.
+  // The two implementations have one entry, which behaves differently beyond a thread group.
   best.delete('2 to 32 threads per row');
   designs = [...best.values()];
 });
@@ -107,7 +108,7 @@ it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks a
 });
 
 it.skipIf(lacks('swiftshader'))(
-  'fails designs whose result is not the reference, or whose source is wrong',
+  'fails designs whose result differs from the reference, or whose source is wrong',
   async () => {
     const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
     const wrong = await wrongManifest();
@@ -121,7 +122,7 @@ it.skipIf(lacks('swiftshader'))(
   },
 );
 
-it('refuses in one sentence what a kernel cannot do', async () => {
+it('refuses designs that a kernel cannot run, in one sentence', async () => {
   const few = await sweep((study) => ({ ...reduced(study), implementations: undefined, axes: { blockThreads: [64], unitsPerThread: [1], balancing: ['none', 'full-sort'] } })); // prettier-ignore
   const plain = manifest('plain.kernel.json', (text) => text.replaceAll(/"implementation": "[^"]*",/g, ''));
   expect(await refused('webgpu', { runId: few, kernel: { file: plain } })).toMatch(/does not implement the balancing full-sort, only none, merge-path, mixed\(\*\), which design \d+ of run \d+ has\. Remove it from a copy/); // prettier-ignore
@@ -142,7 +143,7 @@ it('refuses in one sentence what a kernel cannot do', async () => {
   expect(await refused('opencl:0@host')).toMatch(/An agent does not measure on opencl:0\./);
 });
 
-it.skipIf(lacks('swiftshader'))('is tuned, and resumed only with the same files', async () => {
+it.skipIf(lacks('swiftshader'))('tunes a kernel, and resumes only with the same files', async () => {
   let output = '';
   const take = (text: string): void => void (output += text);
   const lockstep = (...args: readonly string[]): Promise<number> =>
@@ -315,7 +316,7 @@ it.skipIf(lacks('nvcc'))('generates CUDA that nvcc compiles for GPUs of several 
   expect([ran.status, ran.stderr]).toEqual([0, '']);
 });
 
-it('is started by the command line alone', async () => {
+it('measures an own kernel only for the command line', async () => {
   await engine.close();
   const serve = await open('serve');
   try {

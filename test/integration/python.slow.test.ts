@@ -95,7 +95,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     said = JSON.parse(out) as Said;
   });
 
-  it('gives the losses of the command line', async () => {
+  it('returns the losses of the command line', async () => {
     expect(said.loss).toEqual(await json('loss', '--workload', 'geometric(0.05)', '--n', '2,4'));
     writeFileSync(at('lengths.csv'), '3\n1\n40\n7\n0\n12\n5\n2\n');
     const { rows } = await json<{ readonly rows: readonly Fields[] }>(
@@ -111,7 +111,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.ofBooleans).toBe(0.5);
   });
 
-  it('gives the rows of sweep and rank', async () => {
+  it('returns the rows of sweep and rank', async () => {
     const {
       runId,
       elapsedMs: _,
@@ -136,7 +136,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said['predictNothing']).toMatchObject({ code: 'bad-input', field: 'designs[0]' });
   });
 
-  it('gives the recommendation', async () => {
+  it('returns the recommendation of the command line', async () => {
     const {
       elapsedMs: _,
       design,
@@ -163,7 +163,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.ofRun).toMatchObject({ designIndex: (point as Fields)['designIndex'] });
   });
 
-  it('gives the simulated times', async () => {
+  it('returns the simulated times', async () => {
     const { rows } = await json<{ readonly rows: readonly { readonly simulatedMs: Fields }[] }>(
       'simulate',
       '1',
@@ -175,7 +175,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     );
   });
 
-  it('tunes as the command line does, which continues it', async () => {
+  it('tunes like the command line, which can continue the tuning', async () => {
     const {
       steps,
       elapsedMs: _,
@@ -187,7 +187,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.tune.steps).toMatchObject([{ designs: { length: 4 } }, { designs: { length: 1 } }]);
   });
 
-  it('tunes by a function, which may fail and be interrupted', () => {
+  it('tunes by a function that may fail and be interrupted', () => {
     const { tried, interrupted, callers, measured, unusable } = said;
     const isLarge = ({ blockThreads }: Design): boolean => blockThreads === 512;
     // Only the interrupted design is measured again.
@@ -200,7 +200,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
     expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);
-    // 1/8 + 100/256, the fastest of the space.
+    // This is the fastest time of the space: 1/8 + 100/256.
     expect(measured.best).toMatchObject({ measuredMs: 0.515625, design: { threadsPerUnit: 1, blockThreads: 256 } });
     expect(measured.steps.flatMap(({ failures }) => Object.values(failures ?? {}))).toContain(
       'RuntimeError: too large',
@@ -217,7 +217,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     ]);
   });
 
-  it('recommends for lengths in memory, on the GPU of PyTorch or CuPy, with what is known of the kernel', () => {
+  it('recommends for lengths in memory, on the GPU of PyTorch or CuPy, with the known values of the kernel', () => {
     const answers = said.ofLengths as readonly {
       readonly device: { readonly id: string };
       readonly inputs: readonly { readonly field: string; readonly value: unknown; readonly origin: string }[];
@@ -239,11 +239,11 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     ]);
   });
 
-  it('stores lengths of a list, counts threads apart, and restarts', () => {
+  it('stores the lengths of a list, keeps the counts of threads apart, and restarts', () => {
     expect(said).toMatchObject({ units: 800, threads: true, status: 0, again: 5 });
   });
 
-  it('says what is wrong, with the code and the field', () => {
+  it('raises errors with a message, a code and the field', () => {
     const failed = (code: string, message: RegExp, field: string | null = null): object => ({
       code,
       field,
@@ -283,7 +283,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   // vitest -u writes the outputs of the notebook anew.
-  it('gives the outputs of the example notebook', async () => {
+  it('reproduces the outputs of the example notebook', async () => {
     const notebook = join(DATA, '..', '..', 'db', 'examples', 'lockstep.ipynb');
     const executed = await python(join(DATA, 'python', 'run-notebook.py'), notebook, folder);
     await expect(executed).toMatchFileSnapshot(notebook);
@@ -294,7 +294,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(processLives(said.processId)).toBe(false);
   });
 
-  it('is the file of the repository but for the program that wrote it', async () => {
+  it('is the file of the repository, except for the path of the program that wrote it', async () => {
     const { out } = await lockstep('python');
     const lines = (text: string): readonly string[] =>
       text.split('\n').filter((line) => !line.startsWith('_WRITTEN_BY'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { testFolder } from '../workplace.ts';
 
-// A release of a small project. Its script `test:all` decides whether its tests pass.
+// Makes a release of a small project. The script `test:all` of the project decides whether its tests pass.
 const SCRIPT = join(import.meta.dirname, '../../src-main/packaging/release.ts');
 const today = new Date().toISOString().slice(0, 10);
 const cwd = testFolder();
@@ -55,7 +55,7 @@ beforeAll(() => {
   commit();
 });
 
-it('refuses a word that is no release, and tests that fail, and leaves the tree as it was', () => {
+it('refuses an unknown kind of release, and failing tests, and leaves the tree unchanged', () => {
   expect(release('huge')).toMatchObject({ status: 1, stderr: expect.stringContaining('"huge" is not a release') });
   expect(release('minor').status).toBe(1);
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', '']);
@@ -72,7 +72,7 @@ it('refuses a tree with changes, raises the version, dates the changelog, packs,
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', 'v0.2.0']);
 });
 
-it('makes the files of a release: their parts, those that the build bundles too, and a checksum of each', () => {
+it('makes the files of a release: the packages, the list of their parts with bundled ones, and checksums', () => {
   const folder = join(cwd, 'dist/0.2.0');
   const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
   expect(sums).toBe('small-0.2.0.cdx.json: OK\nsmall-0.2.0.tgz: OK\n');
@@ -89,7 +89,7 @@ it('makes the files of a release: their parts, those that the build bundles too,
   });
 });
 
-it('packs a manifest that names what is needed where the package is installed, without a Node', () => {
+it('packs a manifest with the dependencies of the installed package, without the development Node', () => {
   const packed = execFileSync('tar', ['-xzOf', 'dist/0.2.0/small-0.2.0.tgz', 'package/package.json'], {
     cwd,
     encoding: 'utf8',
@@ -101,7 +101,7 @@ it('packs a manifest that names what is needed where the package is installed, w
   });
 });
 
-it('takes tests that have passed elsewhere by --tested', () => {
+it('accepts with --tested that the tests have passed elsewhere', () => {
   write('package.json', manifest('exit 1').replace('0.1.0', '0.2.0'));
   write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', '## Unreleased\n\n- Another.\n'));
   commit();
@@ -113,7 +113,7 @@ it('refuses a release without a described change', () => {
   expect(release('patch')).toMatchObject({ status: 1, stderr: expect.stringContaining('nothing under') });
 });
 
-it('has an icon of a size that the themes of Linux have', () => {
+it('has an icon in a size that Linux themes use', () => {
   const png = readFileSync(join(SCRIPT, '../icon.png'));
   expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([512, 512]);
 });

@@ -7,7 +7,10 @@ import { bytesSource } from '../../src-workers/parse/source.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
-/** Writes files of each format. Prints their lengths or the expected refusal, and how their columns are chosen. */
+/**
+ * Writes files of each format. Prints their lengths, or the expected refusal, and the options that choose their
+ * columns.
+ */
 const PROGRAM = `
 import gzip, importlib.util, json
 import numpy as np, pandas as pd, scipy.io, scipy.sparse as sparse
@@ -131,7 +134,7 @@ interface Written {
 }
 
 describe.skipIf(lacks('scipy'))('NumPy, SciPy and pandas themselves', () => {
-  it('write files whose lengths are read as they have them, or refused with what to do', async () => {
+  it('write files, and we read the same lengths or refuse the file with advice', async () => {
     const folder = testFolder();
     const out = execFileSync(findTool('scipy')!, ['-W', 'ignore', '-c', PROGRAM], { cwd: folder, encoding: 'utf8' });
     const written = JSON.parse(out) as readonly Written[];

@@ -11,7 +11,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
 import { sweep as swept, useBench } from '../workplace.ts';
 
-// Designs of a CPU on this machine, from the study to the comparison.
+// Measures designs of a CPU on this machine, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHILD = join(ROOT, 'test', 'data', 'bench', 'cpu-child.ts');
 const CPU = 'amd-epyc-7302p';
@@ -33,14 +33,14 @@ beforeAll(async () => void (sweep = await swept(engine, study)));
 const bench = (run: number, options: BenchOptions) =>
   captured((terminal) => benchCommand(engine, terminal, String(run), options));
 
-it('measures the bytes that were predicted, and shows predicted beside measured', async () => {
+it('measures the predicted bytes, and shows predicted times beside measured ones', async () => {
   const said = await bench(sweep.id, { target: 'cpu', top: 4, repeats: 3, warmUps: 1, json: true });
   expect(said).toMatchObject({ status: 0, err: '' });
   const { runId } = JSON.parse(said.out) as { runId: number };
   const detail = await call<MeasuringDetail>('bench.detail', { id: runId });
   expect(detail.cases).toHaveLength(4);
 
-  // Both triangles of the matrix, stretched over the units of the study.
+  // The lengths are those of both triangles of the matrix, stretched over the units of the study.
   const rows = 5242;
   const nonZeros = 2 * 14_496 - 12;
   const { units } = study.workload;
@@ -69,17 +69,17 @@ it('measures the bytes that were predicted, and shows predicted beside measured'
   expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
   expect(text.out).toMatch(/median, (ms|µs|ns) +predicted, \1/);
 
-  // A resumed run would measure the same entries, with the same bytes for each.
+  // If the run were resumed, it would measure the same entries, with the same bytes for each.
   const { bench: line } = unwrap(await engine.context.store.getRun(runId)).study as BenchRunStudy;
   const located = unwrap(await engine.context.store.getRun(sweep.id)).study as Required<BenchRunStudy>;
   const again = unwrap(await restoredPlan(engine.context, line, located, line.plan.seed)).workload!;
   expect(again.lengths).toHaveLength(rows);
   expect(again.traffic).toEqual(line.plan.workload!.traffic);
-  // Both factors are units over rows here; rounding of their products differs.
+  // Both factors are units divided by rows here, but the rounding of their products differs.
   expect(again.traffic!.bytesPerIteration / ((bytesPerIteration * units) / rows)).toBeCloseTo(1, 12);
 });
 
-it('measures designs where they can run', async () => {
+it('measures designs only on targets that can run them', async () => {
   expect(await bench(sweep.id, { target: 'cpu', device: GPU })).toMatchObject({
     status: 1,
     err: expect.stringContaining(`"${GPU}" is not a CPU, which is what cpu measures`) as string,

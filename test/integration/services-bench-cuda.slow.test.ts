@@ -99,7 +99,7 @@ it('names the device, compiles, measures designs, stops without leaving a proces
   expect(refused).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
 });
 
-it('measures with a HIP device by its own width', async () => {
+it('measures on a HIP device with its own width', async () => {
   vi.stubEnv('HIPCC', join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc'));
   try {
     const targets = await call<MeasuringTarget[]>('bench.targets', { again: true });
@@ -113,7 +113,7 @@ it('measures with a HIP device by its own width', async () => {
     expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
     expect(cases.every(({ correct }) => correct === true)).toBe(true);
     expect(cases[0].values['laneCycles']).toHaveLength(64);
-    // Designs of the sweep above.
+    // The designs are those of the sweep above.
     const { runId: designs } = await call<{ runId: number }>('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
     expect(await finished(engine, designs)).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
   } finally {
@@ -121,7 +121,7 @@ it('measures with a HIP device by its own width', async () => {
   }
 });
 
-it('has suites that the CUDA program can run', async () => {
+it('builds every suite as a plan that the CUDA program accepts', async () => {
   for (const suite of BENCH_SUITES) {
     if (suite === 'designs' || suite === 'contention') continue;
     const cases = unwrap(suiteCases(suite, 'cuda', null));

@@ -14,7 +14,7 @@ import { ended as endedOn } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
 import { useBench } from '../workplace.ts';
 
-// The engine with real measuring programs: this machine's CPU, and the software adapter of a Chromium.
+// Tests the engine with real measuring programs: this machine's CPU, and the software adapter of a Chromium.
 const DEVICE = 'software-swiftshader';
 const { call, engine } = useBench();
 
@@ -73,7 +73,7 @@ it.skipIf(lacks('swiftshader'))(
   },
 );
 
-it('measures contention on the CPU, from where an earlier attempt stopped', async () => {
+it('measures contention on the CPU, and continues where an earlier attempt stopped', async () => {
   // A plan of bench.start would move gigabytes, so a run with smaller cases is resumed instead.
   const { store } = engine.context;
   const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });

@@ -43,7 +43,7 @@ async function failure(engine: Engine, name: string, input: unknown): Promise<st
   return result.ok ? 'ok' : result.error.message;
 }
 
-/** The small study with a kernel that only does its iterations, without register caps, which only CUDA supports. */
+/** The small study with a kernel that only has iterations, without register caps, which only CUDA supports. */
 function uncappedStudy(): StudyFile {
   const { kernel, axes } = smallStudy();
   const { registerCap: _caps, ...uncapped } = axes;
@@ -94,7 +94,7 @@ async function caseAt(engine: Engine, runId: number, place: number): Promise<str
 }
 
 describe('measuring designs of a sweep', () => {
-  it('saves every case with all its launches, and says beside it what was predicted', async () => {
+  it('saves every case with all its launches, beside its predicted time', async () => {
     const { engine, runId } = await swept();
     const progress: RunProgress[] = [];
     engine.subscribe((event, payload) => event === 'run.progress' && progress.push(payload as RunProgress));
@@ -142,7 +142,7 @@ describe('measuring designs of a sweep', () => {
     expect(shown.devices.map(({ id }) => id)).toEqual([DEVICE]);
   });
 
-  it('chooses the best, random ones, ones spread over the ranking, or those named', async () => {
+  it('chooses the best designs, random ones, designs spread over the ranking, or named ones', async () => {
     const { engine, runId } = await swept();
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
     const ranked = page.rows.map(({ designIndex }) => designIndex);
@@ -163,7 +163,7 @@ describe('measuring designs of a sweep', () => {
     expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
   });
 
-  it('measures the rows of a matrix in their order, and resumes with the same ones whatever became of the file', async () => {
+  it('measures the rows of a matrix in their order, and resumes with the same rows if the file changes', async () => {
     const engine = await engineOn();
     const file = join(folder, 'rows.mtx');
     const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
@@ -187,7 +187,7 @@ describe('measuring designs of a sweep', () => {
     await call(engine, 'runs.cancel', { id });
   });
 
-  it('refuses what cannot be measured, in words', async () => {
+  it('refuses designs that cannot be measured, with the reason', async () => {
     const { engine, runId } = await swept();
     for (const [input, words] of [
       [ask(runId, { target: 'tpu' }), /cuda:0, hip:0, webgpu.*"tpu"/],
@@ -210,7 +210,7 @@ describe('measuring designs of a sweep', () => {
     expect(await failure(engine, 'bench.start', ask(many))).toMatch(/At most 67108864 units/);
   });
 
-  it('shows a measured median in the ranking of its own device alone', async () => {
+  it('shows a measured median only in the ranking of its own device', async () => {
     const { engine, runId } = await swept();
     const rows = async () =>
       (await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
@@ -257,7 +257,7 @@ describe('a target that cannot run all of a sweep', () => {
     registerCap: [null],
   };
 
-  it('chooses among the designs that it can run, as many as there are, and reports what it left out', async () => {
+  it('chooses only designs that the target can run, and reports how many were left out', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     fake(NARROW);
@@ -286,18 +286,18 @@ describe('a target that cannot run all of a sweep', () => {
     expect(await chosen({ designs: [beyond, able[0]] })).toEqual({ designs: [beyond, able[0]], leftOut: undefined });
   });
 
-  it('is not asked for its device where designs are named', async () => {
+  it('does not ask the target for its device if designs are named', async () => {
     const { engine, runId } = await swept();
     const designs = (await ranked(engine, runId, { deviceId: DEVICE })).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
     const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { designs }));
-    // A request would have allowed it its 30 s.
+    // A request for the device could take up to 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
     await call(engine, 'runs.cancel', { id });
   });
 
-  it('names only the limits that leave something out', async () => {
+  it('names only the limits that leave designs out', async () => {
     const { engine, runId } = await swept();
     fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
     const found = await call<{ limits: unknown }>(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
@@ -310,7 +310,7 @@ describe('a target that cannot run all of a sweep', () => {
     });
   });
 
-  it('needs a known width for the best buckets', async () => {
+  it('leaves out the best buckets if the width of the target is unknown', async () => {
     const engine = await engineOn();
     const balancing = ['none', 'quantile-buckets(4)', 'best-buckets(4)'];
     const kernel = { ...uncappedStudy().kernel, lengthsKnownBeforeLaunch: true };
@@ -331,7 +331,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(request.leftOut).toEqual(leftOut);
   });
 
-  it('learns from a page what its GPU can do', async () => {
+  it('learns the limits of a GPU from its page', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const able = await ranked(engine, runId, narrowFilter);
@@ -350,7 +350,7 @@ describe('a target that cannot run all of a sweep', () => {
     );
   });
 
-  it('refuses a sweep of which it can run nothing, and begins no run', async () => {
+  it('refuses a sweep if the target can run none of its designs, and starts no run', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
     const { length } = await ranked(engine, runId, { deviceId: DEVICE });
@@ -360,7 +360,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(await call<RunSummary[]>(engine, 'runs.list', {})).toHaveLength(1);
   });
 
-  it('has the cores of the machine where it is a CPU', async () => {
+  it('has the cores of the machine if it is a CPU', async () => {
     const engine = await engineOn();
     const cpu = 'amd-epyc-7302p';
     const runId = await sweep(engine, {
@@ -391,7 +391,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(request.leftOut).toEqual({ designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] });
   });
 
-  it('is any CUDA device where a bundle is packed', async () => {
+  it('may be any CUDA device if a bundle is packed', async () => {
     const engine = await engineOn();
     const wide = 'amd-mi250x-gcd';
     const runId = await sweep(engine, {
@@ -413,7 +413,7 @@ describe('a target that cannot run all of a sweep', () => {
 });
 
 describe('predictions beside measurements', () => {
-  it('are compared by rank, scale and residual, without what is wrong', async () => {
+  it('are compared by rank, scale and residual, without wrong results', async () => {
     const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
     const runId = await sweep(engine, smallStudy({ axes }));
@@ -444,7 +444,7 @@ describe('predictions beside measurements', () => {
     expect(await failure(engine, 'bench.compare', { id: run.id, profileId: 7 })).toMatch(/no calibration 7/);
   });
 
-  it('calibrate the model, whose profile is kept, compared and handed to a study', async () => {
+  it('calibrate the model, and the profile can be kept, compared and used in a study', async () => {
     const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
     const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy({ axes }) });
@@ -487,7 +487,7 @@ describe('predictions beside measurements', () => {
   });
 });
 
-it('can be followed by another as soon as its end is heard of', async () => {
+it('can be followed by another as soon as its end is announced', async () => {
   const { engine, runId } = await swept();
   const next = new Promise((resolve) => {
     const off = engine.subscribe((event) => {
@@ -501,7 +501,7 @@ it('can be followed by another as soon as its end is heard of', async () => {
 });
 
 describe('a measurement that is stopped', () => {
-  it('by its person keeps what is saved, and resumes with what is missing', async () => {
+  it('by the user keeps the saved results, and resumes with the missing ones', async () => {
     const { engine, runId } = await swept();
     fake({ pauseMs: 60 });
     const saved = new Promise<number>((resolve) =>
@@ -537,7 +537,7 @@ describe('a measurement that is stopped', () => {
     ['crash', /ended.*by the signal SIGSEGV: illegal address \(while measuring u=.*3 of 5 cases are saved/],
     ['exit', /ended with exit code 7: out of memory \(while measuring.*3 of 5 cases are saved/],
     ['lost', /The device was lost: the driver reset it \(while measuring.*3 of 5 cases are saved/],
-  ] as const)('by a %s has what was received, and resuming passes the case by', async (event, words) => {
+  ] as const)('by a %s keeps the received results, and skips the case when resumed', async (event, words) => {
     const { engine, runId } = await swept();
     const at = await caseAt(engine, runId, 2);
     fake({ at, event });
@@ -551,7 +551,7 @@ describe('a measurement that is stopped', () => {
     expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/SIGSEGV|exit code 7|driver reset/);
   });
 
-  it('blames the case whose turn it was, and none where the case had failed before the end', async () => {
+  it('blames the case that was running, and no case if that one had already failed', async () => {
     const { engine, runId } = await swept();
     const [at, turn] = [await caseAt(engine, runId, 2), await caseAt(engine, runId, 4)];
     fake({ at, turn, event: 'crash' });
@@ -572,7 +572,7 @@ describe('a measurement that is stopped', () => {
     ['long-line', /a line of more than \d+ bytes/],
     ['unknown-case', /the case "nobody", which is not in the plan/],
     ['leave', /ended before it had finished/],
-  ] as const)('by a program that prints %s is a failure, and loses nothing', async (event, words) => {
+  ] as const)('by a program that prints %s is a failure, and loses no result', async (event, words) => {
     const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 2), event });
     const run = await measure(engine, runId);
@@ -583,7 +583,7 @@ describe('a measurement that is stopped', () => {
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
 
-  it('by a program that says nothing at all names its last words', async () => {
+  it('by a program that fails names its exit code and the last line that it printed', async () => {
     const { engine, runId } = await swept();
     fake({ silent: true });
     expect((await measure(engine, runId)).error).toMatch(/ended with exit code 3: no such device.* 0 of 5 cases/);
@@ -594,7 +594,7 @@ describe('a measurement that is stopped', () => {
     expect(absent.error).toMatch(/^no adapter\. 0 of 5 cases/);
   });
 
-  it('by a case that hangs gives that case up, and measures the others', async () => {
+  it('by a case that hangs fails that case, and measures the others', async () => {
     const { engine, runId } = await swept();
     const at = await caseAt(engine, runId, 1);
     fake({ at, event: 'hang' });
@@ -604,7 +604,7 @@ describe('a measurement that is stopped', () => {
     expect(found.cases.find((one) => one.case.id === at)!.failure).toMatch(/no result within 2.1 s/);
   }, 30_000);
 
-  it.runIf(process.platform === 'linux')('takes everything with it that its program had started', async () => {
+  it.runIf(process.platform === 'linux')('ends everything that its program had started', async () => {
     const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 1), event: 'grandchild' });
     const run = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 3 }));
@@ -631,7 +631,7 @@ describe('a measurement that is stopped', () => {
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
 
-  it('by a store that cannot save fails the run and leaves the engine going', async () => {
+  it('by a store that cannot save fails the run, and the engine keeps running', async () => {
     const { engine, runId } = await swept();
     const { store } = engine.context;
     let left = 2;
@@ -650,7 +650,7 @@ describe('a measurement that is stopped', () => {
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
 
-  it('by closing the engine ends a program that was only asked for its device', async () => {
+  it('by closing the engine also ends a program that was only asked for its device', async () => {
     fake({ mute: true });
     const engine = await engineOn();
     const asking = performance.now();
@@ -687,7 +687,7 @@ describe('a page that measures', () => {
       clockMhz: null,
     }));
 
-  it('asks for the plan, sends what it finds, and may stop and resume', async () => {
+  it('requests the plan, sends its results, and may stop and resume', async () => {
     const { engine, runId } = await swept();
     const { runId: id } = await call<{ runId: number }>(
       engine,
@@ -732,7 +732,7 @@ describe('a probe before measuring', () => {
   const probe = (engine: Engine, runId: number, more: object = {}): Promise<ProbeAnswer> =>
     call(engine, 'bench.probe', ask(runId, { repeats: 15, ...more }));
 
-  it('changes nothing where all of it fits the time', async () => {
+  it('changes nothing if the whole measurement fits the time', async () => {
     const { engine, runId } = await swept();
     fake({ timeMs: 10 });
     const found = await probe(engine, runId);
@@ -740,7 +740,7 @@ describe('a probe before measuring', () => {
       kind: 'done',
       proposal: { units: 100_000, ofUnits: 100_000, repeats: 15, ofRepeats: 15 },
     });
-    // Five designs of 18 launches of 10 ms, and starting the program.
+    // The probe has five designs of 18 launches of 10 ms, and the start of the program.
     const { estimateMs, fullMs } = (found as Extract<ProbeAnswer, { kind: 'done' }>).proposal!;
     expect(estimateMs).toBeGreaterThan(900);
     expect(estimateMs).toBe(fullMs);
@@ -748,15 +748,15 @@ describe('a probe before measuring', () => {
 
   it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
     const { engine, runId } = await swept();
-    // 2 s a launch: 5 designs of 15 + 3 take 180 s.
+    // A launch takes 2 s, so 5 designs of 15 + 3 launches take 180 s.
     fake({ msPerUnit: 0.02 });
     const { proposal } = (await probe(engine, runId)) as Extract<ProbeAnswer, { kind: 'done' }>;
     expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
-    // 5 designs of 9 + 3 launches of 2 s are 120 s, without starting the program: on a busy machine that takes seconds.
-    // 7 are the fewest.
+    // 5 designs of 9 + 3 launches of 2 s take 120 s, without the start of the program, which takes seconds on a busy
+    // machine. At least 7 repeats are kept.
     expect([7, 8]).toContain(proposal!.repeats);
     const tight = (await probe(engine, runId, { timeLimitMs: 20_000 })) as Extract<ProbeAnswer, { kind: 'done' }>;
-    // 5 designs of 7 + 3 launches in 20 s: 0.4 s each, of which starting the program takes a part.
+    // 5 designs of 7 + 3 launches in 20 s leave 0.4 s for each, a part of which is the start of the program.
     expect(tight.proposal!.repeats).toBe(7);
     expect(tight.proposal!.units).toBeGreaterThan(5000);
     expect(tight.proposal!.units).toBeLessThanOrEqual(20_000);
@@ -792,7 +792,7 @@ describe('a probe before measuring', () => {
     }
   });
 
-  it('says nothing where no design ran, and refuses a suite', async () => {
+  it('returns nothing if no design ran, and refuses a suite', async () => {
     const { engine, runId } = await swept();
     fake({ absent: true });
     expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
@@ -802,9 +802,9 @@ describe('a probe before measuring', () => {
     expect(await failure(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }))).toMatch(/CPU/);
   });
 
-  it('ends when its client cancels it, and leaves room for the next measurement', async () => {
+  it('ends when its client cancels it, so that the next measurement can start', async () => {
     const { engine, runId } = await swept();
-    // Asks the device once, so that the next program is that of the probe.
+    // Requests the device once, so that the next program is that of the probe.
     await probe(engine, runId);
     fake({ pauseMs: 60_000 });
     const slow = engine.call('bench.probe', ask(runId, { client: 'page' }));
@@ -821,7 +821,7 @@ describe('a probe before measuring', () => {
     expect(await probe(engine, runId)).toMatchObject({ kind: 'done', proposal: { repeats: 15 } });
   });
 
-  it('hands its rounds to a page', async () => {
+  it('lets a page run its rounds', async () => {
     const { engine, runId } = await swept();
     const target = { target: 'webgpu-page', count: 4 };
     const first = (await probe(engine, runId, target)) as Extract<ProbeAnswer, { kind: 'round' }>;
@@ -865,7 +865,7 @@ describe('a page that goes away', () => {
     await call(engine, 'runs.resume', { id });
   });
 
-  it('keeps it as long as it answers, however long a launch takes', async () => {
+  it('keeps its measurement as long as it answers, however long a launch takes', async () => {
     const { engine, id, ended: finished } = await pageRun();
     let pings = 0;
     engine.subscribe((event, payload) => {

@@ -20,9 +20,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
- * The first start of a clone: what it builds, and what it downloads. The clone has the real start script and Electron's
- * real installer, which downloads from a server of this test. Its bundler and its runtime are small scripts that report
- * that they ran.
+ * Tests what the first start of a clone builds and downloads. The clone has the real start script and Electron's real
+ * installer, which downloads from a server of this test. Its bundler and its runtime are small scripts that report that
+ * they ran.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {
@@ -140,8 +140,8 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
   it.each([
     ['no server answers', () => Promise.resolve('http://127.0.0.1:9/'), /TypeError: fetch failed/],
     ['the release is missing', () => mirror((_, response) => response.writeHead(404).end()), /Response code 404/],
-    ['the archive is another', () => mirror(releases([], '0'.repeat(64))), /[Cc]hecksum|sum/],
-  ])('serves the browser host where %s, and says why in one line', async (_, from, reason) => {
+    ['the archive has another checksum', () => mirror(releases([], '0'.repeat(64))), /[Cc]hecksum|sum/],
+  ])('serves the browser host if %s, and says why in one line', async (_, from, reason) => {
     const { out, code } = await start(environment(await from()), '--port', '0');
     const [, downloading, why, ...rest] = out.trimEnd().split('\n');
     expect(downloading).toMatch(/^Downloading/);
@@ -161,7 +161,7 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
     expect(asked).toEqual([]);
   });
 
-  it('gives up on a download that stands still', async () => {
+  it('stops a download that makes no progress', async () => {
     process.env.ELECTRON_MIRROR = await mirror(() => {});
     try {
       const done = await fetchElectron(root, process.execPath, { write: () => true }, 1_000);
@@ -180,7 +180,7 @@ describe('the build', () => {
   const build = () => ensureBuilt(root, process.execPath, (line) => void said.push(line));
   const builds = () => readFileSync(join(root, 'builds'), 'utf8').trimEnd().split('\n');
 
-  it('is made where it is missing or older than a source, and only there', async () => {
+  it('is made only if it is missing or older than a source', async () => {
     expect(await build()).toEqual({ failed: null, stopped: false });
     expect(await build()).toEqual({ failed: null, stopped: false });
     expect(builds()).toEqual(['build']);
@@ -193,7 +193,7 @@ describe('the build', () => {
     expect(said).toHaveLength(3);
   });
 
-  it('that fails says what the bundler says', async () => {
+  it("that fails shows the bundler's message", async () => {
     writeFileSync(join(root, 'node_modules/electron-vite/bin/electron-vite.js'), 'throw new Error("no such file")');
     expect((await build()).failed).toMatch(/Error: no such file[^]*\nThe build failed\.$/);
   });

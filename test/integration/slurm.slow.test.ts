@@ -14,13 +14,13 @@ import { testFolder } from '../workplace.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 
 /**
- * A bundle's job array on a cluster with only this machine, run by the real Slurm. The CPU emulation of CUDA replaces
- * the compiler and the two devices of the cluster.
+ * Runs a bundle's job array with the real Slurm, on a cluster that has only this machine. The CPU emulation of CUDA
+ * replaces the compiler and the two devices of the cluster.
  */
 
 const TASKS = 3;
 const CASES = 7;
-/** A daemon starts faster, and a task that does not end is a fault. */
+/** A daemon starts faster than this, and a task that takes longer is a fault. */
 const START_MS = 60_000;
 const JOB_MS = 240_000;
 

@@ -10,8 +10,8 @@ import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-// The kernel by which a stand-in is predicted is what it executes. It is counted in the stand-in's PTX, and in the
-// machine code of that.
+// A stand-in must execute the instructions of the kernel by which it is predicted. They are counted in the PTX of the
+// stand-in, and in its machine code.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
 const ARCHITECTURES = [80, 90, 120];
@@ -26,7 +26,10 @@ const MIXES: readonly Partial<KernelProfile>[] = [
   { specialShare: 0.02, integerShare: 0.9 },
 ];
 const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
-/** Each mix with both ways to share a unit, on every architecture, each with other threads per unit and lengths. */
+/**
+ * Each mix of instructions with both ways to share a unit, on every architecture, with different threads per unit and
+ * lengths.
+ */
 const CASES = MIXES.flatMap((mix, at) =>
   (['deal', 'split'] as const).flatMap((sharing, way) =>
     ARCHITECTURES.map((architecture, place) => ({
@@ -80,7 +83,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
   });
 
   it.each(CASES.map((one, at) => [at, one.threads, `sm_${one.architecture}`, one.kernel.sharing] as const))(
-    'executes what it is predicted by: case %d, %d threads per unit, %s, %s',
+    'executes the predicted instructions: case %d, %d threads per unit, %s, %s',
     (at, threads) => {
       const { kernel } = CASES[at];
       const { nested, flattened, ptx } = compiled[at];
@@ -88,7 +91,9 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const shape = unitLoopShape(profile, threads);
       const own = standInKernel(kernel, profile, threads);
       const all = own.instructionsPerIteration;
-      /** Within a tenth, or within this number of instructions, because the assembler chooses some itself. */
+      /**
+       * The counts may differ by a tenth, or by this number of instructions, because the assembler chooses some itself.
+       */
       const near = (what: string, found: number, predicted: number, few: number): void =>
         expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
           Math.max(few, 0.1 * predicted),

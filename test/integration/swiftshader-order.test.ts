@@ -3,9 +3,9 @@ import { measureLoss } from '../measured/loss.ts';
 import { lacks } from '../tools.mjs';
 
 /*
- * A real lockstep machine confirms an order that the models predict with 20 % or more, even under other load: the
- * fastest of many launches counts, and of more if they do not suffice. The figures are those of `npm run bench --
- * measured`.
+ * A real lockstep machine confirms an order of designs that the models predict with a difference of 20 % or more. This
+ * holds even under other load, because the fastest of many launches counts, and more launches are made if these do not
+ * suffice. The figures are those of `npm run bench -- measured`.
  */
 const APART = 1.2;
 const ROUNDS = [1, 2, 4, 8];

@@ -10,7 +10,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 const [how, unitsText, roomText] = process.argv.slice(2) as [string, string, string];
 const [units, room] = [Number(unitsText), Number(roomText)];
 const twin = readFileSync(join(import.meta.dirname, '../../db/kernels/lockstep.wgsl'), 'utf8');
-/** The lines of its comment that replace it if nothing is traced. */
+/** The lines in the comment of lockstep.wgsl that replace it if nothing is traced. */
 const EMPTY = /^\/\/ {3}(fn .*\{\})$/gm;
 const tracer = how === 'traced' ? twin : [...twin.matchAll(EMPTY)].map(([, line]) => line).join('\n');
 

@@ -8,7 +8,7 @@ import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
-/** The lengths of a user's own kernel, by the header of Lockstep. */
+/** Traces the lengths of a user's own kernel by the header of Lockstep. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DATA = join(ROOT, 'test/data/trace');
@@ -37,8 +37,8 @@ function collatz(n: number): number {
 const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
 
 /**
- * Returns lanes held over lanes active for thread groups that take these units together, one group after another. Each
- * row has the units of one group's lanes at once; lanes without a unit do not count.
+ * Returns the number of occupied lanes divided by the number of active ones. Thread groups take these units together,
+ * one group after another. Each row has the units of one group's lanes at once; lanes without a unit do not count.
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
@@ -71,7 +71,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     ['one unit a thread, the last thread group not full', 150, 3, 64],
     ['a single unit without a step', 1, 1, 32],
     ['blocks that end within a thread group', 48, 1, 48],
-  ])('writes its lengths, and measures the computed loss: %s', async (_what, units, blocks, threads) => {
+  ])('writes its lengths, and the measured loss equals the computed one: %s', async (_what, units, blocks, threads) => {
     const lengths = lengthsOf(units);
     const { computed, measured, ...report } = await traced('--', ...run(units, blocks, threads, 0));
     expect(writtenLengths()).toEqual(lengths);
@@ -95,7 +95,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect({ unitsPerGroup: 32, ...rows[0].givenOrder }).toEqual(computed);
   });
 
-  it('measures several rounds of a thread group, and an order that the computed loss does not know', async () => {
+  it('measures several rounds of a thread group, and an order that the computed loss does not contain', async () => {
     const lengths = lengthsOf(192);
     const stride = await traced('--', ...run(192, 1, 96, 0));
     expect(stride.measured!.threadGroups).toBe(3);
@@ -110,7 +110,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(blocked.measured!.aggregateLoss).not.toBeCloseTo(blocked.computed.aggregateLoss, 3);
   });
 
-  it('says in a table what it found', async () => {
+  it('prints its results in a table', async () => {
     const { status, out } = await trace('--', ...run(150, 3, 64, 0));
     expect(status).toBe(0);
     expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study names it file:/);
@@ -120,12 +120,12 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(measured).toBe(computed);
   });
 
-  it('writes when told to, for a program that leaves without its exit handlers', async () => {
+  it('writes on request, for a program that ends without its exit handlers', async () => {
     await traced('--', ...run(150, 3, 64, 0), 'leave');
     expect(writtenLengths()).toEqual(lengthsOf(150));
   });
 
-  it('counts a unit that is left early, steps in a called function, and nothing after the trace is written', async () => {
+  it('counts a unit that ends early and steps in a called function, but nothing after the trace is written', async () => {
     const [file, out] = [join(folder, 'leaving.cu'), join(folder, 'leaving')];
     copyFileSync(join(DATA, 'leaving.cu'), file);
     for (const flags of [[], ['-DLOCKSTEP_TRACE']]) {
@@ -146,7 +146,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(writtenLengths()).toEqual(lengthsOf(150));
   });
 
-  it('refuses a trace that is not whole', async () => {
+  it('refuses an incomplete trace', async () => {
     expect(await refused('--', ...run(150, 3, 64, 0, 149))).toBe(
       'The kernel ran unit 149, and the trace has room for 149 units, 0 to 148. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.',
     );
@@ -176,7 +176,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(await refused('--time-limit', '1', '--', 'sleep', '60')).toMatch(/^sleep took longer than 1000 ms/);
   });
 
-  it('records nothing where it is not run by lockstep trace', async () => {
+  it('records nothing if lockstep trace does not run it', async () => {
     const [file, ...args] = run(150, 3, 64, 0);
     expect(await runToEnd(file, args, folder)).toEqual({ code: 0, stdout: '', stderr: '' });
   });
@@ -193,7 +193,7 @@ describe('a file that a program writes itself', () => {
     );
   const HEAD = [0x5254534c, 1, 2, 0, 32, 0, 0, 0];
 
-  it('is refused where it is no whole trace', async () => {
+  it('is refused if it is not a complete trace', async () => {
     expect(await ofWords(1, 2, 3)).toMatch(/is not a trace/);
     expect(await ofWords(0x5254534c, 7, 0, 0, 0, 0, 0, 0)).toMatch(/version 7, and this Lockstep reads version 1/);
     expect(await ofWords(...HEAD, 5, 5, 1, 0)).toBe('The trace has 48 bytes, but its 2 units need 64.');
@@ -202,38 +202,41 @@ describe('a file that a program writes itself', () => {
     );
   });
 
-  it('is refused where a counter is full', async () => {
+  it('is refused if a counter is full', async () => {
     expect(await ofWords(...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0)).toMatch(/^Unit 1 took 4294967295 steps or more/);
   });
 
-  it('needs a program, or what to print', async () => {
+  it('needs a program or the name of a header', async () => {
     for (const args of [[], ['--header', '--wgsl'], ['--header', '--', 'true']])
       expect((await trace(...args)).status, args.join(' ')).toBe(2);
   });
 });
 
 describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
-  // The oldest that nvcc 13 knows, and one of its newer compiler.
-  it.each(['sm_75', 'sm_120'])('compiles for %s, and untraced to the same code as without macros', async (name) => {
-    const plain = join(folder, 'plain.cu');
-    writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
-    const compile = (...args: readonly string[]): Promise<Ended> =>
-      runToEnd(
-        findTool('nvcc')!,
-        ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror', ...args],
-        folder,
-      );
-    const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
-      expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
-      return readFileSync(join(folder, 'app.ptx'), 'utf8');
-    };
-    const without = await code(plain);
-    expect(without).toContain('.entry');
-    expect(await code(source)).toBe(without);
-    expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
-    const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
-    expect([status, stderr]).toEqual([0, '']);
-  });
+  // The first architecture is the oldest that nvcc 13 knows, the second belongs to its newer compiler.
+  it.each(['sm_75', 'sm_120'])(
+    'compiles for %s, and without tracing to the same code as without macros',
+    async (name) => {
+      const plain = join(folder, 'plain.cu');
+      writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
+      const compile = (...args: readonly string[]): Promise<Ended> =>
+        runToEnd(
+          findTool('nvcc')!,
+          ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror', ...args],
+          folder,
+        );
+      const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
+        expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
+        return readFileSync(join(folder, 'app.ptx'), 'utf8');
+      };
+      const without = await code(plain);
+      expect(without).toContain('.entry');
+      expect(await code(source)).toBe(without);
+      expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
+      const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
+      expect([status, stderr]).toEqual([0, '']);
+    },
+  );
 });
 
 describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () => {
@@ -253,7 +256,7 @@ describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () 
     expect(writtenLengths()).toEqual(lengthsOf(150));
   });
 
-  it('is refused where it runs more units', async () => {
+  it('is refused if it runs more units than the trace has room for', async () => {
     const { code, stderr } = await traceChild(150, 100);
     expect(code).toBe(1);
     expect(stderr).toContain('The kernel ran unit 149, and the trace has room for 100 units, 0 to 99.');

@@ -7,8 +7,8 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
 /**
- * The example of a Triton kernel: its study, the export, and the kernel itself on a substitute for Triton's language,
- * because neither npm nor Debian has Triton. The substitute cannot show whether Triton compiles it.
+ * Tests the example of a Triton kernel: its study, the export, and the kernel itself. A substitute replaces Triton's
+ * language, because neither npm nor Debian has Triton, so whether Triton compiles the kernel is not tested.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

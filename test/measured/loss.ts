@@ -12,8 +12,9 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * Compares the measured loss of lockstep with the models. Units of the same serial work are side by side in a group of
- * 4 lanes, n = 1, 2 or 4 of them, with the same number of groups. The time over that for n = 1 is the aggregate loss.
+ * Compares the measured loss of lockstep with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
+ * with the same serial work, and the number of groups is the same. The time divided by that for n = 1 is the aggregate
+ * loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
 export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
@@ -23,12 +24,12 @@ const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'full-sort' },
 ];
 const UNITS_PER_GROUP = [1, 2, 4];
-/** One block of the largest size, which one thread runs, so other load on the other cores does not matter. */
+/** A launch has one block of the largest size. One thread runs it, so load on the other cores does not matter. */
 const BLOCK_THREADS = 256;
 const LANES = 4;
 /**
- * The iterations of all groups in a launch at n = 1: some milliseconds, about what a busy machine runs without an
- * interruption.
+ * The iterations of all groups in a launch at n = 1. They take some milliseconds, about as long as a busy machine runs
+ * without an interruption.
  */
 const ITERATIONS = 10_000;
 /** A number so large that small differences between loops do not matter. */
@@ -39,7 +40,7 @@ export interface LossRow {
   readonly workload: string;
   readonly balancing: string;
   readonly unitsPerGroup: number;
-  /** The fastest launch, and the fastest launch of equally many empty units, ms. */
+  /** The times of the fastest launch, and of the fastest launch with equally many empty units, ms. */
   readonly timeMs: number;
   readonly emptyMs: number;
   readonly measuredLoss: number;
@@ -53,8 +54,8 @@ function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): nu
 }
 
 /**
- * Measures the loss of a workload in every order beside the models' loss.
- * @param rounds how often all are measured in turn; the fastest launch of all counts
+ * Measures the loss of a workload in every order, and puts the loss of the models beside it.
+ * @param rounds how often all orders are measured in turn; the fastest launch of all rounds counts
  */
 export async function measureLoss(text: string, rounds: number): Promise<{ rows: LossRow[]; device: MeasuringDevice }> {
   const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));

@@ -14,7 +14,8 @@ import { gpu, planOf } from '../unit/sweep-plans.ts';
 import { spreadLengths, timeInTurn } from './swiftshader.ts';
 
 /*
- * Predicts and measures designs of one study: how well the predictor ranks them, unchanged and calibrated on others.
+ * Predicts and measures designs of one study, to judge how well the predictor ranks them, both unchanged and after a
+ * calibration on other designs.
  *
  * The space was chosen before it was measured: every way to share and order units that WebGPU runs, blocks from one
  * thread group to the largest, one to eight units per thread. Designs are drawn at random, equally many of each number
@@ -27,7 +28,7 @@ import { spreadLengths, timeInTurn } from './swiftshader.ts';
  */
 const DEVICE = 'software-swiftshader';
 const THREADS_PER_UNIT = [1, 2, 4];
-/** The designs for each number of threads per unit that are judged, and the number that the calibration uses. */
+/** The number of judged designs for each number of threads per unit, and the number that the calibration uses. */
 const MEASURED = 20;
 const CALIBRATED_ON = 20;
 const ROUNDS = 6;
@@ -40,7 +41,7 @@ const REPEATS = 2;
  */
 const CHANGE_INSTRUCTIONS = 24;
 
-/** The iteration is long, so that a pass's own overhead, which the models do not know, is small. */
+/** An iteration is long, so that the overhead of a pass, which the models do not know, is small beside it. */
 const STUDY: StudyFile = {
   lockstep: 1,
   name: 'SwiftShader',
@@ -67,7 +68,7 @@ const STUDY: StudyFile = {
 
 interface Row {
   readonly design: Design;
-  /** The fastest launch of all, of the even and of the odd rounds, ms. */
+  /** The times of the fastest launch of all rounds, of the even rounds and of the odd ones, ms. */
   readonly measuredMs: number;
   readonly evenMs: number;
   readonly oddMs: number;
@@ -124,7 +125,7 @@ function figures(rows: readonly Row[], predictedOf: (row: Row) => number) {
   };
 }
 
-/** Measures designs of the study, and predicts them from the catalogue and calibrated on others. */
+/** Measures designs of the study, and predicts them from the catalogue and with a calibration on other designs. */
 export async function measureRanking() {
   // The number of multiprocessors is SwiftShader's number of threads; all else is from the catalogue.
   const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };

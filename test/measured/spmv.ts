@@ -41,7 +41,7 @@ const FITTED = [
 export interface SpmvRow {
   readonly matrix: string;
   readonly design: Design;
-  /** The fastest launch of all, of the even and of the odd rounds, ms. */
+  /** The times of the fastest launch of all rounds, of the even rounds and of the odd ones, ms. */
   readonly measuredMs: number;
   readonly evenMs: number;
   readonly oddMs: number;
@@ -54,8 +54,8 @@ interface Measured extends Batch {
 }
 
 /**
- * @param designs of each implementation on each matrix
- * @param rounds in which all designs are measured in turn, twice each
+ * @param designs the number of designs of each implementation on each matrix
+ * @param rounds the number of rounds; all designs are measured in turn in each of them, twice
  */
 export interface Effort {
   readonly designs: number;
@@ -66,7 +66,7 @@ const REPEATS = 2;
 export interface SpmvMeasurement {
   readonly device: MeasuringDevice;
   readonly rows: readonly SpmvRow[];
-  /** Predicts the same designs with other kernels, in the order of the rows, ms. */
+  /** Predicts the same designs with other kernels. Returns ms in the order of the rows. */
   predict(study: StudyFile): Promise<readonly number[]>;
 }
 
@@ -142,7 +142,10 @@ async function batchOf(file: string, count: number, folder: string): Promise<Mea
   };
 }
 
-/** Makes random matrices for the fit only: rows of 0 to 16 entries, of a geometric law, and of 8. */
+/**
+ * Makes random matrices that are used only for the fit, with three kinds of rows: 0 to 16 entries, entries of a
+ * geometric law, and 8 entries.
+ */
 export function syntheticMatrices(folder: string): readonly string[] {
   const uniform = mersenneTwister(7);
   const matrices: readonly (readonly [string, number, () => number])[] = [

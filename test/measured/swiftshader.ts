@@ -13,12 +13,12 @@ import { quantile } from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 
 /*
- * Measures on SwiftShader, the software adapter of every Chromium, which is a real lockstep machine of 4 lanes. It runs
- * a launch as follows (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp of its sources, and measured
- * times). Blocks are assigned in turn to 16 tasks, which as many threads as the machine has cores execute. The
+ * Measures on SwiftShader, the software adapter of every Chromium, which is a real lockstep machine of 4 lanes. Its
+ * sources (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp) and measured times show how it runs a
+ * launch. Blocks are assigned in turn to 16 tasks, which as many threads as the machine has cores execute. The
  * subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over, and a loop
- * runs until no lane is left in it, at least once. So a block alone runs on one thread, and its time is the sum of the
- * depths of its groups; an empty unit costs a pass of its loop.
+ * runs until no lane is left in it, at least once. So a single block runs on one thread, and its time is the sum of the
+ * depths of its groups. An empty unit costs a pass of its loop.
  */
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
@@ -31,13 +31,13 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   const added = softwareEnvironment(env);
   if (softwareDriver(env) === null || added === null)
     throw new Error(
-      "SwiftShader's Vulkan driver was not found; expected that of Chromium (Debian: apt-get install chromium), or its " +
-        'description file named in LOCKSTEP_VULKAN_ICD',
+      "SwiftShader's Vulkan driver was not found. Install Chromium (Debian: apt-get install chromium), or name its " +
+        'description file in LOCKSTEP_VULKAN_ICD.',
     );
   return { ...env, ...added };
 }
 
-/** Gives a new process priority over all others, if the system allows it. The fastest times count in either case. */
+/** Gives a new process priority over all others, if the system allows it. If not, the fastest times still count. */
 function goFirst(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
@@ -77,7 +77,7 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   }
 }
 
-/** Returns lengths spread evenly over a law's quantiles, in random order: a sample without random variation. */
+/** Returns lengths spread evenly over a law's quantiles, in random order: a sample without random errors. */
 export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint32Array {
   const lengths = Uint32Array.from({ length: units }, (_, i) => quantile(law, (i + 0.5) / units));
   const uniform = mersenneTwister(seed);
@@ -93,7 +93,7 @@ export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint
 export interface Batch {
   readonly workload: UnitLoopWorkload;
   readonly designs: readonly Design[];
-  /** Replaces the unit loop. */
+  /** A shader that replaces the unit loop. */
   readonly kernel?: KernelTask;
 }
 
@@ -140,6 +140,6 @@ export async function timeInTurn(batches: readonly Batch[], rounds: number, repe
     }
   }
   if (device?.threadGroupWidth !== 4 || !device.fingerprint.includes('swiftshader'))
-    throw new Error(`measured on ${device?.name ?? 'nothing'}; expected SwiftShader, 4 lanes wide`);
+    throw new Error(`The device is ${device?.name ?? 'missing'}, but must be SwiftShader with 4 lanes.`);
   return { device, samplesNs };
 }

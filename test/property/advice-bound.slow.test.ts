@@ -44,7 +44,7 @@ function small(study: StudyFile, units: number): StudyFile {
   };
 }
 
-/** Ways of taking work that the examples lack, and units of several thread groups. */
+/** Ways to take work that the examples do not have, and units with several thread groups. */
 const SHARES = {
   threadsPerUnit: [1, 4, 32, 128],
   balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
@@ -82,8 +82,8 @@ async function expectBounds(study: StudyFile) {
 }
 
 describe('the shortest time of a design', () => {
-  // Seeds for which bounds were too long: 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy tails,
-  // 22 fetches in a given order, 1938 has uneven multiprocessors.
+  // For these seeds, bounds were once too long: 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy
+  // tails, 22 fetches in a given order, 1938 has uneven multiprocessors.
   it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
     'is below every predicted time of random study %i',
     async (seed) => {
@@ -91,7 +91,7 @@ describe('the shortest time of a design', () => {
     },
   );
 
-  // If every unit is simulated in its order, there are fewer units.
+  // If every unit is simulated in its order, the study has fewer units.
   it.each([
     ['acts', 2 ** 17],
     ['collatz', 2 ** 15],
@@ -102,7 +102,7 @@ describe('the shortest time of a design', () => {
     ['spmv-uniform', 2 ** 15],
     ['shares', 2 ** 15],
   ])(
-    'of %s is below every predicted time, so that what can be best is predicted, and not all',
+    'of %s is below every predicted time, and saves the prediction of designs that cannot be the best',
     { timeout: 240_000 },
     async (name, units) => {
       const file = name === 'shares' ? 'spmv-skewed' : name;

@@ -21,7 +21,7 @@ const counts = axisCounts(axes);
 const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
-/** The rule in full: smaller is simpler. */
+/** The whole rule for which of two designs is simpler: the smaller value of each of these. */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
   const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
   const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];
@@ -82,7 +82,7 @@ describe('the pick', () => {
     expect(pickDesign(axes, figures, [at(832), at(96)])).toBe(at(832));
   });
 
-  it('is none of no designs', () => {
+  it('is null for an empty list of designs', () => {
     expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined();
   });
 });
@@ -102,7 +102,7 @@ describe('a stretched law', () => {
       }),
   );
 
-  it('keeps the mean and its whole lengths, and its mass', () => {
+  it('keeps the mean, whole lengths and the total probability', () => {
     fc.assert(
       fc.property(law, fc.double({ min: 0.25, max: 3, noNaN: true }), (one, factor) => {
         const { mean } = moments(one);
@@ -117,7 +117,7 @@ describe('a stretched law', () => {
     );
   });
 
-  it('spreads as far as it is stretched, where no length becomes negative', () => {
+  it('has the requested spread if no length would become negative', () => {
     fc.assert(
       fc.property(law, (one) => {
         const before = moments(one);
@@ -133,7 +133,7 @@ describe('a stretched law', () => {
 });
 
 describe('a stretched order', () => {
-  it('has whole lengths beside those that its law says, and keeps their sum', () => {
+  it('has whole lengths next to those of its law, and keeps their sum', () => {
     const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
@@ -172,7 +172,7 @@ describe('the least regret', () => {
   );
   const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
 
-  it('is that of every design looked at one by one, matched by the values of its axes', () => {
+  it('equals the result of comparing all designs one by one, matched by the values of their axes', () => {
     fc.assert(
       fc.property(times, (given) => {
         const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));

@@ -23,7 +23,7 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
 
-/** A design of the benchmark's space, by its seed. */
+/** Returns the design of the benchmark's space for a seed. */
 const anyDesign = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => randomDesign(seededRandom(seed), 1e9));
 
 function predict(design: RandomDesign, change: Partial<RandomDesign> = {}): number {
@@ -41,7 +41,7 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('is the mean of the longest of all blocks where each group has a multiprocessor to itself', () => {
+  it('is the mean of the longest block if each group has a multiprocessor of its own', () => {
     const laws = [
       geometricLaw(0.05),
       geometricLaw(0.003),
@@ -76,7 +76,7 @@ describe('the composite prediction', () => {
         }
   });
 
-  it('is exactly the waves in step where there is no imbalance, and so is the simulation', () => {
+  it('equals the waves in step exactly if there is no imbalance, and so does the simulation', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 500 }),
@@ -104,12 +104,12 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('is the mean depth alone for a single group', () => {
+  it('is the mean depth for a single group', () => {
     fc.assert(
       fc.property(anyDesign, (design) => {
         const alone = { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 };
         const expected = design.depth.meanDepth * design.cyclesPerIteration[1];
-        // Cells are means of the law, summed in another order.
+        // The cells are means of the law, which are summed in another order.
         expect(Math.abs(predict(design, alone) / expected - 1)).toBeLessThan(1e-9);
       }),
     );
@@ -135,7 +135,7 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('takes no less than a launch that it contains: so many blocks on every multiprocessor, or one wave', () => {
+  it('takes no less time than a launch that it contains: whole blocks on every multiprocessor, or one wave', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 0, max: 3, noNaN: true }), (design, waves) => {
         const { residentBlocks: R, multiprocessors: M } = design;
@@ -166,7 +166,7 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('at a constant rate keeps the bound of any schedule that leaves no slot empty: the work of a slot and the longest block', () => {
+  it('at a constant rate takes at most the work of a slot and the longest block, like any schedule without idle slots', () => {
     const kinds = [{ kind: 'none' }, { kind: 'best-buckets', k: 2 }] as const;
     fc.assert(
       fc.property(
@@ -198,7 +198,7 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('never beats the device with all its slots full all the time', () => {
+  it('is never faster than the device with all slots always full', () => {
     fc.assert(
       fc.property(anyDesign, (design) => {
         const { gridBlocks, groupsPerBlock, residentBlocks, multiprocessors, depth, cyclesPerIteration } = design;
@@ -213,12 +213,12 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('lies between those of a launch with fewer units and one with more where only some blocks have more', () => {
+  it('lies between the times of fewer and of more units if only some blocks have more units', () => {
     fc.assert(
       fc.property(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), (design, part) => {
         const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, cyclesPerIteration } = design;
         if (part >= 1 && gridBlocks < 2) return;
-        // A part of the first block, or whole blocks.
+        // The number of further units is a part of the first block, or whole blocks.
         const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
         const residency = (length: number): Residency =>
           makeResidency(

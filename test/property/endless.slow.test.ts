@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 
-/** A prediction takes a second at most, but some minutes on a very busy machine. */
+/** Time limit of a prediction, which takes a second at most, but some minutes on a very busy machine. */
 const LIMIT_MS = 240_000;
 
-/** Predicts random studies in a worker, which is ended if one never ends. */
+/** Predicts random studies in a worker, which is terminated if a prediction does not end. */
 async function predictAll(seeds: readonly number[]): Promise<{ readonly predicted: number; readonly stuck?: number }> {
   const worker = new Worker(new URL('endless-worker.ts', import.meta.url), { workerData: seeds });
   let predicted = 0;
@@ -26,7 +26,7 @@ async function predictAll(seeds: readonly number[]): Promise<{ readonly predicte
 }
 
 describe('a prediction', () => {
-  it('ends, whatever the lengths, the balancing and the loop', async () => {
+  it('ends for all lengths, balancings and loops', async () => {
     const seeds = Array.from({ length: 40 }, (_, seed) => seed);
     expect(await predictAll(seeds)).toEqual({ predicted: seeds.length });
   });

@@ -7,7 +7,7 @@ import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
 
-/** Launches like an image: runs of long groups among short ones, and a few that are far longer. */
+/** Lengths like those of an image: runs of long groups among short ones, and a few groups that are far longer. */
 const launch = fc
   .record({
     groupsPerBlock: fc.integer({ min: 1, max: 16 }),
@@ -32,7 +32,7 @@ const launch = fc
   });
 
 describe('a launch in a given order', () => {
-  it('is no faster than its lockstep work on all multiprocessors, nor than its longest group', () => {
+  it('takes at least its lockstep work on all multiprocessors, and at least its longest group', () => {
     fc.assert(
       fc.property(
         launch,
@@ -52,7 +52,7 @@ describe('a launch in a given order', () => {
     );
   });
 
-  it('takes the time that the event simulation takes', () => {
+  it('takes the same time as in the event simulation', () => {
     const differences: number[] = [];
     fc.assert(
       fc.property(launch, ({ depths, ...launched }) => {

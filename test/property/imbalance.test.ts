@@ -26,7 +26,7 @@ const groupSize = fc.integer({ min: 2, max: 100 });
 const scaled = (law: LengthLaw, factor: number): LengthLaw => ({ ...law, support: law.support.map((v) => v * factor) });
 
 describe('laws of the loss', () => {
-  it('lies between 1 and n, mean and aggregate', () => {
+  it('mean and aggregate loss are between 1 and n', () => {
     fc.assert(
       fc.property(anyLaw, groupSize, (law, n) => {
         const [row] = lossMoments(law, [n]);
@@ -49,7 +49,7 @@ describe('laws of the loss', () => {
     );
   });
 
-  it('does not depend on the unit of length', () => {
+  it('the loss does not depend on the unit of length', () => {
     fc.assert(
       fc.property(anyLaw, groupSize, fc.integer({ min: 2, max: 1000 }), (law, n, factor) => {
         const [one] = lossMoments(law, [n]);
@@ -84,7 +84,7 @@ describe('laws of the loss', () => {
     );
   });
 
-  it('closed form, full and binned distribution agree', () => {
+  it('the closed form, the full and the binned distribution agree', () => {
     const smallLaw = anyLaw.map((law) => ({ ...law, support: law.support.map((v, i) => (v % 40) + 40 * i) }));
     fc.assert(
       fc.property(smallLaw, fc.integer({ min: 2, max: 12 }), (law, n) => {

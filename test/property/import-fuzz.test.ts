@@ -7,7 +7,7 @@ import { eachJsonMember, type JsonMember } from '../../src-workers/parse/json-me
 import { DEVICE, encode, PLAN } from '../verify/parsers.ts';
 
 describe('laws', () => {
-  it('an object read member by member is the object', async () => {
+  it('reading an object member by member returns the same object', async () => {
     const container = fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()));
     await fc.assert(
       fc.asyncProperty(
@@ -32,7 +32,7 @@ describe('laws', () => {
     );
   });
 
-  it('the start of an object gives the start of its entries', async () => {
+  it('the start of an object contains the start of its entries', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.jsonValue(), { minLength: 1 }),
@@ -50,7 +50,7 @@ describe('laws', () => {
     );
   });
 
-  it('a result file gives the times that were written, wherever a script stopped and continued', async () => {
+  it('a result file returns the written times, even if the script stopped and continued', async () => {
     const sessions = fc.array(
       fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.array(fc.nat(1e9), { minLength: 1, maxLength: 4 })), {
         maxLength: 4,

@@ -17,11 +17,11 @@ describe('files of kernels from anywhere', () => {
       `.entry k()\n{\nadd.s32 %r1, %r1, 1;\n$L:\n${'@%p1 bra $L;\n'.repeat(many)}ret;\n}`,
     ]),
   ])(
-    '%s: read or refused',
+    '%s: is read or refused',
     (_, text) => {
       for (const kind of ['ptx', 'sass', 'log', 'profile'] as const) readKernel(kind, encode(text));
     },
-    // It takes seconds; reading in quadratic time would take many minutes.
+    // Reading takes seconds; in quadratic time it would take many minutes.
     120_000,
   );
 });

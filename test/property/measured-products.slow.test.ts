@@ -10,7 +10,7 @@ const device = fc.constantFrom(...GPUS.filter(({ vendor }) => vendor === 'nvidia
 describe('measured products', () => {
   const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
 
-  it('take longer with a later start, and are no faster with a lower bandwidth or a higher latency', () => {
+  it('take longer with a longer start of the launch, and never less with a lower bandwidth or a higher latency', () => {
     fc.assert(
       fc.property(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
         for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {

@@ -17,7 +17,7 @@ const device = fc.constantFrom(...gpus);
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 const size = fc.double({ min: 1, max: 1e11, noNaN: true });
 const more = fc.double({ min: 1, max: 100, noNaN: true });
-/** Rounding of a few operations. */
+/** The tolerance covers the rounding of a few operations. */
 const LESS = 1 - 1e-12;
 
 const elementBytes = fc.constantFrom(1, 2, 4, 8, 16, 32, 48, 128);
@@ -28,7 +28,7 @@ const threads = fc.record({
 });
 
 describe('traffic of accesses', () => {
-  it('is never less than the elements, unless lanes gather what others have read', () => {
+  it('is never less than the elements, unless lanes gather elements that others have read', () => {
     const access = fc.record({
       pattern: fc.constantFrom('along-unit' as const, 'across-lanes' as const),
       elementBytes,
@@ -45,7 +45,7 @@ describe('traffic of accesses', () => {
     );
   });
 
-  it('along units never grows with the threads that share one, nor with what a cache keeps', () => {
+  it('along units never grows with the threads that share one, nor with the cache', () => {
     const accesses = fc.array(elementBytes, { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(
@@ -70,7 +70,7 @@ describe('traffic of accesses', () => {
 });
 
 describe('traffic', () => {
-  it('never hits more as a footprint grows, never less as the cache does', () => {
+  it('never hits more if the footprint grows, and never less if the cache grows', () => {
     fc.assert(
       fc.property(size, more, size, (footprint, factor, cache) => {
         const hits = hitFraction(footprint, cache);
@@ -109,7 +109,7 @@ describe('traffic', () => {
 });
 
 describe('a matrix by its summary', () => {
-  it('pads from its non-zeros to all rows as long as the longest, and knows the slices exactly', () => {
+  it('pads between its non-zeros and rows that are all as long as the longest, and exactly for the given slices', () => {
     fc.assert(
       fc.property(summary, fc.integer({ min: 1, max: 512 }), fc.integer({ min: 1, max: 512 }), (matrix, a, b) => {
         const few = paddedCells(matrix, Math.min(a, b));
@@ -124,7 +124,7 @@ describe('a matrix by its summary', () => {
     );
   });
 
-  it('has quantiles in order, and counts what is within a width', () => {
+  it('has quantiles in order, and counts the non-zeros within a width', () => {
     fc.assert(
       fc.property(summary, fraction, fraction, fc.integer({ min: 0, max: 500 }), (matrix, a, b, width) => {
         expect(rowQuantile(matrix, Math.max(a, b))).toBeGreaterThanOrEqual(rowQuantile(matrix, Math.min(a, b)) * LESS);

@@ -17,7 +17,7 @@ const launch = fc.record({
 });
 
 describe('laws of occupancy, on every device of the catalogue', () => {
-  it('lies in 0…1, and every limit alone allows at least the result', () => {
+  it('is between 0 and 1, and each limit alone allows at least as much', () => {
     fc.assert(
       fc.property(launch, ({ device, ...usage }) => {
         const r = residentBlocks(device, usage);
@@ -58,7 +58,7 @@ describe('laws of occupancy, on every device of the catalogue', () => {
     );
   });
 
-  it('filling up the last thread group is free', () => {
+  it('filling up the last thread group takes no more resources', () => {
     fc.assert(
       fc.property(launch, ({ device, ...usage }) => {
         const width = device.threadGroupWidth;

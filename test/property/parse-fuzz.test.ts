@@ -9,7 +9,7 @@ import { chunks } from '../verify/parsers.ts';
 
 // test/verify/parsers.ts tests hostile files.
 
-describe('what is written is read back', () => {
+describe('written text is read back unchanged', () => {
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
   const path = fc
     .string({ minLength: 1, maxLength: 30 })
@@ -61,7 +61,7 @@ describe('what is written is read back', () => {
     );
   });
 
-  it('lengths in CSV, however the file is cut into chunks', async () => {
+  it('lengths in CSV are the same however the file is cut into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(1000), { minLength: 1, maxLength: 100 }),
@@ -72,7 +72,7 @@ describe('what is written is read back', () => {
           const { law, units } = unwrap(await parseLengthsCsv(chunks(bytes, size), 'hostile'));
           expect(units).toBe(lengths.length);
           const mean = lengths.reduce((a, b) => a + b, 0) / lengths.length;
-          // A hundred rounded products.
+          // These are the rounded products of a hundred numbers.
           expect(Math.abs(moments(law).mean - mean)).toBeLessThanOrEqual(100 * Number.EPSILON * Math.max(1, mean));
         },
       ),

@@ -20,7 +20,10 @@ const launches = fc.record({
   issue: fc.double({ min: 0.5, max: 100, noNaN: true }),
 });
 
-/** Returns the depths of a launch: blocks differ more than the groups of one, shortest first. */
+/**
+ * Returns the depths of a launch, the shortest groups of a block first. Blocks differ more than the groups of one
+ * block.
+ */
 function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Float64Array {
   const random = seededRandom(seed);
   const depths = new Float64Array(gridBlocks * groupsPerBlock);
@@ -33,7 +36,7 @@ function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Flo
 }
 
 describe('launches of known blocks', () => {
-  it('take the time that the simulator plays, in one wave', () => {
+  it('take the same time as in the simulator, in one wave', () => {
     fc.assert(
       fc.property(launches, ({ seed, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks: blocks, issue }) => {
         const gridBlocks = Math.min(blocks, residentBlocks * multiprocessors);
@@ -56,7 +59,7 @@ describe('launches of known blocks', () => {
         );
         const simulated = unwrap(device).run(seededRandom(1));
         const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
-        // The result is exact, but only for the multiprocessors that an estimate calls slowest.
+        // The result is exact, but only for the multiprocessors that an estimate finds to be the slowest.
         expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
         expect(cycles).toBeGreaterThan(0.97 * simulated);
       }),
@@ -78,14 +81,14 @@ describe('launches of known blocks', () => {
           slowest = Math.max(slowest, time);
         }
         const cycles = computePlacedCycles(placeBlocks(depths, W, null), gridBlocks, rate);
-        // Only the most likely ones are computed completely.
+        // Only the blocks that are most likely the slowest are computed completely.
         expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
         expect(cycles).toBeGreaterThan(0.97 * slowest);
       }),
     );
   });
 
-  it('have the law of their depths: of independent groups the one that is tabulated', () => {
+  it('have the law of their depths, which for independent groups is the tabulated one', () => {
     const depth = unsortedDepth(unwrap(geometricLaw(0.05)), 8);
     for (const W of [1, 4, 16]) {
       const exact = prepareBlockLaw(depth, W);
@@ -103,7 +106,7 @@ describe('launches of known blocks', () => {
         W,
         createArena(4096),
       );
-      // The sampling error of 20 000 groups.
+      // The tolerance is the sampling error of 20,000 groups.
       for (const moment of ['meanGroup', 'meanBlock', 'meanPair', 'meanResidual'] as const) {
         if (W === 1 && moment === 'meanPair') continue;
         expect(Math.abs(sampled[moment] / exact[moment] - 1)).toBeLessThan(0.03);

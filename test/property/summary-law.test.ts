@@ -13,7 +13,10 @@ const skewnessOf = ({ support, probability }: LengthLaw): number => {
 const entropy = (probability: ArrayLike<number>): number =>
   -Array.from(probability).reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
-/** Each drawn length occurs four times, so that quartiles are lengths, with a quarter of the lengths up to each. */
+/**
+ * Each drawn length occurs four times, so that the quartiles are lengths of the list, and a quarter of the lengths is
+ * up to each.
+ */
 const lengths = fc
   .array(fc.integer({ min: 0, max: 200 }), { minLength: 4, maxLength: 40 })
   .map((drawn) => [...drawn, ...drawn, ...drawn, ...drawn].sort((a, b) => a - b))
@@ -29,7 +32,7 @@ const figuresOf = (all: readonly number[]): Required<SummaryFigures> => {
 const subset = fc.uniqueArray(fc.constantFrom('min', 'q1', 'median', 'q3', 'max', 'sd' as const));
 
 describe('a law from figures', () => {
-  it('has the figures that lengths have, whichever of them are given', () => {
+  it('has the figures of real lengths, whichever of them are given', () => {
     fc.assert(
       fc.property(lengths, subset, (all, given) => {
         const known = figuresOf(all);
@@ -47,7 +50,7 @@ describe('a law from figures', () => {
           [0.75, 'q3'],
         ] as const)
           if (given.includes(name)) {
-            // At least this share is up to the quartile, and at most this share is below it.
+            // At least this share of the lengths is up to the quartile, and at most this share is below it.
             const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
             const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
             expect(upTo).toBeGreaterThan(share - 1e-9);
@@ -57,7 +60,7 @@ describe('a law from figures', () => {
     );
   });
 
-  it('assumes least: no lengths with the same figures have more entropy', () => {
+  it('has the most entropy among lengths with the same figures', () => {
     fc.assert(
       fc.property(lengths, (all) => {
         const { min, max, mean, sd } = figuresOf(all);
@@ -70,7 +73,7 @@ describe('a law from figures', () => {
     );
   });
 
-  it('is geometric where only the mean is known, uniform where the ends and their mean are', () => {
+  it('is geometric if only the mean is known, and uniform if the ends and their mean are', () => {
     const { probability, support } = law({ min: 1, mean: 20 });
     const geometric = unwrap(geometricLaw(1 / 20));
     for (const i of [0, 10, 60]) expect(probability[i] / geometric.probability[i]).toBeCloseTo(1, 3);
@@ -79,12 +82,12 @@ describe('a law from figures', () => {
     for (const p of even.probability) expect(p).toBeCloseTo(1 / 21, 9);
   });
 
-  it('has a skewness, and keeps a longest length that the moments hardly allow', () => {
+  it('has the given skewness, and keeps a longest length that the moments hardly allow', () => {
     const found = law({ min: 1, q1: 2, median: 3, q3: 14, max: 5852, mean: 12.5, sd: 60, skewness: 30 });
     expect(skewnessOf(found)).toBeCloseTo(30, 0);
     expect(moments(found)).toMatchObject({ supportMin: 1, supportMax: 5852 });
     expect([quantile(found, 0.25), quantile(found, 0.5), quantile(found, 0.75)]).toEqual([2, 3, 14]);
-    // A range of millions still has a support that can be computed with.
+    // The law of a range of millions has few enough lengths to compute with.
     const wide = law({ min: 0, max: 50_000_000, mean: 7, sd: 4000 });
     expect(wide.support.length).toBeLessThanOrEqual(20_000);
     expect(moments(wide).standardDeviation / 4000).toBeCloseTo(1, 2);

@@ -32,11 +32,11 @@ const partition = fc
   .constantFrom<PartitionBalancing['kind']>('row-split', 'nonzero-split', 'merge-path')
   .map((kind) => ({ kind }));
 const traffic = { bytesPerIteration: 12, bytesPerUnit: 20 };
-/** Rounding of a staircase of at most 64 steps. */
+/** The tolerance covers the rounding of a staircase of at most 64 steps. */
 const SLACK = 1e-12;
 
 describe('a prediction on a CPU', () => {
-  it('never gets slower with more bandwidth', () => {
+  it('is never slower with more bandwidth', () => {
     fc.assert(
       fc.property(
         machine,
@@ -58,7 +58,7 @@ describe('a prediction on a CPU', () => {
     );
   });
 
-  it('lies between all bytes at the full bandwidth and all of them on one core', () => {
+  it('is between the time of all bytes at full bandwidth and the time of all bytes on one core', () => {
     fc.assert(
       fc.property(machine, lengths, partition, (device, rows, kind) => {
         const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));

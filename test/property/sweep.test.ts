@@ -41,7 +41,7 @@ describe('tasks', () => {
   const saved = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 })), {
     maxLength: 6,
   });
-  it('name every design that is not saved once, and none that is', () => {
+  it('name every design that is not saved once, and no saved one', () => {
     fc.assert(
       fc.property(counts, saved, fc.integer({ min: 1, max: 16 }), (axes, pieces, workers) => {
         const total = sizeOf(axes);
@@ -65,7 +65,7 @@ describe('tasks', () => {
       { numRuns: 60 },
     );
   });
-  it('of an untouched space hold the same stretch of every device', () => {
+  it('of a space without results have the same range of designs of every device', () => {
     fc.assert(
       fc.property(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
         const perDevice = sizeOf(axes) / axes[0];
@@ -87,7 +87,7 @@ const example = (name: string): StudyFile =>
   JSON.parse(readFileSync(join(import.meta.dirname, '../../db/examples', `${name}.json`), 'utf8')) as StudyFile;
 
 describe.each(EXAMPLES)('random designs of the example %s', (name) => {
-  it('have parts that add up to their time, none NaN, and times, losses and occupancy in range', async () => {
+  it('have parts that add up to their time, no NaN, and times, losses and occupancy in range', async () => {
     const plan = await planOf(example(name));
     const predictor = createPredictor(plan);
     fc.assert(
@@ -137,7 +137,7 @@ describe('laws of a prediction', () => {
       },
     });
 
-  it('are the same bits however the space is cut', async () => {
+  it('are equal bit by bit however the space is cut', async () => {
     const plan = await planOf(study());
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
@@ -155,8 +155,8 @@ describe('laws of a prediction', () => {
     );
   });
 
-  it('are those of each design alone, also where a register cap changes how much phases weigh', async () => {
-    // Instructions of spills make an iteration longer, so the start of a unit is fewer iterations.
+  it('equal those of each design alone, even if a register cap changes the weight of phases', async () => {
+    // Spilled registers make an iteration longer, so the start of a unit is worth fewer iterations.
     const plan = await planOf(study({ unit: { instructions: 60, dependentLoads: 1 }, bytesPerIteration: 4 }));
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
@@ -168,7 +168,7 @@ describe('laws of a prediction', () => {
     );
   });
 
-  it('are the same bits in ranges that are predicted together, whatever they hold of which device', async () => {
+  it('are equal bit by bit in ranges that are predicted together, whichever devices they contain', async () => {
     const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
     const plan = await planOf({ ...study(), devices });
     const size = spaceSize(plan.axes);
@@ -191,7 +191,7 @@ describe('laws of a prediction', () => {
     );
   });
 
-  it('are the same bits when there are more laws than are kept at once', async () => {
+  it('are equal bit by bit when there are more laws than the cache keeps', async () => {
     const plan = await planOf({
       ...study(),
       axes: {
@@ -205,7 +205,7 @@ describe('laws of a prediction', () => {
     const predictor = createPredictor(plan);
     const whole = predictChunk(predictor, 0, size);
     expect(predictChunk(predictor, 0, size).timeMs).toEqual(whole.timeMs);
-    // Between such distant designs, few block laws are cached, so each is made again in memory that others had.
+    // Few block laws of such distant designs are cached, so each is made again in memory that other laws had used.
     const stride = 1021;
     const jumping = createPredictor(plan);
     for (let i = 0, design = 0; i < size; i += 1, design = (design + stride) % size) {
@@ -213,7 +213,7 @@ describe('laws of a prediction', () => {
     }
   });
 
-  it('are the same bits whichever sorted design is asked for first', async () => {
+  it('are equal bit by bit whichever sorted design is predicted first', async () => {
     const plan = await planOf({
       ...study({ unit: { instructions: 5 * KERNEL.instructionsPerIteration }, lengthsKnownBeforeLaunch: true }),
       workload: { lengths: 'geometric(0.02)', units: 100_000 },
@@ -234,7 +234,7 @@ describe('laws of a prediction', () => {
       expect(predictChunk(backwards, design, 1).timeMs[0]).toBe(timeMs[design]);
   });
 
-  it('a faster clock, with all else in cycles, never raises a time', async () => {
+  it('a faster clock never raises a time if all else is in cycles', async () => {
     const device = gpu('nvidia-a100-sxm4-40gb');
     const slow = await planOf(study(), [device]);
     const fast = await planOf(study(), [{ ...device, clockMhz: device.clockMhz * 1.3 }]);
@@ -244,7 +244,7 @@ describe('laws of a prediction', () => {
     before.timeMs.forEach((time, i) => expect(after.timeMs[i] <= time || Number.isNaN(time)).toBe(true));
   });
 
-  it('no launch is over before its longest unit, however the units are dealt out', async () => {
+  it('no launch ends before its longest unit, however the units are dealt', async () => {
     const plan = await planOf({
       ...study({ lengthsKnownBeforeLaunch: true }),
       workload: { lengths: 'categorical(3: 0.9999, 4000: 0.0001)', units: 200_000 },
@@ -266,7 +266,7 @@ describe('laws of a prediction', () => {
     const predictor = createPredictor(plan);
     const size = spaceSize(plan.axes);
     const { timeMs } = predictChunk(predictor, 0, size);
-    // There is one, except with a probability of e⁻²⁰.
+    // Such a unit exists, except with a probability of e⁻²⁰.
     const device = plan.axes.devices[0] as GpuDevice;
     const least = (4000 * cyclesPerIteration(preparePipeline(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
     const valid = timeMs.filter((time) => !Number.isNaN(time));

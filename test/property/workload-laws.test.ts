@@ -5,10 +5,10 @@ import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
 
 const probability = fc.double({ min: 0.01, max: 0.99, noNaN: true });
-/** A cut that changes no textbook moment beyond the tolerance below. */
+/** The truncation is so small that it changes no textbook moment beyond the tolerance below. */
 const FINE_CUT = 1e-15;
 
-/** A law with its textbook mean and variance, from untruncated parameters. */
+/** A law with its textbook mean and variance, which follow from the parameters without truncation. */
 const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: number }> = fc.oneof(
   fc.record({ n: fc.integer({ min: 1, max: 20_000 }), p: probability }).map(({ n, p }) => ({
     law: laws.binomialLaw(n, p),
@@ -33,7 +33,7 @@ const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: n
   })),
 );
 
-/** P(W ≤ length), from its definition. */
+/** P(W ≤ length), computed from its definition. */
 const probabilityUpTo = ({ support, probability: each }: LengthLaw, length: number): number =>
   each.reduce((sum, part, i) => (support[i] <= length ? sum + part : sum), 0);
 
@@ -62,7 +62,7 @@ function expectLaw(law: LengthLaw): void {
     if (!Number.isSafeInteger(law.support[i]) || law.support[i] < 0) throw new Error(`${law.label}: ${law.support[i]}`);
     if (i > 0 && !(law.support[i] > law.support[i - 1])) throw new Error(`${law.label}: support falls at ${i}`);
   }
-  // A plain sum of k terms of total 1 is off by k·EPS at most.
+  // The plain sum of k terms with total 1 has an error of k·EPS at most.
   expect(Math.abs(sum - 1)).toBeLessThanOrEqual(law.support.length * Number.EPSILON);
 }
 
@@ -84,7 +84,7 @@ describe('laws of unit lengths', () => {
     );
   });
 
-  it('cut no more than the truncation', () => {
+  it('lose no more probability than the truncation', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(
@@ -103,7 +103,7 @@ describe('laws of unit lengths', () => {
     );
   });
 
-  it('a quantile is the first length that reaches its probability', () => {
+  it('a quantile is the first length at which the distribution reaches its probability', () => {
     fc.assert(
       fc.property(anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (law, q) => {
         const length = laws.quantile(law, q);

@@ -50,7 +50,7 @@ function brute(counts: readonly number[], times: Float64Array) {
 }
 
 describe('small maps of the landscape', () => {
-  it('have the best of each cell, however the space is cut into parts', async () => {
+  it('contain the best design of each cell, however the space is cut into parts', async () => {
     const { predictor, size, parts } = await example();
     const { counts } = predictor;
     const times = predictTimes(
@@ -76,7 +76,7 @@ describe('small maps of the landscape', () => {
     }
   });
 
-  it('of a coarse prediction give each cell the time of the nearest cell that was predicted', async () => {
+  it('of a coarse prediction give each cell the time of the nearest predicted cell', async () => {
     const { plan, predictor, parts } = await example();
     const { counts } = predictor;
     const { rows, columns } = mapShape(counts);
@@ -109,7 +109,7 @@ describe('small maps of the landscape', () => {
     });
   });
 
-  it('of an axis without a valid design have no times', async () => {
+  it('have no times for an axis without a valid design', async () => {
     const { predictor, size, parts } = await example({ ...AXES, blockThreads: [2048], threadsPerUnit: [1, 2] });
     const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]), null);
     expect(columns).toBe(1);

@@ -23,8 +23,8 @@ const little: KernelProfile = {
   sharing: 'deal',
 };
 
-describe('the laws of what nobody gave', () => {
-  it('ascend, name inputs that exist, and say their source', () => {
+describe('the laws of assumed inputs', () => {
+  it('are ascending, name existing inputs, and state their source', () => {
     for (const [path, { quantiles, dependentLoads = [0], bytes = [0], source }] of Object.entries(ASSUMED_LAWS)) {
       for (const law of [quantiles, dependentLoads, bytes]) expect([...law].sort((a, b) => a - b)).toEqual(law);
       const [owner, field] = path.split('.');
@@ -34,7 +34,7 @@ describe('the laws of what nobody gave', () => {
     }
   });
 
-  it('have a realistic middle: what is not known is not zero', () => {
+  it('have a realistic middle, which is not zero', () => {
     const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
     for (const field of ['unit', 'prologue', 'combine'] as const) {
       const [from, to] = KERNEL_INPUTS[field].usual;
@@ -44,12 +44,12 @@ describe('the laws of what nobody gave', () => {
   });
 });
 
-describe('what is not known of a study', () => {
-  it('is what nobody gave, or an example said', () => {
+describe('the assumed inputs of a study', () => {
+  it('are those that neither the user nor the example gave', () => {
     const paths = unknownPaths(unknownOf({ kernel: little }, device));
     expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
     expect(paths).not.toContain('kernel.registersPerThread');
-    // Dealt iterations have neither.
+    // A kernel whose iterations are dealt has neither of these inputs.
     expect(paths).not.toContain('kernel.serialFraction');
     const more = { ...little, unit: { instructions: 9 }, origins: { registersPerThread: 'example' } } as const;
     const fewer = unknownPaths(unknownOf({ kernel: more }, device));
@@ -57,13 +57,13 @@ describe('what is not known of a study', () => {
     expect(fewer).not.toContain('kernel.unit');
   });
 
-  it('is nothing where all is given', () => {
+  it('are none if all inputs are given', () => {
     const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'given' as const]));
     const known = { ...device, achievedBandwidthFraction: 0.8, sources: { '*': 'data sheet' } };
     expect(unknownPaths(unknownOf({ kernel: { ...little, origins } }, known))).toEqual([]);
   });
 
-  it('has the laws that the study gives instead', () => {
+  it('have the laws that the study gives instead', () => {
     const { laws } = unknownOf({ kernel: little, assumed: { 'kernel.unit': [5, 7] } }, device);
     expect(sortedQuantile(laws['kernel.unit'], 0.5)).toBe(6);
   });
@@ -73,7 +73,7 @@ describe('draws', () => {
   const unknown = unknownOf({ kernel: little }, device);
   const draws = makeDraws(unknown, 32);
 
-  it('take every part of each law once, and leave the others as they are where an input becomes known', () => {
+  it('take every part of each law once, and do not change for the other inputs if one becomes known', () => {
     for (const path of unknownPaths(unknown))
       expect(draws.map((draw) => draw[path]).sort((a, b) => a - b)).toEqual(draws.map((_, at) => (at + 0.5) / 32));
     const fewer = makeDraws(unknownOf({ kernel: { ...little, unit: { instructions: 9 } } }, device), 32);
@@ -81,7 +81,7 @@ describe('draws', () => {
     expect(fewer[0]).not.toHaveProperty(['kernel.unit']);
   });
 
-  it('fill in what is left out, and stay closer to what is stated', () => {
+  it('fill in missing values, and stay closer to stated ones', () => {
     const at = (rank: number, kernel: KernelProfile, stated: boolean): KernelProfile =>
       drawnKernel(kernel, [{ field: 'unit', of: -1, stated }], unknown.laws, () => rank);
     const law = ASSUMED_LAWS['kernel.unit'];
@@ -102,7 +102,7 @@ describe('expected regret', () => {
     Float64Array.from(draw < 16 ? [1, 2, 1.1, NaN] : [2, 1, 1.1, 1]),
   );
 
-  it('is least for the design that is never far off, which need not be the best in any draw', () => {
+  it('is least for a design that is never far from the best, even if it is the best in no draw', () => {
     const regrets = computeRegrets(timeMs);
     expect(regrets[2]!.expected).toBeCloseTo(Math.log(1.1), 9);
     expect(regrets[0]!.expected).toBeCloseTo(Math.log(2) / 2, 9);
@@ -111,7 +111,7 @@ describe('expected regret', () => {
     expect(regrets[2]).toMatchObject({ lowMs: 1.1, highMs: 1.1 });
   });
 
-  it('falls by what is worth knowing, and by nothing else', () => {
+  it('falls with knowledge of the inputs that are worth knowing, and of no others', () => {
     const deciding = timeMs.map((_, draw) => (draw + 0.5) / 32);
     const other = timeMs.map((_, draw) => (((draw * 13) % 32) + 0.5) / 32);
     const gain = gainOfKnowing(timeMs, 2, deciding);
@@ -121,7 +121,7 @@ describe('expected regret', () => {
   });
 });
 
-describe('knowing registers, instructions per iteration and lengths alone', () => {
+describe('a choice by registers, instructions per iteration and lengths alone', () => {
   const launches = readFileSync(join(cycleSim, 'designs.csv'), 'utf8')
     .trim()
     .split('\n')
@@ -129,7 +129,7 @@ describe('knowing registers, instructions per iteration and lengths alone', () =
     .map((line) => line.split(','))
     .filter(([on, , , kernel]) => on === 'turing-2sm' && kernel.startsWith('nested'));
 
-  it.each(['geometric', 'uniform', 'pareto'])('chooses well among the simulated launches of %s lengths', (law) => {
+  it.each(['geometric', 'uniform', 'pareto'])('is good among the simulated launches of %s lengths', (law) => {
     const own = launches.filter((launch) => launch[1] === law);
     const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
     const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
@@ -179,12 +179,12 @@ describe('errors of pairs', () => {
     return Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length);
   };
 
-  it('are as wide as what two designs differ in', () => {
+  it('are as wide as the differences between two designs require', () => {
     expect(spread(0, 1)).toBeCloseTo(0.05 * Math.SQRT2, 2);
     expect(spread(0, 2)).toBeCloseTo(Math.sqrt(2 * (0.3 ** 2 + 0.05 ** 2)), 1);
   });
 
-  it('leave designs together that they do not tell apart, and say how many to measure', () => {
+  it('group designs that they cannot tell apart, and say how many to measure', () => {
     expect(notToldApart(samples, 0)).toEqual([0, 1, 2]);
     const one = designsToMeasure(samples, [0, 1, 2], 1, 3);
     expect(one.designs).toHaveLength(1);

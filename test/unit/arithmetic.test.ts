@@ -23,7 +23,7 @@ it.each([
   expect(read(text).value((name) => VALUES[name])).toBe(value);
 });
 
-it('names what it depends on, and is C++ of the type double', () => {
+it('names its variables, and is translated to C++ with the type double', () => {
   const found = read('ceil({n} / 3) * (block % 2) - 1');
   expect([...found.names]).toEqual(['n', 'block']);
   expect(found.cpp((name) => `double(one.${name})`)).toBe(

@@ -18,8 +18,8 @@ const read = (kernel: StudyFile['kernel'], more: Partial<StudyFile> = {}): Study
   unwrap(parseStudy(JSON.stringify(smallStudy({ kernel, ...more }))));
 const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
 
-describe('the range of an input that nobody gave', () => {
-  it('is that of its law, about the value that the study states', () => {
+describe('the range of an assumed input', () => {
+  it('is that of its law, around the value of the study', () => {
     const filled = atMiddle(read({ ...little, origins: { registersPerThread: 'assumed' } }), [a100]);
     const facts = withRanges(
       inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100),
@@ -29,7 +29,7 @@ describe('the range of an input that nobody gave', () => {
     const rangeOf = (field: string) => facts.find((fact) => fact.field === field)!.usual;
     const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
     expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
-    // 40 registers are stated, 36 are in the middle.
+    // The study states 40 registers, and the law has 36 in the middle.
     expect(rangeOf('kernel.registersPerThread')).toEqual(
       [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread')))),
     );
@@ -40,7 +40,7 @@ describe('the range of an input that nobody gave', () => {
     expect(rangeOf('device.clockMhz')).toBeNull();
   });
 
-  it('is the same where no study is open', () => {
+  it('is the same without an open study', () => {
     for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
       const law = ASSUMED_LAWS[`kernel.${field}`];
       if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
@@ -48,8 +48,8 @@ describe('the range of an input that nobody gave', () => {
   });
 });
 
-describe('a study at the middle of what nobody gave', () => {
-  it('has the middles of the laws, marked as assumed, and what was given', () => {
+describe('a study with the middle of each assumed input', () => {
+  it('has the middles of the laws, marked as assumed, and the given values', () => {
     const { kernel } = atMiddle(read(little), [a100]);
     expect(kernel).toMatchObject({
       registersPerThread: 40,
@@ -66,7 +66,7 @@ describe('a study at the middle of what nobody gave', () => {
     expect(atMiddle(own, [a100]).kernel.unit?.instructions).toBe(6);
   });
 
-  it('is as unknown as before, under the same draws', () => {
+  it('has the same assumed inputs as before, with the same draws', () => {
     for (const kernel of [little, { ...little, sharing: 'deal' as const, unit: { instructions: 10 } }]) {
       const study = read(kernel);
       const filled = atMiddle(study, [a100]);
@@ -90,7 +90,7 @@ describe('a study at the middle of what nobody gave', () => {
     }
   });
 
-  it('is the study itself where all is given, on a CPU, and of measured cycles', () => {
+  it('is the study itself if all is given, on a CPU, and with measured cycles', () => {
     const known = read({
       ...little,
       serialFraction: 0.1,
@@ -104,13 +104,13 @@ describe('a study at the middle of what nobody gave', () => {
     expect([kernel.bytesPerIteration, kernel.chainInstructions]).toEqual([0, undefined]);
   });
 
-  it('has a chain of its own where an implementation has its own instructions', () => {
+  it('has a separate chain for an implementation with its own instructions', () => {
     const implementations = [{ name: 'short', kernel: { instructionsPerIteration: 10 } }];
     const [{ kernel }] = atMiddle(read(little, { implementations }), [a100]).implementations!;
     expect(kernel.chainInstructions).toBeCloseTo(10 * middle('chainInstructions'), 12);
   });
 
-  it('takes a zero that is written as given, and one that an earlier version filled in as assumed', () => {
+  it('counts a written zero as given, and a zero that an earlier version filled in as assumed', () => {
     const written = read({ ...little, bytesPerIteration: 0, serialFraction: 0 });
     expect(written.kernel.origins).toMatchObject({ bytesPerIteration: 'given', cooperationCost: 'assumed' });
     const { kernel } = atMiddle(written, [a100]);

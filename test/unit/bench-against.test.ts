@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { benchAgainst, compareTimes } from '../bench/against.ts';
 import { mersenneTwister, quickGenerator } from '../../src-workers/numeric/random.ts';
 
-/** Times of rounds on a machine that is sometimes busy, which affects both sides, with a little noise of their own. */
+/**
+ * Times of rounds on a machine that is sometimes busy. Load affects both sides of a round, and each has a little noise
+ * of its own.
+ */
 function rounds(count: number, factor: number): readonly [Float64Array, Float64Array] {
   const uniform = quickGenerator(7);
   const busy = Float64Array.from({ length: count }, () => 1 + uniform());
@@ -15,10 +18,10 @@ it.each([
   [1.1, false],
   [1.4, true],
   [0.5, false],
-])('a case that takes %d times as long is slower: %s', (factor, isSlower) => {
+])('a case that takes %d times as long is called slower: %s', (factor, isSlower) => {
   const found = compareTimes(...rounds(9, factor), mersenneTwister(1));
   expect(found.isSlower).toBe(isSlower);
-  expect(Math.abs(found.ratio / factor - 1)).toBeLessThan(0.05); // each time errs by 2 %
+  expect(Math.abs(found.ratio / factor - 1)).toBeLessThan(0.05); // Each time has an error of 2 %.
   expect(found.low).toBeLessThanOrEqual(found.ratio);
   expect(found.high).toBeGreaterThanOrEqual(found.ratio);
 });

@@ -28,7 +28,7 @@ const KERNEL: StudyFile['kernel'] = {
   cooperationCost: 0.02,
   lengthsKnownBeforeLaunch: true,
 };
-/** The real properties of the device, which the data sheet does not have. */
+/** The true properties of the device, which the data sheet does not state. */
 const TRUTH: CalibratedParameters = {
   latencyCycles: 1500,
   issueCycles: 61,
@@ -48,7 +48,7 @@ const options = (): CalibrationOptions => ({
   uniform: mersenneTwister(1),
 });
 
-/** Kernel times of random valid designs on a device with the parameters `truth`, each with a small error. */
+/** Kernel times of random valid designs on a device with the true parameters, each with a small error. */
 function measure(
   plan: SweepPlan,
   truth: CalibratedParameters,
@@ -92,7 +92,7 @@ beforeAll(async () => {
 });
 
 describe('calibration from measured designs', () => {
-  it('finds what the predictor was given, by times that are 2 % off', () => {
+  it('finds the true parameters from times with an error of 2 %', () => {
     const measured = measure(plan, TRUTH, 40, 0.02, 'predictor');
     const profile = unwrap(calibrateFromDesigns(plan, 0, measured, options()));
     const { parameters, identified, fit, heldOut, before } = profile;
@@ -126,7 +126,7 @@ describe('calibration from measured designs', () => {
     expect(heldOut!.folds).toBe(5);
     expect(before.medianError).toBeGreaterThan(0.3);
 
-    // A new predictor from the profile agrees, so nothing was shared by mistake.
+    // A new predictor with the profile agrees, so it shares nothing with the old one by mistake.
     const predicted = unwrap(
       predictMeasured(
         calibratedPlan(plan, A100, parameters),
@@ -143,7 +143,7 @@ describe('calibration from measured designs', () => {
     expect(Math.abs(figures.p95Error - fit.p95Error)).toBeLessThan(1e-9);
   });
 
-  it('predicts held-out designs of the event simulator, a model of another kind', async () => {
+  it('predicts held-out designs of the event simulator, which is a different model', async () => {
     const played = await planOf(
       oneDesign({
         workload: { lengths: 'geometric(0.05)', units: 1 << 16 },
@@ -167,7 +167,7 @@ describe('calibration from measured designs', () => {
       expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.25);
   });
 
-  it('holds what designs do not determine: one way to share units, and multiprocessors that are never full', async () => {
+  it('holds parameters that the designs do not determine', async () => {
     const sparse = await planOf(
       oneDesign({
         workload: { lengths: 'uniform(20,40)', units: 6912 },
@@ -188,7 +188,7 @@ describe('calibration from measured designs', () => {
     expect(Math.abs(parameters.latencyCycles / TRUTH.latencyCycles - 1)).toBeLessThan(0.1);
   });
 
-  it('takes the cost of a divergent branch from divergent loops', () => {
+  it('finds the cost of a divergent branch from divergent loops', () => {
     const measured = measure(plan, TRUTH, 12, 0.02, 'predictor');
     const divergence = {
       baseCycles: { single: 1800, double: null },
@@ -208,7 +208,7 @@ describe('calibration from measured designs', () => {
     expect(heldOut).toBeNull();
   });
 
-  it('refuses times that have nothing to do with the designs', () => {
+  it('refuses times that do not depend on the designs', () => {
     const measured = measure(plan, TRUTH, 16, 0.02, 'predictor');
     const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 5) % 16], designIndex }));
     const result = calibrateFromDesigns(plan, 0, shifted, options());
@@ -218,7 +218,7 @@ describe('calibration from measured designs', () => {
     );
   });
 
-  it('refuses designs that are not of the device, that cannot run, or have no time, and too few', () => {
+  it('refuses designs of another device, without a time or that cannot run, and too few designs', () => {
     const [first] = measure(plan, TRUTH, 1, 0, 'predictor');
     const many = Array.from({ length: 12 }, () => first);
     const refusal = (measured: readonly MeasuredDesign[], of = plan, deviceAt = 0) => {

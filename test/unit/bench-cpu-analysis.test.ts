@@ -28,7 +28,7 @@ function measuredBy(curve: BandwidthCurve): MeasuredContentionCase[] {
 
 const SOFT = Float64Array.of(0, 10, 19, 26, 31, 33, 34);
 
-test('β, ρ, K and the curve come back from a machine that has them', () => {
+test('β, ρ, K and the curve are found for a machine that has them', () => {
   const found = unwrap(contentionFromStream(measuredBy(SOFT)));
   // Two divisions and a product of rounded numbers.
   found.curve.forEach((bandwidth, cores) => expect(Math.abs(bandwidth - SOFT[cores])).toBeLessThan(1e-12 * 34));
@@ -42,7 +42,7 @@ test('β, ρ, K and the curve come back from a machine that has them', () => {
   expect(found.saturatingCoresRange).toEqual([4, 4]);
 });
 
-test('the staircase explains a staircase, the crude models do not, and errors have the sign of prediction less measurement', () => {
+test('only the staircase explains a staircase, and errors have the sign of prediction minus measurement', () => {
   const cases = measuredBy(SOFT);
   const compared = compareContention(unwrap(contentionFromStream(cases)), cases);
   expect(compared).toHaveLength(2 * (CORES - 1));
@@ -57,7 +57,7 @@ test('the staircase explains a staircase, the crude models do not, and errors ha
   }
 });
 
-test('on the max-rate curve the two-phase formula is the staircase, on as many cores as it saturates or more', () => {
+test('on the max-rate curve the two-phase formula equals the staircase if the cores saturate the memory', () => {
   const cases = measuredBy(maxRateCurve({ singleCoreBandwidthGbS: 10, fullBandwidthGbS: 25 }, CORES));
   for (const { cores, models } of compareContention(unwrap(contentionFromStream(cases)), cases)) {
     if (cores < 3) continue;
@@ -65,7 +65,7 @@ test('on the max-rate curve the two-phase formula is the staircase, on as many c
   }
 });
 
-test('the end of each core is the median over the repeats', () => {
+test('the end time of each core is the median over the repeats', () => {
   const cases = measuredBy(SOFT);
   const at = cases.findIndex((each) => each.case.id === 'triangular-2');
   cases[at] = { ...cases[at], values: { threadEndNs: [1e6, 5e6, 2e6, 6e6, 9e6, 4e6] } };
@@ -74,7 +74,7 @@ test('the end of each core is the median over the repeats', () => {
   expect(found.find(({ id }) => id === 'triangular-3')!.coreEndMs).toBeNull();
 });
 
-test('without one core there is no β; cases without a time or that make no sense are left out', () => {
+test('β needs a measurement of one core, and cases without a time or with nonsense are left out', () => {
   const cases = measuredBy(SOFT);
   const without = contentionFromStream(cases.filter(({ case: each }) => each.id !== 'stream-1'));
   expect(without.ok ? '' : without.error.message).toContain(
@@ -102,7 +102,7 @@ const DEVICE: MeasuringDevice = {
   properties: { startedAt: '2026-11-21T00:00:00Z' },
 };
 
-test('a measured machine is a device that the catalogue takes', () => {
+test('the device made from a measured machine is valid in the catalogue', () => {
   const measured = unwrap(contentionFromStream(measuredBy(SOFT)));
   const device = unwrap(measuredCpu(DEVICE, measured));
   expect(unwrap(validateDevice(device))).toEqual(device);

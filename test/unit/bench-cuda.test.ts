@@ -37,7 +37,7 @@ const power: BenchCase = {
 };
 
 describe('the plan that the CUDA program reads', () => {
-  it('says every case in one line, and writes what cases share once', async () => {
+  it('has one line for each case, and shared files only once', async () => {
     const plan = planOf(
       [
         unitLoop('a', {}),
@@ -96,7 +96,7 @@ describe('the plan that the CUDA program reads', () => {
     expect(flags).toContain('-DLOCKSTEP_THREADS_PER_UNIT=4');
   });
 
-  it('writes a law as rising thresholds that leave each length its probability', async () => {
+  it('writes a law as rising thresholds that give each length its probability', async () => {
     const made = unwrap(await cudaPlan(planOf([power]), NO_FILES));
     const pairs = words(made.files.find(({ path }) => path === 'law-0.u32')!.bytes);
     const law = unwrap(geometricLaw(0.05));
@@ -111,7 +111,7 @@ describe('the plan that the CUDA program reads', () => {
     expect(thresholds.at(-1)).toBe(2 ** 32 - 1);
   });
 
-  it('needs no units and no unit loop where there is none', async () => {
+  it('needs no units without a unit loop', async () => {
     const made = unwrap(await cudaPlan(planOf([probe('limits')], { workload: null }), NO_FILES));
     expect(made.objects.map(({ name }) => name)).toEqual(['main']);
     expect(made.files.map(({ path }) => path)).toEqual(['plan.txt']);
@@ -125,7 +125,11 @@ describe('the plan that the CUDA program reads', () => {
       { id: 'p', benchmark: 'probe', parameters: { probe: 'a\nend', arguments: {} } },
       /^case p: probe "a\\nend" is not a plain word/,
     ],
-    ['an argument that would', probe('limits', { 'a=1 b': 1 }), /^case limits: argument "a=1 b" of probe limits/],
+    [
+      'an argument that would break the line',
+      probe('limits', { 'a=1 b': 1 }),
+      /^case limits: argument "a=1 b" of probe limits/,
+    ],
     ['a fraction of a byte', probe('bandwidth', { bytes: 0.5 }), /bytes must be a whole number of at least 0, not 0.5/],
     ['three threads per unit', unitLoop('x', { threadsPerUnit: 3 }), /^case x: threads per unit must be a power/],
     ['a cap of no registers', unitLoop('x', { registerCap: 0 }), /^case x: the register cap must be/],
@@ -135,7 +139,7 @@ describe('the plan that the CUDA program reads', () => {
       /^case x: balancing row-split is for the cores/,
     ],
     [
-      'a balancing that is none',
+      'an unknown balancing',
       unitLoop('x', { balancing: 'luck' }),
       /^case x: balancing "luck" is not valid\. Use none, /,
     ],
@@ -144,7 +148,7 @@ describe('the plan that the CUDA program reads', () => {
       { ...power, parameters: { ...power.parameters, unitsPerGroup: 33 } },
       /^case power: 33 units in a work group exceed the limit of 32/,
     ],
-    ['a law that is none', { ...power, parameters: { ...power.parameters, lengths: 'chaos(1)' } }, /^case power: /],
+    ['an unknown law', { ...power, parameters: { ...power.parameters, lengths: 'chaos(1)' } }, /^case power: /],
     [
       'a benchmark of a CPU',
       { id: 's', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
@@ -155,7 +159,7 @@ describe('the plan that the CUDA program reads', () => {
     expect(made.ok ? 'made' : made.error.message).toMatch(message);
   });
 
-  it('refuses plans for others, without repeats, without the workload they need, and two cases of one name', async () => {
+  it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
     const messageOf = async (...plan: Parameters<typeof planOf>): Promise<string> => {
       const made = await cudaPlan(planOf(...plan), NO_FILES);
       return made.ok ? 'made' : made.error.message;
@@ -170,7 +174,7 @@ describe('the plan that the CUDA program reads', () => {
 });
 
 describe('the remarks of hipcc', () => {
-  // The output of clang 15 for gfx90a.
+  // This is the output of clang 15 for gfx90a.
   const remark = (name: string, value: string | number): string =>
     `main.cu:9:1: remark: ${name}: ${value} [-Rpass-analysis=kernel-resource-usage]\n__global__ void walk() {\n^\n`;
   it('are read for every kernel', () => {
@@ -198,7 +202,7 @@ describe('the remarks of hipcc', () => {
 });
 
 describe("the assembler's report", () => {
-  // The output of nvcc 13.0, with the line of a kernel that spills.
+  // This is the output of nvcc 13.0, with the line of a kernel that spills.
   const report = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_80'
 ptxas info    : Function properties for _Z4walkPj
@@ -246,7 +250,7 @@ ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
     ['note\n/usr/bin/ld: cannot find -lcudart\ncollect2: error', '/usr/bin/ld: cannot find -lcudart'],
     ['Segmentation fault\n', 'Segmentation fault'],
     ['', 'it said nothing'],
-  ])('of a failure keeps the first error', (text, first) => {
+  ])('contains the first error if the compiler fails', (text, first) => {
     expect(firstError(text)).toBe(first);
   });
 });
@@ -272,7 +276,7 @@ describe('a bundle', () => {
     ['cuda', 'run.sh'],
     ['cuda', 'run.slurm'],
     ['hip', 'run.sh'],
-  ] as const)('has for %s a %s without a flaw that shellcheck knows', async (backend, name) => {
+  ] as const)('has a script for %s, %s, in which shellcheck finds no fault', async (backend, name) => {
     const change = { backend, ...(backend === 'hip' && { threadGroupWidth: 64 }) };
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: backend === 'hip' ? null : 24 })], change);
     const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES, slurmTasks: 2 }));
@@ -286,7 +290,7 @@ describe('a bundle', () => {
   });
 
   // Without PowerShell, only the parts of the script are checked, including its quotes and brackets.
-  it('has a script for Windows that builds the same objects with the same flags, and begins again after a hang', async () => {
+  it('has a script for Windows with the same objects and flags, which starts again after a hang', async () => {
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
     const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));
     const script = new TextDecoder().decode(files.find(({ path }) => path === 'run.ps1')!.bytes);
@@ -305,7 +309,7 @@ describe('a bundle', () => {
     expect(open).toEqual([]);
   });
 
-  it('packs into an archive that tar unpacks, the same one every time', async () => {
+  it('packs the same archive every time, and tar can unpack it', async () => {
     const sources = unwrap(await readCudaSources(SOURCES));
     const files = unwrap(await makeBundle(planOf([unitLoop('a', {})]), { sources, source: null, context: NO_FILES }));
     const archive = unwrap(tarArchive(files));
@@ -321,7 +325,7 @@ describe('a bundle', () => {
     expect(files.filter(({ path: name }) => name.startsWith('sources/')).length).toBe(sources.length);
   });
 
-  it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(90)])('packs no file called "%s"', (path) => {
+  it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(90)])('refuses to pack a file called "%s"', (path) => {
     const packed = tarArchive([{ path, bytes: new Uint8Array(1) }]);
     expect(packed.ok ? 'packed' : packed.error.message).toMatch(/is not within the archive, or longer than 80 bytes/);
   });

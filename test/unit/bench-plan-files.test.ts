@@ -28,13 +28,13 @@ describe('plan folders', () => {
   beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'lockstep-plan-'))));
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('bring a plan back as it was, lengths lowest byte first', async () => {
+  it('return the same plan, with the lowest byte of a length first', async () => {
     await writePlanFolder(join(folder, 'new'), PLAN);
     expect(unwrap(await readPlanFolder(join(folder, 'new')))).toEqual(PLAN);
     expect([...(await readFile(join(folder, 'new/lengths.u32')))].slice(4, 8)).toEqual([4, 3, 2, 1]);
   });
 
-  it('need no lengths where there is no workload', async () => {
+  it('need no lengths without a workload', async () => {
     await writePlanFolder(folder, { ...PLAN, workload: null });
     expect(await readdir(folder)).toEqual(['plan.json']);
     expect(unwrap(await readPlanFolder(folder)).workload).toBeNull();
@@ -49,13 +49,13 @@ describe('plan folders', () => {
     ],
     ['plan.json', 'null', /the format is undefined/],
     ['lengths.u32', 'abc', /lengths\.u32: the file has 3 bytes instead of 12$/],
-  ])('are refused with %s holding %s', async (file, content, message) => {
+  ])('are refused if %s contains %s', async (file, content, message) => {
     await writePlanFolder(folder, PLAN);
     await writeFile(join(folder, file), content);
     expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { message } });
   });
 
-  it('are refused where a file is missing', async () => {
+  it('are refused if a file is missing', async () => {
     expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { code: 'not-found' } });
     await writePlanFolder(folder, PLAN);
     await rm(join(folder, 'lengths.u32'));

@@ -27,7 +27,7 @@ const at = (atMs: number, record: BenchRecord): TimedRecord => ({ atMs, record }
 describe('times of a round', () => {
   const records = [
     at(400, DEVICE),
-    // 300 ms for all designs and 50 for this one before its first launch of 10, then 2 ms for its check.
+    // All designs take 300 ms. This one takes 50 ms before its first launch of 10 ms, and then 2 ms for its check.
     at(760, sample('a', 0, 9)),
     at(770, sample('a', 1, 9)),
     at(780, sample('a', 2, 9)),
@@ -38,7 +38,7 @@ describe('times of a round', () => {
     at(894, check('b')),
   ];
 
-  it('are those between the records, waiting included', () => {
+  it('are the times between the records, including waiting', () => {
     expect(probeTimes(1000, records)).toEqual({
       units: 1000,
       startMs: 400,
@@ -49,13 +49,13 @@ describe('times of a round', () => {
     });
   });
 
-  it('are those of the device where all records come at once, and nothing where no design ran', () => {
+  it('are those of the device if all records come at once, and missing if no design ran', () => {
     const together = records.map(({ record }) => at(900, record));
     expect(probeTimes(1000, together)).toMatchObject({ launchMs: 13.5, slowestLaunchMs: 18 });
     expect(probeTimes(1000, [at(1, DEVICE), at(2, { type: 'failed', case: 'a', message: 'too large' })])).toBeNull();
   });
 
-  it('are enough after five seconds with one launch that counts', () => {
+  it('suffice after five seconds with one counted launch', () => {
     const slow = [at(100, DEVICE), at(4000, sample('a', 0, 3900)), at(8000, sample('a', 1, 3900))];
     expect(isProbeEnough(slow)).toBe(true);
     expect(isProbeEnough([at(100, DEVICE), at(8000, sample('a', 0, 7900))])).toBe(false);
@@ -74,7 +74,7 @@ const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}):
 });
 
 describe('units of the next round', () => {
-  it('begin small and grow until a launch is long, at most to all units', () => {
+  it('are few at first and grow until a launch is long, at most to all units', () => {
     expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
     expect(nextProbeUnits([], 300, true)).toBe(300);
     expect(nextProbeUnits([], 1_000_000, false)).toBe(1_000_000);
@@ -85,7 +85,7 @@ describe('units of the next round', () => {
   });
 });
 
-describe('what fits the time', () => {
+describe('a measurement that fits the time', () => {
   const asked: AskedMeasurement = {
     units: 100_000,
     designs: 20,
@@ -96,9 +96,9 @@ describe('what fits the time', () => {
     parts: true,
   };
 
-  it('is everything where that is quick', () => {
+  it('is complete if that is quick', () => {
     const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
-    // 500 + 100 + 20 · (30 + 18 · 10)
+    // The expected time is 500 + 100 + 20 · (30 + 18 · 10).
     expect(fittingMeasurement(rounds, asked)).toEqual({
       units: 100_000,
       repeats: 15,
@@ -107,7 +107,7 @@ describe('what fits the time', () => {
     });
   });
 
-  it('is fewer repeats first, since they change nothing but the interval', () => {
+  it('first has fewer repeats, because these change only the interval', () => {
     // 20 · 18 · 400 ms = 144 s; 20 · 15 · 400 ms = 120 s.
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual({
       units: 100_000,
@@ -117,7 +117,7 @@ describe('what fits the time', () => {
     });
   });
 
-  it('is fewer units where seven repeats are too many', () => {
+  it('has fewer units if seven repeats are too many', () => {
     // A launch takes 3.3 s, like the Acts example on a software adapter: 20 minutes for all.
     const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
     expect(found.fullMs).toBe(20 * 18 * 3300);
@@ -133,20 +133,20 @@ describe('what fits the time', () => {
     expect(found).toMatchObject({ repeats: 7, units: 50_000 });
   });
 
-  it('leaves the units of a CPU alone', () => {
+  it('keeps all units of a CPU', () => {
     expect(fittingMeasurement([round(100_000, 3300)], { ...asked, parts: false })).toMatchObject({
       units: 100_000,
       repeats: 7,
     });
   });
 
-  it('takes what does not grow with the units for what it is', () => {
-    // 40 ms at 10,000 units and 44 at 20,000: 76 at all of them, not 220.
+  it('recognises time that does not grow with the units', () => {
+    // A launch takes 40 ms with 10,000 units and 44 with 20,000, so it takes 76 with all of them, and not 220.
     const rounds = [round(10_000, 40), round(20_000, 44)];
     expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });
 
-  it('fits the time, or is the least that there is', () => {
+  it('fits the time, or is the smallest possible one', () => {
     const time = fc.double({ min: 0.001, max: 10_000, noNaN: true });
     fc.assert(
       fc.property(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
@@ -163,7 +163,7 @@ describe('what fits the time', () => {
 });
 
 describe('a part of the units', () => {
-  it('has as many as were asked for, in stretches from the first to the last', () => {
+  it('has the requested number, in stretches from the first unit to the last', () => {
     const lengths = Uint32Array.from({ length: 10_000 }, (_, unit) => unit);
     for (const part of [1, 255, 256, 257, 1000, 9999]) {
       const found = takePart(lengths, part);

@@ -32,7 +32,7 @@ const kernels = fc
   }));
 
 describe('the loop that stands in for a kernel', () => {
-  it('is predicted by the instructions and loads of its own passes, whose classes are those of the kernel', () => {
+  it('is predicted by the instructions and loads of its own passes, with the classes of the kernel', () => {
     fc.assert(
       fc.property(kernels, fc.constantFrom('cuda', 'webgpu'), fc.constantFrom(...THREADS), (kernel, backend, u) => {
         const profile = unitLoopProfile(kernel, backend);
@@ -41,7 +41,7 @@ describe('the loop that stands in for a kernel', () => {
         const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
         const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
         expect(own.instructionsPerIteration).toBe(shape.instructions);
-        // Whole instructions, as many as wanted unless a pass itself needs more.
+        // A pass has whole instructions, as many as the profile wants unless the pass itself needs more.
         const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
         expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
         if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
@@ -58,7 +58,7 @@ describe('the loop that stands in for a kernel', () => {
         expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
         const share = wanted / instructionsPerIteration;
         expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
-        // With many loads, each brings a lane a part of a sector, which may be more than the profile has.
+        // Each of many loads brings a lane a part of a sector, which may be more bytes than the profile has.
         const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
         expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
         expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);
@@ -66,7 +66,7 @@ describe('the loop that stands in for a kernel', () => {
     );
   });
 
-  it('deals units where the kernel does, and has its phases', () => {
+  it('deals units if the kernel does, and has its phases', () => {
     const kernel: KernelProfile = {
       ...KERNEL,
       sharing: 'deal',
@@ -85,7 +85,7 @@ describe('the loop that stands in for a kernel', () => {
     }
   });
 
-  it('is predicted by another kernel for each number of threads per unit, and older loops by one', () => {
+  it('is predicted by a separate kernel for each number of threads per unit, and older loops by one kernel', () => {
     const kernel = { ...KERNEL, fp64Share: 0.5, serialFraction: 0.1, instructionsPerIteration: 60 };
     const plan = { id: 'p', kernel, axes: { threadsPerUnit: [1, 32] } } as unknown as SweepPlan;
     const { kernelsByThreads } = standInPlan(plan, unitLoopProfile(kernel, 'cuda'));

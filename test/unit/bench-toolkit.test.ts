@@ -22,7 +22,7 @@ import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 
-/** A toolkit whose nvcc lists these architectures, or only its release. */
+/** Makes a toolkit whose nvcc lists these architectures, or only its release. */
 function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
   const nvcc = join(folder, name, 'bin', 'nvcc');
   mkdirSync(dirname(nvcc), { recursive: true });
@@ -43,10 +43,10 @@ describe('the compiler for the GPUs of a machine', () => {
     ['a GPU newer than nvcc', '12.1\r\n', KNOWN, ['compute_120'], []],
     ['a GPU older than nvcc beside another', '6.1\n9.0\n', KNOWN, ['sm_90'], [61]],
     ['a GPU older than nvcc alone', '6.1\n', KNOWN, [], [61]],
-    ['an nvcc that does not list what it knows', '12.0\n', [], ['sm_120'], []],
-    ['a GPU that does not say', '[N/A]\n', KNOWN, ['native'], []],
+    ['an nvcc that does not list its architectures', '12.0\n', [], ['sm_120'], []],
+    ['a GPU that does not report its capability', '[N/A]\n', KNOWN, ['native'], []],
     ['a driver that has failed', 'No devices were found\n', KNOWN, ['native'], []],
-  ])('of one toolkit, for %s', (_what, said, known, architectures, lacking) => {
+  ])('has the right flags for %s', (_what, said, known, architectures, lacking) => {
     expect(chooseToolkit([{ nvcc: 'nvcc', known }], readCapabilities(said))).toEqual({
       nvcc: 'nvcc',
       architectures,
@@ -54,7 +54,7 @@ describe('the compiler for the GPUs of a machine', () => {
     });
   });
 
-  it('is the first that knows most of them, code that is ready before code for the driver', () => {
+  it('is the first that knows most of the GPUs, and machine code counts more than code for the driver', () => {
     const toolkits = [
       { nvcc: 'new', known: [75, 90, 120] },
       { nvcc: 'old', known: [70, 75, 90] },
@@ -70,7 +70,7 @@ describe('the compiler for the GPUs of a machine', () => {
     expect(chooseToolkit(toolkits, [35, 120])).toMatchObject({ nvcc: 'new', lacking: [35] });
   });
 
-  it('is where a person says, in PATH, then under CUDA_HOME, CUDA_PATH and the paths of other versions', async () => {
+  it('is searched where the user says, in PATH, then under CUDA_HOME, CUDA_PATH and the paths of other versions', async () => {
     const [home, old, older] = [
       toolkit('home', ['sm_75', 'sm_90']),
       toolkit('old', ['sm_70', 'sm_90']),
@@ -88,7 +88,7 @@ describe('the compiler for the GPUs of a machine', () => {
     const several = { ...environment, CUDA_PATH_V12_9: homeOf(old), CUDA_PATH_V11_8: homeOf(older) };
     expect(unwrap(await findNvcc(several, 'sm_90'))).toBe(home);
     expect(unwrap(await findNvcc(several, 'sm_70'))).toBe(old);
-    // The release determines the architectures.
+    // The release of nvcc determines the architectures.
     expect(unwrap(await findNvcc(several, 'compute_35'))).toBe(older);
     // The toolkit that the user names is used, and its missing parts are reported.
     const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
@@ -97,7 +97,7 @@ describe('the compiler for the GPUs of a machine', () => {
   });
 });
 
-it('asks the nvidia-smi of the driver where WSL leaves it out of PATH', async () => {
+it('asks the nvidia-smi of the driver if WSL does not have it in PATH', async () => {
   const [none, wsl] = [join(folder, 'none'), join(folder, 'wsl')];
   mkdirSync(wsl, { recursive: true });
   writeFileSync(join(wsl, 'nvidia-smi'), '#!/bin/sh\necho "$1"\n', { mode: 0o755 });
@@ -112,7 +112,7 @@ describe('a slice of a multi-instance GPU', () => {
     properties: { ordinal: 0, launchTimeLimit: 0 },
   } as unknown as MeasuringDevice;
 
-  it('is named, and is the device that a study names as a part of the whole', () => {
+  it('has a name, and is the device that a study names as a part of the whole', () => {
     expect(cudaAdvice(device)).toMatch(/^It is a slice \(MIG\) of a GPU: a study names it as DEVICE:14:slice\./);
     expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
     const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
@@ -123,7 +123,7 @@ describe('a slice of a multi-instance GPU', () => {
 });
 
 describe("the host's compiler", () => {
-  it("is nvcc's own where it is not Windows; there it is in PATH, named, or where the installer of Visual Studio says", async () => {
+  it('is chosen by nvcc, and on Windows it is named, in PATH, or where Visual Studio is installed', async () => {
     expect(unwrap(await hostCompilerFlags({}, 'linux'))).toEqual([]);
     expect(unwrap(await hostCompilerFlags({ NVCC_CCBIN: 'C:\\vs' }, 'win32'))).toEqual([]);
     const missing = await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32');
@@ -144,7 +144,7 @@ describe("the host's compiler", () => {
   });
 });
 
-describe('which release knows a compute capability', () => {
+describe('the releases that know a compute capability', () => {
   it.each([
     [70, 'CUDA 12.9 or older'],
     [37, 'CUDA 11.8 or older'],
@@ -156,14 +156,14 @@ describe('which release knows a compute capability', () => {
     expect(findReleases(capability)).toBe(expected);
   });
 
-  it('lists what a release compiles for', () => {
+  it('lists the capabilities of a release', () => {
     expect(knownByRelease('12.9.86')).toEqual(expect.arrayContaining([50, 70, 75, 90, 120, 121]));
     expect(knownByRelease('12.9.86')).not.toContain(110);
     expect(knownByRelease('13.0.88').slice(0, 2)).toEqual([75, 80]);
     expect(knownByRelease('0.0.0')).toEqual([]);
   });
 
-  it('says where no release compiles our kernels', () => {
+  it('says if no release can compile our kernels', () => {
     expect(neededToolkit(30)).toBe(
       'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels',
     );

@@ -15,7 +15,7 @@ import { listBucketRanges } from '../../src-workers/predict/depth/group-depth.ts
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 
-/** Sorts units by length in the simplest way; equal ones keep their order. */
+/** Sorts units by length in the simplest way. Units of the same length keep their order. */
 function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => lengths[a] - lengths[b] || a - b);
 }
@@ -28,12 +28,12 @@ const someLengths = fc
   .map((lengths) => Uint32Array.from(lengths));
 
 describe('order of the units', () => {
-  it('leaves units as they stand where nothing orders them', () => {
+  it('leaves units in their order if nothing sorts them', () => {
     for (const kind of ['none', 'dynamic-fetch'] as const)
       expect([...unwrap(unitOrder(Uint32Array.of(3, 1, 2), { kind }, 4))]).toEqual([0, 1, 2]);
   });
 
-  it('sorts all, or every window in its place, stably', () => {
+  it('sorts all units, or each window in its place, and the sort is stable', () => {
     fc.assert(
       fc.property(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
         expect([...unwrap(unitOrder(lengths, { kind: 'full-sort' }, 4))]).toEqual(sorted(lengths));
@@ -46,7 +46,7 @@ describe('order of the units', () => {
   });
 
   it.each(['quantile-buckets', 'best-buckets'] as const)(
-    'hands out every %s one after another, its inside in the order of the units',
+    'takes each %s one after another, and keeps the order of the units inside',
     (kind) => {
       const lengths = fc
         .array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 300 })
@@ -69,7 +69,7 @@ describe('order of the units', () => {
     },
   );
 
-  it('refuses no units', () => {
+  it('refuses a workload without units', () => {
     const refused = unitOrder(new Uint32Array(0), { kind: 'none' }, 1);
     expect(refused).toMatchObject({
       ok: false,
@@ -77,7 +77,7 @@ describe('order of the units', () => {
     });
   });
 
-  it('starts blocks at random exactly where the order is sorted throughout', () => {
+  it('starts blocks at random exactly if the whole order is sorted', () => {
     const identity = Array.from({ length: 64 }, (_, i) => i);
     const random: WholeUnitBalancing[] = [
       { kind: 'full-sort' },
@@ -95,7 +95,7 @@ describe('order of the units', () => {
 });
 
 describe('slots of a launch', () => {
-  it('counts slots, groups and rounds, also of blocks that end within a thread group', () => {
+  it('counts slots, groups and rounds, also for blocks that end within a thread group', () => {
     expect(unwrap(slotLayout({ threadsPerUnit: 4, blockThreads: 80, gridBlocks: 3 }, 32, 121))).toEqual({
       slotsPerBlock: 20,
       unitsPerGroup: 8,
@@ -127,14 +127,14 @@ describe('slots of a launch', () => {
 });
 
 describe('the unit loop', () => {
-  /** In whole numbers modulo 2³². */
+  /** The same result, computed in whole numbers modulo 2³². */
   const word = (v: bigint): bigint => BigInt.asUintN(32, v);
   const wideMix = (value: bigint): bigint => {
     const v = word((value ^ (value >> 16n)) * 0x7feb352dn);
     return v ^ (v >> 15n);
   };
 
-  it('finds what its definition says', () => {
+  it('computes the result of its definition', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
         const results = referenceResults(Uint32Array.from(lengths));
@@ -148,7 +148,7 @@ describe('the unit loop', () => {
     );
   });
 
-  it('finds the same for the longest unit that there can be', () => {
+  it('computes the same for the longest possible unit', () => {
     const length = 2 ** 32 - 1;
     const factor = wideMix(1n) | 1n;
     const places = (BigInt(length) * BigInt(length + 1)) / 2n;
@@ -160,7 +160,7 @@ describe('the unit loop', () => {
     expect(mix(0xffffffff)).toBe(Number(wideMix(0xffffffffn)));
   });
 
-  it('walks one ring of all sectors of a table', () => {
+  it('walks along one ring through all sectors of a table', () => {
     for (const words of [SECTOR_WORDS, 64, 4096]) {
       const table = ringTable(words);
       const seen = new Set<number>();

@@ -9,12 +9,12 @@ import { captured } from '../command-line.ts';
 import { smallStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** The command line starts runs by the contract like every other host, so that the contract knows them. */
+/** The command line starts runs through the contract like every other host, so that the contract knows of them. */
 
 const folder = testFolder();
 const { engine } = useBench();
 
-it('a sweep of the command line is known as running, and a cancel through the contract ends it', async () => {
+it('a sweep of the command line is listed as running, and the contract can cancel it', async () => {
   const wide = smallStudy({
     axes: {
       threadsPerUnit: [1, 2, 4, 8],
@@ -56,11 +56,11 @@ it('a sweep of the command line is known as running, and a cancel through the co
   expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });
 });
 
-it('a simulation says where nothing is random, and compares nothing then', async () => {
+it('a simulation says if nothing is random, and then compares nothing', async () => {
   const file = join(folder, 'merge-path.json');
   const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
   const axes = { balancing: ['merge-path'], blockThreads: [64, 128], unitsPerThread: [1] };
-  // Units in a given order.
+  // The units are in a given order.
   writeFileSync(join(folder, 'lengths.csv'), Array.from({ length: 20_000 }, (_, at) => (at * 37) % 101).join('\n'));
   const workload = { lengths: 'file:lengths.csv', units: 20_000 };
   writeFileSync(file, JSON.stringify(smallStudy({ kernel, axes, workload, devices: ['nvidia-rtx-4090'] })));
@@ -72,7 +72,7 @@ it('a simulation says where nothing is random, and compares nothing then', async
   expect(out).not.toMatch(/correlation|± 0|[-+]0\.00 %|median difference/);
 });
 
-it('how much of a GPU a study needs: its best designs on parts of one, instead of on its own devices', async () => {
+it('a sweep over parts of a GPU shows how much of it a study needs', async () => {
   const file = join(folder, 'parts.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
   const [id, parts] = ['nvidia-h100-sxm5-80gb', ['33', '33:slice', '66']];

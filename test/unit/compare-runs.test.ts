@@ -6,7 +6,7 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { lockstep } from '../command-line.ts';
 import { useBench } from '../workplace.ts';
 
-/** Nine repeats within 0.4 % of a time. */
+/** Nine repeats, all within 0.4 % of one time. */
 const around = (timeMs: number): readonly number[] =>
   Array.from({ length: 9 }, (_, at) => timeMs * (1 + (at - 4) / 1000));
 
@@ -14,8 +14,8 @@ describe('two measurements', () => {
   const CASES: readonly (readonly [string, readonly number[], readonly number[], Verdict])[] = [
     ['the same repeats', around(1), around(1), 'same'],
     ['a difference within the threshold', around(1), around(1.01), 'same'],
-    ['slower by more', around(1), around(1.05), 'slower'],
-    ['faster by more', around(1.05), around(1), 'faster'],
+    ['slower by more than the threshold', around(1), around(1.05), 'slower'],
+    ['faster by more than the threshold', around(1.05), around(1), 'faster'],
     ['about the threshold', around(1), around(1.02), 'cannot-tell'],
     ['noise beyond the threshold', [1, 1.2, 0.9, 1.1, 1.3, 0.8, 1, 1.1], around(1), 'cannot-tell'],
     ['too few repeats', around(1).slice(0, 6), around(2), 'cannot-tell'],
@@ -26,15 +26,15 @@ describe('two measurements', () => {
     expect(compareTimes(before, after, 0.02).verdict).toBe(verdict);
   });
 
-  it('is the opposite the other way round', () => {
+  it('is the opposite if the runs are exchanged', () => {
     const [one, other] = [compareTimes(around(1), around(1.05), 0.02), compareTimes(around(1.05), around(1), 0.02)];
     expect(one.ratio * other.ratio).toBeCloseTo(1, 12);
     expect(one.interval!.low * other.interval!.high).toBeCloseTo(1, 12);
   });
 
-  it('encloses the ratio of the medians in 95 % of cases, and seldom finds a difference where there is none', () => {
+  it('contains the ratio of the medians in 95 % of cases, and rarely finds a difference if there is none', () => {
     const uniform = mersenneTwister(7);
-    // Times of kernels are skewed: a shortest time and an exponential tail, whose median is ln 2.
+    // The times of kernels are skewed: they have a shortest time and an exponential tail, whose median is ln 2.
     const times = (n: number, scale: number) =>
       Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
     const trials = 4000;
@@ -82,7 +82,7 @@ describe('measured runs', () => {
     other = await measured('other', { 64: around(1), 128: around(2), 256: around(1.2) });
   });
 
-  it('have a verdict for each design, the fastest of each, and what it costs in the others', async () => {
+  it('have a verdict for each design, the fastest design of each run, and its cost in the others', async () => {
     const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other, same] });
     const row = (size: number) => found.designs.find(({ label }) => label.endsWith(`=${size}`))!;
     expect(row(64).against.map((one) => one?.verdict)).toEqual([undefined, 'faster', 'same']);
@@ -99,7 +99,7 @@ describe('measured runs', () => {
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
   });
 
-  it('are refused where one is named twice', async () => {
+  it('are refused if one is named twice', async () => {
     const twice = await bench.engine.call('bench.compareRuns', {
       ids: [reference, broken, reference],
       threshold: 0.02,
@@ -115,7 +115,7 @@ describe('measured runs', () => {
     );
   });
 
-  it('count designs of the first that failed', async () => {
+  it('count the designs of the first run that failed', async () => {
     const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, broken] });
     expect(found.runs.map(({ lost }) => lost)).toEqual([0, 1]);
     expect(found.warnings).toContain(
@@ -123,13 +123,13 @@ describe('measured runs', () => {
     );
   });
 
-  it('have one design for all that is at worst closest to the fastest', async () => {
+  it('have one design for all devices, whose worst ratio to the fastest is the smallest', async () => {
     const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other] });
     expect(found.designs[found.oneForAll!.design].label).toBe('walk block_size_x=256');
     expect(found.oneForAll!.worst).toBeCloseTo(1.5, 12);
   });
 
-  it('give a build its exit status', async () => {
+  it('set the exit status for a build', async () => {
     const exit = async (...args: readonly (string | number)[]) =>
       (await lockstep('compare', ...args.map(String), '--db', bench.engine.context.databaseFile)).status;
     expect(await exit(reference, same)).toBe(0);
@@ -143,7 +143,7 @@ describe('measured runs', () => {
     expect(await exit(reference, broken)).toBe(1);
     expect(await exit(reference, broken, '--best')).toBe(0);
     expect(await exit(broken, reference)).toBe(0);
-    // On the other device a design is slower, but not the fastest one.
+    // One design is slower on the other device, but it is not the fastest one.
     expect(await exit(reference, other)).toBe(1);
     expect(await exit(reference, other, '--best')).toBe(0);
   });

@@ -22,7 +22,7 @@ const compare = async (designIndex?: number) =>
   unwrap(await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }));
 
 describe('a comparison', () => {
-  it('has the best of each device, in the order of the run, and its own time on the diagonal', async () => {
+  it('has the best design of each device in the order of the run, with its time on the diagonal', async () => {
     const result = await compare();
     expect(result.devices.map(({ device }) => device.id)).toEqual(devices);
     result.devices.forEach(({ best, breakdown, byThreadsPerUnit, ties }, i) => {
@@ -40,13 +40,13 @@ describe('a comparison', () => {
     });
   });
 
-  it('never finds another device’s best faster than a device’s own', async () => {
+  it('never has a better design of another device than the best one of the device', async () => {
     const { cross } = await compare();
     for (const row of cross)
       row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j][j]).toBe(true));
   });
 
-  it('puts every device at one design when asked, with the times of the matrix', async () => {
+  it('compares all devices at one requested design, with the times of the matrix', async () => {
     const { devices: bests, cross } = await compare();
     const same = await compare(bests[1].best!.designIndex);
     same.devices.forEach(({ best }, j) => {
@@ -59,12 +59,12 @@ describe('a comparison', () => {
     });
   });
 
-  it('refuses a design the run does not have', async () => {
+  it('refuses a design that the run does not have', async () => {
     const answer = await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 });
     expect(answer).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
-  it('says which is fastest, and by how much, in sentences that end', async () => {
+  it('says which device is fastest, and by how much, in whole sentences', async () => {
     const { devices: bests, reasons } = await compare();
     const times = bests.map(({ best }) => best!.timeMs);
     const fastest = bests[times.indexOf(Math.min(...times))].device.name;
@@ -85,7 +85,7 @@ describe('a comparison', () => {
     expect(comparisonReasons([bests[0]])).toEqual([]);
   });
 
-  it('counts parts that differ by more than the times do', async () => {
+  it('explains a difference by parts that differ more than the times', async () => {
     const { devices: bests } = await compare();
     const { best, breakdown } = bests[0];
     const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0]));
@@ -128,7 +128,7 @@ describe('the table of a comparison', () => {
     );
   });
 
-  it('marks the values that follow from estimates, with their sources, and no others', async () => {
+  it('marks only the values that follow from estimates, with their sources', async () => {
     const result = await compare();
     const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const [{ device: first }, { device: second }] = result.devices;
@@ -146,7 +146,7 @@ describe('the table of a comparison', () => {
     for (const { estimates } of marked) expect(estimates).toEqual(['Estimate: as the generation before', '']);
   });
 
-  it('marks in words a prediction that its simulation contradicts, and no other', async () => {
+  it('explains a prediction that its simulation contradicts, and no other', async () => {
     const result = await compare();
     const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const simulated = (entry: DeviceBest, factor: number): DeviceBest => {
@@ -167,7 +167,7 @@ describe('the table of a comparison', () => {
     ]);
   });
 
-  it('knows which rows say the same everywhere', () => {
+  it('finds the rows that are the same for all devices', () => {
     const row = {
       id: 'x',
       group: 'limits',
@@ -183,7 +183,7 @@ describe('the table of a comparison', () => {
     expect(isEqualRow({ ...row, texts: ['', ''] })).toBe(false);
   });
 
-  it('takes measured pipeline parameters for the knee where there are some', async () => {
+  it('uses measured pipeline parameters for the knee if there are any', async () => {
     const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const gpu = gpus.find((device) => device.kind === 'gpu')!;
     const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
@@ -192,7 +192,7 @@ describe('the table of a comparison', () => {
 });
 
 describe('two runs', () => {
-  it('differ in the fields that were changed, and agree with themselves', async () => {
+  it('differ in the changed fields, and are equal to themselves', async () => {
     const base = smallStudy({ devices });
     const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
     const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other }));
@@ -203,7 +203,7 @@ describe('two runs', () => {
     expect(self.fields).toEqual([]);
     expect(self.spearman).toBe(1);
   });
-  it('that follow one another say what changed, and which have the same kernel and work', async () => {
+  it('that follow one another name their changes, and whether kernel and work are the same', async () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const study = smallStudy({ devices: devices.slice(0, 1), axes });
     const { id } = unwrap(await bench.engine.call('studies.save', { study }));
@@ -238,7 +238,7 @@ describe('two runs', () => {
     const all = unwrap(await bench.engine.call('runs.changes', {}));
     expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
   });
-  it('of one design have no order, and of two spaces none to compare', async () => {
+  it('with a single design have no ranking, and runs of different spaces cannot be compared', async () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
     const diff = async (leftId: number, rightId: number) =>
@@ -249,7 +249,7 @@ describe('two runs', () => {
 });
 
 describe('names and marks', () => {
-  it('are short, and stay different', () => {
+  it('are short and distinct', () => {
     expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual([
       'A100',
       'RTX 4090',
@@ -257,11 +257,11 @@ describe('names and marks', () => {
     ]);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
   });
-  it('keep the form in a table head, and the memory only where it distinguishes two', () => {
+  it('keep the form factor in a table head, and the memory only if it distinguishes two devices', () => {
     expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
     expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
   });
-  it('lose a family that says nothing, and keep one without which a device would not be known', () => {
+  it('omit a redundant family, and keep a family that is needed to recognise a device', () => {
     expect(
       [
         'Radeon RX 580',
@@ -275,7 +275,7 @@ describe('names and marks', () => {
     expect(shortNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
     expect(headNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
   });
-  it('are model numbers in the cells of a matrix, where these differ', () => {
+  it('are model numbers in the cells of a matrix if these differ', () => {
     expect(shortNames(['Xeon Platinum 8360Y', 'Epyc 7302P (Rome)', 'Grace GH200'])).toEqual([
       'Xeon 8360Y',
       'Epyc 7302P',
@@ -290,16 +290,16 @@ describe('names and marks', () => {
     ]);
     expect(cellNames(['Grace GH200', 'GH200'])).toEqual(['Grace GH200', 'GH200']);
   });
-  it('are the same in sentences as in tables, also where one begins another', () => {
+  it('are the same in sentences as in tables, even if one name begins with another', () => {
     const full = ['GeForce RTX 3080', 'GeForce RTX 3080 12 GB', 'A100 SXM4 40 GB'];
     expect(headNames(full)).toEqual(['RTX 3080', 'RTX 3080 12 GB', 'A100 SXM4']);
     expect(
       withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
     ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
-    // A replacement would interpret this sign.
+    // If the name were used as a replacement pattern, this sign would be interpreted.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });
-  it('never repeat a pair of colour and shape within 25 devices', () => {
+  it('give 25 devices different pairs of colour and shape', () => {
     const pairs = Array.from({ length: 25 }, (_, at) => JSON.stringify(seriesOf(at)));
     expect(new Set(pairs).size).toBe(25);
   });

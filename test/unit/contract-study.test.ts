@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 type Change = (study: Json & { axes: Json; kernel: Json; workload: Json }) => unknown;
 
-/** Returns the failure of a changed study. */
+/** Returns the error for a changed study. */
 function failureOf(change: Change): Failure {
   const study = structuredClone(oneDesign()) as unknown as Json & { axes: Json; kernel: Json; workload: Json };
   const changed = change(study);
@@ -24,7 +24,7 @@ function textFailure(text: string): Failure {
 }
 const textMessage = (text: string): string => textFailure(text).message;
 
-describe('a wrong study says which field is wrong, and what it must be', () => {
+describe('the error of a wrong study names the field, and what it must be', () => {
   it.each<readonly [string, Change, string, string]>([
     [
       'a newer format',
@@ -47,18 +47,18 @@ describe('a wrong study says which field is wrong, and what it must be', () => {
       'did you mean "bytesPerIteration"?',
     ],
     [
-      'a figure of which no time comes',
+      'a figure that gives no time',
       (s) => void (s.kernel.instructionsPerIteration = 1e308),
       'kernel.instructionsPerIteration',
       'a number above 0, at most 1000000000000',
     ],
     [
-      'one that may be 0',
+      'a field that may be 0',
       (s) => void (s.kernel.bytesPerIteration = 1e308),
       'kernel.bytesPerIteration',
       'a number from 0 to 1000000000000',
     ],
-    ['an unknown field like no other', (s) => void (s.zzzzzzzz = {}), 'zzzzzzzz', 'not a known field'],
+    ['an unknown field that resembles no other', (s) => void (s.zzzzzzzz = {}), 'zzzzzzzz', 'not a known field'],
     ['a misspelt axis', (s) => void (s.axes.blockThread = [1]), 'axes.blockThread', 'did you mean "blockThreads"?'],
     [
       'a missing axis',
@@ -152,7 +152,7 @@ describe('a wrong study says which field is wrong, and what it must be', () => {
   });
 });
 
-describe('a text that is no study', () => {
+describe('text that is not a study', () => {
   it.each<readonly [string, readonly [number, number], string]>([
     ['', [1, 1], 'a value'],
     ['{"a": 1,\n "b": }', [2, 7], 'a value'],
@@ -172,11 +172,11 @@ describe('a text that is no study', () => {
     expect(message).toContain(needed);
   });
 
-  it('takes a byte order mark', () => {
+  it('accepts a byte order mark', () => {
     expect(parseStudy(`\uFEFF${JSON.stringify(oneDesign())}`).ok).toBe(true);
   });
 
-  it('refuses prototype keys, and takes none over', () => {
+  it('refuses prototype keys, and copies none', () => {
     const text = JSON.stringify(oneDesign());
     expect(textMessage(text.replace('{', '{"__proto__": {"polluted": 1},'))).toMatch(/__proto__/);
     expect(textMessage(text.replace('"axes":{', '"axes":{"constructor": [1],'))).toMatch(

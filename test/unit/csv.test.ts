@@ -10,7 +10,7 @@ describe('cells of a table', () => {
     for (const separator of [',', '\t'])
       for (const value of FORMULAS) expect(csvCell(value, separator).replace(/^"/, '')).toMatch(/^'/);
   });
-  it('are quoted where they would be several, and numbers stay numbers', () => {
+  it('are quoted if they contain separators, and numbers stay numbers', () => {
     expect(csvCell('a,b')).toBe('"a,b"');
     expect(csvCell('a\tb', '\t')).toBe('"a\tb"');
     expect(csvCell('say "x"\n')).toBe('"say ""x""\n"');
@@ -20,7 +20,7 @@ describe('cells of a table', () => {
 });
 
 describe('a file of imported kernels', () => {
-  it('keeps names of the other program from being formulas', () => {
+  it('protects names of another program from being read as formulas', () => {
     const each = (position: number, configuration: Record<string, string | number>) => ({
       position,
       case: { benchmark: 'external', parameters: { kernel: 'k', configuration } },

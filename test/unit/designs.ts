@@ -3,7 +3,7 @@ import { listPlayableLaunches, type PlayableDesign } from '../../src-workers/pre
 import type { Predictor } from '../../src-workers/predict/tables.ts';
 
 /**
- * Returns the only launch of a design.
+ * Returns the launch of a design that has only one.
  * @returns `null` if the design is invalid, for a CPU, or has several launches
  */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
@@ -11,13 +11,13 @@ export function playableDesign(whole: Predictor, index: number): PlayableDesign 
   return launches.length === 1 ? launches[0].design : null;
 }
 
-/** `Bounds.shortest` of each design. */
+/** Returns `Bounds.shortest` for each design. */
 export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
   const { shortest } = boundsOf(predictor);
   return Float64Array.from(designs, shortest);
 }
 
-/** `Bounds.withLoss` of each design; NaN if a design is invalid. */
+/** Returns `Bounds.withLoss` for each design; NaN if the design is invalid. */
 export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
   const { shortest, withLoss } = boundsOf(predictor);
   return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));

@@ -8,7 +8,7 @@ import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 
-describe('where the window was', () => {
+describe('the saved place of the window', () => {
   const state = { bounds: { x: -1200, y: 40, width: 1100, height: 700 }, maximised: true };
 
   test('is kept', () => {
@@ -23,25 +23,25 @@ describe('where the window was', () => {
     'null',
     '{"bounds":{}}',
     '{"bounds":{"x":1e9,"y":0,"width":800,"height":600},"maximised":false}',
-  ])('is forgotten where the file says %j', async (text) => {
+  ])('is ignored if the file contains %j', async (text) => {
     const file = join(folder, 'broken.json');
     await writeFile(file, text);
     expect(readWindowState(file)).toBeNull();
   });
 
-  test('a folder that cannot be written is no error', () => {
+  test('is not saved in a read-only folder, without an error', () => {
     expect(() => writeWindowState(join(folder, 'none', 'window.json'), state)).not.toThrow();
     expect(readWindowState(join(folder, 'none', 'window.json'))).toBeNull();
   });
 
   test.each([
     ['on the second display', { x: -1200, y: 40, width: 1100, height: 700 }, true],
-    ['a corner on the first', { x: 1820, y: 900, width: 1100, height: 700 }, true],
+    ['with a corner on the first display', { x: 1820, y: 900, width: 1100, height: 700 }, true],
     ['on a display that is gone', { x: 2400, y: 0, width: 1100, height: 700 }, false],
     ['with its title bar above the screen', { x: 100, y: -300, width: 1100, height: 700 }, false],
     ['with its title bar below the screen', { x: 100, y: 1060, width: 1100, height: 700 }, false],
-    ['with a sliver too narrow to take hold of', { x: 1900, y: 0, width: 1100, height: 700 }, false],
-  ])('%s it counts as reachable: %#', (_, bounds, reachable) => {
+    ['with a visible part that is too narrow to grab', { x: 1900, y: 0, width: 1100, height: 700 }, false],
+  ])('a window %s counts as reachable or not: %#', (_, bounds, reachable) => {
     const workAreas = [
       { x: 0, y: 0, width: 1920, height: 1080 },
       { x: -1280, y: 0, width: 1280, height: 1024 },
@@ -51,7 +51,7 @@ describe('where the window was', () => {
 });
 
 describe('study files', () => {
-  test('are read with their name, and refused above the limit or where they are no file', async () => {
+  test('are read with their name, and refused if they are too large or not a file', async () => {
     const file = join(folder, 'study.json');
     await writeFile(file, '{"lockstep":1}');
     expect(await readStudyFile(file)).toStrictEqual({
@@ -72,7 +72,7 @@ describe('study files', () => {
 });
 
 describe('documents', () => {
-  test('get a name that is a name and nothing more', () => {
+  test('get a plain file name without a folder', () => {
     expect(safeFileName('acts ranking.csv')).toBe('acts ranking.csv');
     expect(safeFileName('../../.bashrc')).toBe('bashrc');
     expect(safeFileName('C:\\Windows\\evil.exe')).toBe('evil.exe');

@@ -18,7 +18,7 @@ const part = (id: string) => {
 };
 
 describe('a part of a device', () => {
-  it('has its multiprocessors, and shares memory and L2 with nothing else', () => {
+  it('has its own multiprocessors, and the whole memory and L2', () => {
     const half = part(`${H100.id}:66`);
     expect(half).toMatchObject({ id: `${H100.id}:66`, name: `${H100.name} (66 of 132 SMs)`, multiprocessors: 66 });
     const { memoryBandwidthGbS, memoryGib, l2Bytes, limits, clockMhz } = H100;
@@ -29,11 +29,11 @@ describe('a part of a device', () => {
     expect(findWhole(H100.id)).toBeNull();
   });
 
-  it('cannot use all of the bandwidth where it has few: 64 bytes per multiprocessor and cycle', () => {
+  it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
     expect(part(`${H100.id}:10`).memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
   });
 
-  it('has a share of memory, bandwidth and L2 where it is a slice', () => {
+  it('has a share of memory, bandwidth and L2 if it is a slice', () => {
     const slice = part(`${H100.id}:33:slice`);
     expect(slice.name).toBe(`${H100.name} (33 of 132 SMs, slice)`);
     expect(slice.memoryBandwidthGbS).toBeCloseTo(H100.memoryBandwidthGbS / 4, 9);
@@ -54,14 +54,14 @@ describe('a part of a device', () => {
     (id) => expect(deviceById(devices, id)).toBeUndefined(),
   );
 
-  it('keeps its size in short names, and is not the device that was measured as a whole', () => {
+  it('shows its size in short names, and is not taken for the whole device that was measured', () => {
     expect(shortNames([H100.name, part(`${H100.id}:66`).name])).toEqual(['H100', 'H100 (66 of 132 SMs)']);
     expect(isSameDevice(part(`${H100.id}:66`), { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(false);
     expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
   });
 
-  // One more multiprocessor never increases the best time, and half of them take twice the time if arithmetic is the
-  // limit.
+  // One more multiprocessor never increases the best time, and half of them take twice the time if arithmetic limits
+  // it.
   it('takes longer the fewer multiprocessors it has', async () => {
     const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
     const plan = await planOf(

@@ -52,12 +52,12 @@ describe('catalogue', () => {
     ['AMD EPYC 7763 64-Core Processor', 'amd-epyc-7763'],
     ['Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz', 'intel-xeon-platinum-8168'],
     ['', undefined],
-  ] as const)('a runtime names it alone: %s', (name, id, multiprocessors: number | null = null) => {
+  ] as const)('a runtime name identifies one device: %s', (name, id, multiprocessors: number | null = null) => {
     const same = devices.filter((device) => isSameDevice(device, { name, multiprocessors }));
     expect(same.map((device) => device.id)).toEqual(id === undefined ? [] : [id]);
   });
 
-  it('has the devices that examples, papers and studies name', () => {
+  it('contains the devices that examples, papers and studies name', () => {
     const wanted = [
       'nvidia-a100-sxm4-40gb',
       'nvidia-a100-pcie-40gb',
@@ -94,7 +94,7 @@ describe('catalogue', () => {
     expect(strange).toEqual([]);
   });
 
-  it('cites latencies one by one: no data sheet states them', () => {
+  it('cites a source for each latency, because no data sheet states them', () => {
     const missing = gpus.filter(
       (device) =>
         device.vendor !== 'software' &&
@@ -116,7 +116,7 @@ describe('catalogue', () => {
     expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
     expect(device.memoryLatencyCycles).toBeGreaterThanOrEqual(200);
     expect(device.memoryLatencyCycles).toBeLessThanOrEqual(1000);
-    // On a processor, the groups of a block run one after another, so none hides the latency of another.
+    // On a CPU, the groups of a block run one after another, so none hides the latency of another.
     expect(device.dependentIssueLatencyCycles).toBeGreaterThanOrEqual(device.vendor === 'software' ? 1 : 4);
     expect(device.dependentIssueLatencyCycles).toBeLessThanOrEqual(24);
     expect(device.year).toBeLessThanOrEqual(2026);
@@ -137,7 +137,7 @@ describe('catalogue', () => {
     expect(Math.abs(gpu(id).memoryBandwidthGbS / ((Number(bits) * Number(gigabits)) / 8) - 1)).toBeLessThan(0.005);
   });
 
-  it('checks the bandwidth of every GPU whose maker does not round it down by more', () => {
+  it('has a checked bandwidth for every GPU, except those whose maker rounds it down by more', () => {
     const rounded = ['amd-mi325x', 'amd-mi350x', 'amd-mi355x'];
     const hardware = gpus.filter((device) => device.vendor !== 'software').map((device) => device.id);
     expect([...having('bus_bits').map(([id]) => id), ...rounded].sort()).toEqual(hardware.sort());
@@ -154,7 +154,7 @@ describe('validateDevice', () => {
     expect(unwrap(validateDevice({ ...epyc, sources: {} }))).toEqual({ ...epyc, sources: {} });
   });
 
-  it('reads the limit of 256 registers per thread that devices of version 0.1 have as the 255 of a compiler', () => {
+  it('replaces the limit of 256 registers per thread of version 0.1 by the 255 of the compiler', () => {
     const { limits } = a100;
     const former = { ...a100, limits: { ...limits, maxRegistersPerThread: 256 } };
     expect(unwrap(validateDevice(former))).toEqual(a100);
@@ -256,7 +256,7 @@ describe('validateDevice', () => {
 });
 
 describe('deviceComparison', () => {
-  it('has one row per metric, and marks the best', () => {
+  it('has one row per metric, and marks the best device', () => {
     const rows = deviceComparison(DEVICE_METRICS, [gpu('nvidia-k20'), gpu('nvidia-h100-sxm5-80gb'), gpu('amd-mi300x')]);
     expect(rows.map((row) => row.id)).toEqual(DEVICE_METRICS.map((metric) => metric.id));
     const row = (id: string) => rows.find((candidate) => candidate.id === id)!;

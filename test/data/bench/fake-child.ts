@@ -18,10 +18,10 @@ export interface FakeBench {
   readonly properties?: Readonly<Record<string, number>>;
   /** The pause before every case. */
   readonly pauseMs?: number;
-  /** The id of the case at whose second launch the event happens, and the event. */
+  /** The event that happens, and the id of the case at whose second launch it does. */
   readonly at?: string;
   readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'failed-lost' | 'hung' | 'leave' | 'grandchild';
-  /** The id of the case that is announced as next just before. */
+  /** The id of the case that is announced as the next one just before the event. */
   readonly turn?: string;
   /** The ids of cases with a wrong result, and of cases that fail. */
   readonly wrong?: readonly string[];
@@ -32,11 +32,11 @@ export interface FakeBench {
   readonly mute?: boolean;
   /** Reports that there is no device, and ends normally. */
   readonly absent?: boolean;
-  /** The time over the predicted time. */
+  /** The factor from the predicted time to the reported one. */
   readonly factor?: number;
-  /** The time of every case, instead of the predicted time. */
+  /** The reported time of every case, instead of the predicted one. */
   readonly timeMs?: number;
-  /** The time of every case by the units of the plan. */
+  /** The reported time of every case as a function of the units of the plan. */
   readonly msPerUnit?: number;
 }
 

@@ -1,6 +1,6 @@
 // A user's program for tests: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one time
-// and a digest. Options name designs for which it behaves differently. --times FILE has the times of the designs as
-// JSON by number, ms.
+// and a digest. Options name the designs for which it misbehaves. --times FILE gives the time of each design, ms, as
+// JSON by its number.
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -29,7 +29,7 @@ if (is('hang')) {
   setInterval(() => {}, 1000);
 } else {
   console.log('warming up …');
-  console.log('{ this is no JSON');
+  console.log('{ this is not JSON');
   if (given.device) console.log(JSON.stringify({ device: given.device }));
   const times = given.times && (JSON.parse(readFileSync(given.times, 'utf8')) as Readonly<Record<string, number>>);
   const timeMs = times ? times[given.design!] : Number(given.ms ?? 1) * (1 + Number(given.design) / 100);

@@ -35,7 +35,7 @@ const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flat
 const SLACK = 1e-9;
 
 describe('balancing laws', () => {
-  it('one bucket more never loses', () => {
+  it('one more bucket never increases the loss', () => {
     fc.assert(
       fc.property(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
         const fewer = depthOf(law, n, `best-buckets(${k})`).aggregateLoss;
@@ -44,7 +44,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('the best cuts never lose to quantiles', () => {
+  it('the best cuts never have more loss than quantiles', () => {
     fc.assert(
       fc.property(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
         const quantiles = depthOf(law, n, `quantile-buckets(${k})`).aggregateLoss;
@@ -53,7 +53,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('a window twice as large never loses, and a full sort to none', () => {
+  it('a window twice as large never has more loss, and a full sort has the least', () => {
     fc.assert(
       fc.property(laws, groupSizes, fc.integer({ min: 0, max: 6 }), (law, n, doublings) => {
         const units = n * 2 ** doublings;
@@ -65,7 +65,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('ordering never loses to no order, in one round or nested', () => {
+  it('ordering never increases the loss, in one round or with nested loops', () => {
     fc.assert(
       fc.property(laws, groupSizes, fc.constantFrom(1, 2, 7, 40), (law, n, m) => {
         const none = depthOf(law, n, 'none', 'nested', m);
@@ -79,7 +79,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('flattening never loses to nesting', () => {
+  it('flattening never increases the loss', () => {
     fc.assert(
       fc.property(
         laws,
@@ -95,7 +95,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('survival functions fall along the values, grow with the block, and carry the mean depth', () => {
+  it('survival functions fall along the values, grow with the block, and have the mean depth', () => {
     fc.assert(
       fc.property(laws, groupSizes, texts, loops, fc.constantFrom(1, 3, 20, 5000), (law, n, text, loop, rounds) => {
         const depth = depthOf(law, n, text, loop, text.includes('sort') ? 1 : rounds);
@@ -122,7 +122,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('reads back what it writes', () => {
+  it('parses its own text again', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);

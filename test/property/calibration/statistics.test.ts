@@ -7,7 +7,7 @@ import { evenChanceMeasurements, randomMeasurements } from '../../../src-workers
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { concordance, kendall, medianInterval, spearman } from '../../../src-workers/numeric/statistics.ts';
 
-/** Small integers, so that ties are common. */
+/** Values are small integers, so that ties are common. */
 const columns = fc
   .array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), { minLength: 2, maxLength: 60 })
   .map((rows) => ({ a: Float64Array.from(rows, ([x]) => x), b: Float64Array.from(rows, ([, y]) => y) }));
@@ -15,7 +15,7 @@ const times = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLen
 const kept = (values: readonly number[]) => values.map(() => false);
 
 describe('rank correlations', () => {
-  it('count the pairs that a double loop counts', () => {
+  it('count the same pairs as a double loop', () => {
     fc.assert(
       fc.property(columns, ({ a, b }) => {
         const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
@@ -37,7 +37,7 @@ describe('rank correlations', () => {
         for (const correlation of [kendall, spearman]) {
           const value = correlation(a, b);
           if (Number.isNaN(value)) return;
-          // Sums of at most 60 squares.
+          // These are sums of at most 60 squares.
           expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
           expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
           expect(
@@ -55,7 +55,7 @@ describe('rank correlations', () => {
 });
 
 describe('the interval of a median', () => {
-  it('covers at least what is asked for and is the narrowest that does', () => {
+  it('covers at least the requested share, and is the narrowest interval that does', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0.5, max: 0.999, noNaN: true }), (n, asked) => {
         const interval = medianInterval(n, asked);
@@ -75,7 +75,7 @@ describe('the interval of a median', () => {
 });
 
 describe('a summary of repeats', () => {
-  it('keeps its order: least ≤ low ≤ median ≤ high ≤ largest', () => {
+  it('is in order: least ≤ low ≤ median ≤ high ≤ largest', () => {
     fc.assert(
       fc.property(times, (values) => {
         const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
@@ -86,7 +86,7 @@ describe('a summary of repeats', () => {
     );
   });
 
-  it('knows no unit: times twice as long are flagged alike', () => {
+  it('does not depend on the unit: times twice as long get the same flags', () => {
     fc.assert(
       fc.property(times, (values) => {
         const once = unwrap(summariseRepeats(values, kept(values)));
@@ -98,7 +98,7 @@ describe('a summary of repeats', () => {
     );
   });
 
-  it('sees the same trend backwards', () => {
+  it('finds the opposite trend in the reversed order', () => {
     fc.assert(
       fc.property(times, (values) => {
         const forward = mannKendall(Float64Array.from(values));
@@ -122,7 +122,7 @@ describe('agreement', () => {
     }));
   const shortlists = Array.from({ length: 30 }, (_, i) => i + 1);
 
-  it('a longer shortlist never finds a worse design, and all of it finds the best', () => {
+  it('a longer shortlist never finds a worse design, and the whole list finds the best', () => {
     fc.assert(
       fc.property(designs, (input) => {
         const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));

@@ -18,7 +18,7 @@ const memory = fc
   .tuple(fc.double({ min: 0.5, max: 50, noNaN: true }), fc.double({ min: 1, max: 40, noNaN: true }))
   .map(([beta, ratio]) => ({ singleCoreBandwidthGbS: beta, fullBandwidthGbS: beta * ratio }));
 
-/** A few rounding errors per load: the sums have at most 80 loads. */
+/** The tolerance is a few rounding errors per load; the sums have at most 80 loads. */
 const ROUNDING = 200 * Number.EPSILON;
 
 function closeTo(a: number, b: number): boolean {
@@ -26,7 +26,7 @@ function closeTo(a: number, b: number): boolean {
 }
 
 describe('laws of memory contention', () => {
-  it('two phases with K = ⌈ρ/β⌉ are the staircase on the max-rate curve, for any loads', () => {
+  it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () => {
     fc.assert(
       fc.property(memory, loads, (machine, bytes) => {
         const staircase = staircaseMs(maxRateCurve(machine, bytes.length), bytes);
@@ -57,7 +57,7 @@ describe('laws of memory contention', () => {
     );
   });
 
-  it('lies between no imbalance and full contention, and above no contention, where β ≤ ρ ≤ P·β', () => {
+  it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () => {
     fc.assert(
       fc.property(memory, loads, (machine, bytes) => {
         fc.pre(saturatingCores(machine) <= bytes.length);
@@ -87,7 +87,7 @@ describe('laws of memory contention', () => {
     );
   });
 
-  it('does not care which core has which load', () => {
+  it('the time does not depend on which core has which load', () => {
     fc.assert(
       fc.property(
         memory,

@@ -9,7 +9,7 @@ const limits = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLeng
 const shape = fc.record({ fastEntries: fc.constantFrom(4, 8, 16), chunkEntries: fc.constantFrom(1, 2, 4) });
 
 describe('laws of the reconvergence stack', () => {
-  it('a loop diverges once per distinct length but one, and spills in chunks past the fast part', () => {
+  it('a loop diverges once for each distinct length except one, and spills in chunks beyond the fast part of the stack', () => {
     fc.assert(
       fc.property(limits, shape, (M, stack) => {
         const run = unwrap(runProgram(SINGLE_LOOP, { M }, stack));
@@ -21,7 +21,7 @@ describe('laws of the reconvergence stack', () => {
     );
   });
 
-  it('every push is popped, every spill loaded back, and all lanes leave together', () => {
+  it('every push is popped, every spill is loaded back, and all lanes leave together', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), {
@@ -37,7 +37,7 @@ describe('laws of the reconvergence stack', () => {
           expect(run.depths.at(-1)).toBe(0);
           expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
           expect(run.maxDepth).toBe(Math.max(...run.depths));
-          // The events leave as much on the stack as the depths say.
+          // According to the events, the stack has the same depth as stated.
           expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
         },
       ),
@@ -45,7 +45,7 @@ describe('laws of the reconvergence stack', () => {
     );
   });
 
-  it('the inner loop body runs as often as the longest lane of each pass asks', () => {
+  it('the inner loop body runs as often as the longest lane of each pass needs', () => {
     fc.assert(
       fc.property(limits, (lengths) => {
         const run = unwrap(runProgram(SINGLE_LOOP, { M: lengths }));
@@ -55,7 +55,7 @@ describe('laws of the reconvergence stack', () => {
     );
   });
 
-  it('the expectation is the mean over all draws of a small law', () => {
+  it('the expectation equals the mean over all draws of a small law', () => {
     const law = fc
       .tuple(
         fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 4 }),

@@ -8,10 +8,10 @@ const parameters = fc.record({
   kneeSoftness: fc.double({ min: 1, max: 50, noNaN: true }),
   schedulers: fc.constantFrom(1, 2, 4),
 });
-/** Rounding of two powers. */
+/** The tolerance covers the rounding of two powers. */
 const SLACK = 1e-12;
 
-it('an iteration costs at least its latency and its issue, at most both, and never less with more thread groups', () => {
+it('an iteration costs at least the larger of latency and issue, at most their sum, and never less with more thread groups', () => {
   fc.assert(
     fc.property(parameters, fc.integer({ min: 0, max: 64 }), (p, groups) => {
       const cycles = cyclesPerIteration(p, groups);

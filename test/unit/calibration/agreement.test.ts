@@ -11,7 +11,7 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 
 const of = (...values: number[]) => Float64Array.from(values);
 const agree = (input: MeasuredDesigns): Agreement => unwrap(agreement(input, { uniform: mersenneTwister(1) }));
-/** Sums of a handful of terms of the size of the values. */
+/** The tolerance covers sums of a few terms of the size of the values. */
 const ROUNDING = 16 * Number.EPSILON;
 
 function subsets(count: number, size: number): number[][] {
@@ -20,7 +20,7 @@ function subsets(count: number, size: number): number[][] {
   return [...subsets(count - 1, size), ...subsets(count - 1, size - 1).map((subset) => [...subset, count - 1])];
 }
 
-describe('random search, against every possible choice', () => {
+describe('random search, compared with every possible choice', () => {
   const values = of(2, 3, 3, 5, 9, 11, 20);
   const n = values.length;
 
@@ -35,7 +35,7 @@ describe('random search, against every possible choice', () => {
     expect(expectedExcess(values, n)).toBe(0);
   });
 
-  it('needs as many measurements as enumeration says, for any target', () => {
+  it('needs as many measurements as an enumeration shows, for any target', () => {
     for (const target of [2, 2.5, 3, 4, 6, 10, 20]) {
       const sizes = Array.from({ length: n }, (_, i) => i + 1);
       const leasts = sizes.map((k) => subsets(n, k).map((subset) => Math.min(...subset.map((i) => values[i]))));
@@ -61,7 +61,7 @@ describe('random search, against every possible choice', () => {
 });
 
 describe('agreement, by hand', () => {
-  it('of predictions that are right but for a factor is perfect after the scale', () => {
+  it('is perfect after scaling if predictions differ only by a factor', () => {
     const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8, 9);
     const result = agree({ predictedMs, measuredMs: predictedMs.map((time) => 3 * time) });
     for (const figure of ['spearman', 'kendall', 'pearson'] as const)
@@ -75,10 +75,10 @@ describe('agreement, by hand', () => {
     expect(result.scale.interval).toEqual({ low: 3, high: 3 });
   });
 
-  it('counts regret over the measured best, and what random search would have needed', () => {
+  it('computes the regret over the measured best, and the measurements that random search would need', () => {
     const result = agree({ predictedMs: of(1, 2, 3, 4, 5, 6), measuredMs: of(20, 12, 30, 10, 40, 50) });
-    // Among the 20 choices of three, the least is 10 in ten, 12 in six, 20 in three and 30 in one: 13.1 on average.
-    // With four it is 11.2.
+    // Among the 20 choices of three, the least time is 10 in ten, 12 in six, 20 in three and 30 in one, which is 13.1
+    // on average. For choices of four it is 11.2.
     expect(result.shortlists).toMatchObject([
       { k: 1, bestMs: 20, regret: 1, randomMeasurements: 2, evenChanceMeasurements: 1 },
       { k: 2, bestMs: 12, randomMeasurements: 4, evenChanceMeasurements: 2 },
@@ -86,7 +86,7 @@ describe('agreement, by hand', () => {
     ]);
   });
 
-  it('says when the best is no better than the noise', () => {
+  it('says if the best is no better than the noise', () => {
     const input = { predictedMs: of(1, 2, 3), measuredMs: of(10.2, 10, 15) };
     expect(agree({ ...input, halfWidthMs: of(0.15, 0.1, 0.1) }).shortlists[0].withinNoise).toBe(true);
     expect(agree({ ...input, halfWidthMs: of(0.05, 0.1, 0.1) }).shortlists[0].withinNoise).toBe(false);
@@ -116,14 +116,14 @@ describe('agreement, by hand', () => {
     expect(axes[2].explained).toBeNull();
     const [flattened, nested] = axes[0].values;
     expect([flattened.value, flattened.designs, nested.value, nested.designs]).toEqual(['flattened', 40, 'nested', 80]);
-    // ±1 % of noise on either side.
+    // The noise is ±1 % on either side.
     expect(Math.abs(flattened.medianResidual - nested.medianResidual - Math.log(1.5))).toBeLessThan(0.01);
     expect(flattened.lowerQuartile).toBeLessThanOrEqual(flattened.medianResidual);
     expect(axes[1].values.map(({ value }) => value)).toEqual([32, 64, 128, 256]);
     expect(residuals).toHaveLength(120);
   });
 
-  it('says what its figures are over', () => {
+  it('states which designs its figures cover', () => {
     const input = { predictedMs: of(1, 2, 3), measuredMs: of(3, 2, 5), halfWidthMs: of(0.1, 0.1, 0.1) };
     const part = agree({ ...input, designsOfRun: 5000 });
     expect(part).toMatchObject({ designs: 3, designsOfRun: 5000, scale: { interval: null } });
@@ -131,7 +131,7 @@ describe('agreement, by hand', () => {
     expect(agree(input).notes).toEqual(['3 designs are too few for intervals; at least 8 are needed.']);
   });
 
-  it('refuses columns that do not belong together, too few designs, and times that are none', () => {
+  it('refuses columns that do not belong together, too few designs, and invalid times', () => {
     const refused = (input: MeasuredDesigns) => agreement(input, { uniform: mersenneTwister(1) });
     expect(refused({ predictedMs: of(1, 2), measuredMs: of(1) })).toMatchObject({ ok: false });
     expect(refused({ predictedMs: of(1), measuredMs: of(1) })).toMatchObject({ ok: false });
@@ -143,7 +143,7 @@ describe('agreement, by hand', () => {
 });
 
 describe('bootstrap intervals', () => {
-  it('are the same for the same seed, and enclose the true scale as often as they should', () => {
+  it('are the same for the same seed, and contain the true scale as often as they should', () => {
     const uniform = mersenneTwister(7);
     let inside = 0;
     const experiments = 60;

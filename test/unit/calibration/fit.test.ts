@@ -24,7 +24,7 @@ const cost: Omit<FitParameter, 'name' | 'initial'> = {
   knownWithin: 0.5,
 };
 
-/** Time = a + b·x + c·z, with c ≥ 0, which is at its bound if the term is absent. */
+/** Time = a + b·x + c·z with c ≥ 0. If the last term is absent, c is at its bound. */
 function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
   const uniform = mersenneTwister(21);
   const x = Float64Array.from({ length: count }, () => 10 * uniform());
@@ -44,7 +44,7 @@ function lines(count: number, time: (x: number, z: number) => number): FitProble
 }
 
 describe('a fit', () => {
-  it('finds exact parameters exactly, and says that it knows them', () => {
+  it('finds exact parameters exactly, and reports that they are determined', () => {
     const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
     // Steps stop at 1e-7 of the cost.
     [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
@@ -52,7 +52,7 @@ describe('a fit', () => {
     expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
   });
 
-  it('does not follow one design in ten that is far off', () => {
+  it('is robust against one design in ten that is far off', () => {
     const problem = lines(40, (x) => 3 + 0.2 * x);
     for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
     const { values } = unwrap(fitParameters(problem));
@@ -66,7 +66,7 @@ describe('a fit', () => {
     expect(unwrap(fitParameters(problem)).values[2]).toBe(0);
   });
 
-  it('keeps the initial value of what the data do not determine, and fits the rest', () => {
+  it('keeps the initial values of parameters that the data do not determine, and fits the rest', () => {
     const problem = lines(20, (x) => 2 * x);
     const blind: FitProblem = {
       ...problem,
@@ -80,7 +80,7 @@ describe('a fit', () => {
     expect(Math.abs(values[1] / 2 - 1)).toBeLessThan(1e-6);
   });
 
-  it('holds the later of two that only count together', () => {
+  it('holds the second of two parameters that only have a joint effect', () => {
     const problem = lines(20, (x) => 6 * x);
     const product: FitProblem = {
       ...problem,
@@ -94,7 +94,7 @@ describe('a fit', () => {
     expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(1e-6);
   });
 
-  it('keeps a bound that the data imply: neither known nor held', () => {
+  it('keeps a bound that the data imply, for a parameter that is neither determined nor held', () => {
     // Every value of a up to about 0.01 is correct, but not the initial value 5.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
@@ -116,7 +116,7 @@ describe('a fit', () => {
   it('trusts precise times more', () => {
     const problem = lines(30, (x) => 3 + 0.2 * x);
     const relativeErrors = new Float64Array(30);
-    // A third of the designs is 20 % too slow, and declares this error.
+    // A third of the designs is 20 % too slow, and states this error.
     for (let i = 0; i < 30; i += 3) {
       problem.measuredMs[i] *= 1.2;
       relativeErrors[i] = 0.2;
@@ -129,7 +129,7 @@ describe('a fit', () => {
     expect(Math.abs(weighted / 3 - 1)).toBeLessThan(0.02);
   });
 
-  it('states standard errors that hold', () => {
+  it('states standard errors that are correct', () => {
     const experiments = 200;
     let inside = 0;
     const uniform = mersenneTwister(9);
@@ -145,7 +145,7 @@ describe('a fit', () => {
     expect(inside / experiments).toBeGreaterThan(0.88);
   });
 
-  it('refuses too few designs, times that are none, and a model without a time', () => {
+  it('refuses too few designs, invalid times, and a model without a time', () => {
     expect(fitParameters(lines(4, (x) => 1 + x))).toMatchObject({
       ok: false,
       error: {
@@ -173,7 +173,7 @@ describe('held-out error', () => {
     expect(Array.from(fold).join('')).not.toBe(Array.from(fold).sort().join(''));
   });
 
-  it('is larger than the error of the fit where parameters follow noise', () => {
+  it('is larger than the error of the fit if parameters follow noise', () => {
     const uniform = mersenneTwister(31);
     let fitted = 0;
     let heldOut = 0;
@@ -186,8 +186,8 @@ describe('held-out error', () => {
     expect(heldOut).toBeGreaterThan(1.2 * fitted);
   });
 
-  it('never lets a design vouch for itself', () => {
-    // One design is 50 % off, which its predictor does not know.
+  it('never predicts a design from its own time', () => {
+    // One design is 50 % off, and the fit for its prediction does not see it.
     const problem = lines(20, (x) => 3 + 0.2 * x);
     problem.measuredMs[5] *= 1.5;
     const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
@@ -198,7 +198,7 @@ describe('held-out error', () => {
 describe("Hasan's Table 2", () => {
   const rows = HASAN_TABLE_2.map(({ blocks, timeMs }) => ({ blocks, launches: hasanLaunches(blocks, timeMs) }));
 
-  it('is calibrated on five rows: the other eleven are 1.36 % off on average', () => {
+  it('is calibrated on five rows, and the other eleven are 1.36 % off on average', () => {
     const seen = rows.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
     const rest = rows.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
     const { parameters } = unwrap(fitSoftSaturation(seen, { schedulers: [1, 2, 4, 8] }));
@@ -218,16 +218,16 @@ describe('divergent loops', () => {
       return { loops, divergentLanes, cycles };
     });
 
-  it('give back the published costs of Kepler', () => {
+  it('reproduce the published costs of Kepler', () => {
     const fit = unwrap(fitDivergence([...runs('single', 32, 84, 0), ...runs('double', 32, 84, 0)]));
-    // Sums of 64 terms of up to some ten thousand cycles.
+    // These are sums of 64 terms of up to some ten thousand cycles.
     expect(Math.abs(fit.cyclesPerDivergentBranch - 32)).toBeLessThan(1e-9);
     expect(Math.abs(fit.cyclesPerSpillAndLoad! - 84)).toBeLessThan(1e-9);
     expect(Math.abs(fit.baseCycles.single! - 1800)).toBeLessThan(1e-8);
     expect(fit.explained).toBeCloseTo(1, 12);
   });
 
-  it('give both within their errors under noise', () => {
+  it('determine both costs within their errors under noise', () => {
     const fit = unwrap(fitDivergence(runs('single', 26, 176, 15)));
     expect(Math.abs(fit.cyclesPerDivergentBranch - 26)).toBeLessThan(3 * fit.branchStandardError!);
     expect(Math.abs(fit.cyclesPerSpillAndLoad! - 176)).toBeLessThan(3 * fit.spillStandardError!);
@@ -241,7 +241,7 @@ describe('divergent loops', () => {
     expect(Math.abs(fit.cyclesPerDivergentBranch - 40)).toBeLessThan(3 * fit.branchStandardError!);
   });
 
-  it('refuse what has no slope', () => {
+  it('refuse points without a slope', () => {
     expect(fitDivergence(lanes.map(() => ({ loops: 'single', divergentLanes: 3, cycles: 10 })))).toMatchObject({
       ok: false,
     });
@@ -253,7 +253,7 @@ describe('divergent loops', () => {
 });
 
 describe('bandwidth by cores', () => {
-  it('is measured where it was, linear between, and gives β, ρ and the knee', () => {
+  it('equals the measured points, is linear between them, and determines β, ρ and the knee', () => {
     const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
     const found = unwrap(
       calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
@@ -265,11 +265,11 @@ describe('bandwidth by cores', () => {
       saturatingCores: 3,
       kneeCores: 4,
     });
-    // At 4 cores min(4·15, 41) = 41 for 40.
+    // The value at 4 cores is min(4·15, 41) = 41 instead of 40.
     expect(found.maxRateError).toBeCloseTo(41 / 40 - 1, 15);
   });
 
-  it('needs one core alone, and bandwidths', () => {
+  it('needs a bandwidth of one core alone, and valid bandwidths', () => {
     expect(calibrateBandwidth([])).toMatchObject({ ok: false });
     expect(calibrateBandwidth([{ cores: 2, bandwidthGbS: 3 }])).toMatchObject({ ok: false });
     expect(calibrateBandwidth([{ cores: 1, bandwidthGbS: 0 }])).toMatchObject({ ok: false });

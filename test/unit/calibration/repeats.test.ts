@@ -8,7 +8,7 @@ const summary = (times: readonly number[], clocks?: readonly (number | null)[]) 
   unwrap(summariseRepeats(times, kept(times), clocks));
 
 describe('repeats, by hand', () => {
-  it('leaves warm-ups out of everything but their number', () => {
+  it('counts warm-ups, and leaves them out of all other figures', () => {
     const result = unwrap(
       summariseRepeats([900, 500, 100, 102, 101, 99, 98, 100], [true, true, false, false, false, false, false, false]),
     );
@@ -26,11 +26,11 @@ describe('repeats, by hand', () => {
       slowStarts: 0,
       warnings: [],
     });
-    // Squares: 0, 4, 1, 1, 4, 0 over 5.
+    // The squares 0, 4, 1, 1, 4, 0 are divided by 5.
     expect(result.standardDeviationNs).toBe(Math.sqrt(2));
   });
 
-  it('claims no interval of few repeats', () => {
+  it('gives no interval for a few repeats', () => {
     expect(summary([100, 101, 102, 103, 104])).toMatchObject({
       interval: null,
       relativeHalfWidth: null,
@@ -40,7 +40,7 @@ describe('repeats, by hand', () => {
     expect(summary([7])).toMatchObject({ medianNs: 7, standardDeviationNs: null, medianDeviationNs: 0 });
   });
 
-  it('names outliers by their place in what was given', () => {
+  it('names outliers by their position in the list', () => {
     const times = [300, 100, 101, 99, 100, 102, 250, 98, 100, 101, 99];
     const result = unwrap(
       summariseRepeats(
@@ -52,27 +52,27 @@ describe('repeats, by hand', () => {
     expect(result.warnings).toEqual(['outliers']);
   });
 
-  it('finds the one outlier among repeats that a coarse clock makes equal, and none in a single tick', () => {
+  it('finds an outlier among repeats that a coarse clock makes equal, and none if times differ by one tick', () => {
     const equal = Array.from({ length: 31 }, () => 10_000);
     expect(summary([...equal, 20_000]).outliers).toEqual([31]);
     expect(summary([...equal, 10_050]).outliers).toEqual([]);
     expect(summary(equal)).toMatchObject({ outliers: [], slowStarts: 0, warnings: [] });
   });
 
-  it('says how many repeats were still warming up', () => {
+  it('reports how many repeats were still warming up', () => {
     const steady = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100, 101, 99];
     expect(summary([180, 140, 115, ...steady])).toMatchObject({ slowStarts: 3 });
     expect(summary([180, 140, 115, ...steady]).warnings).toContain('slow-start');
-    // Fast starts are outliers too, but not from warming up.
+    // Fast repeats at the start are outliers too, but no sign of warming up.
     expect(summary([50, ...steady]).slowStarts).toBe(0);
   });
 
-  it('flags a device that gets slower as its clock falls', () => {
+  it('flags a device that becomes slower because its clock falls', () => {
     const noise = mersenneTwister(3);
     const clocks = Array.from({ length: 40 }, (_, i) => 1980 - 3 * i);
     const times = clocks.map((clock) => (2e9 / clock) * (1 + 0.002 * (noise() - 0.5)));
     const result = summary(times, clocks);
-    // 1980 / (1980 − 117) from first to last.
+    // The ratio of the last time to the first is 1980 / (1980 − 117).
     expect(result.drift!.relativeChange).toBeGreaterThan(0.055);
     expect(result.drift!.relativeChange).toBeLessThan(0.068);
     expect(result.clock).toMatchObject({ minMhz: 1863, maxMhz: 1980, significant: true });
@@ -91,14 +91,14 @@ describe('repeats, by hand', () => {
     expect(result.warnings).toEqual([]);
   });
 
-  it('takes series longer than all pairs would allow', () => {
+  it('accepts series that are too long to compare all pairs', () => {
     const noise = mersenneTwister(5);
     const times = Array.from({ length: 50_000 }, (_, i) => 1000 * (1 + i / 500_000) + 20 * noise());
     const { drift } = summary(times);
     expect(Math.abs(drift!.relativeChange - 0.1 / 1.06)).toBeLessThan(0.005);
   });
 
-  it('refuses what it cannot summarise', () => {
+  it('refuses repeats that it cannot summarise', () => {
     expect(summariseRepeats([], [])).toMatchObject({ ok: false, error: { code: 'bad-input' } });
     expect(summariseRepeats([1, 2], [true, true])).toMatchObject({ ok: false });
     expect(summariseRepeats([1, NaN], [false, false])).toMatchObject({
@@ -110,7 +110,7 @@ describe('repeats, by hand', () => {
 });
 
 describe('Mann–Kendall', () => {
-  it('is the share of all orders that are at least as monotone', () => {
+  it('equals the share of all orders that are at least as monotone', () => {
     const values = [3, 1, 4, 2, 5, 6];
     const orders = permutations(values);
     const score = (order: readonly number[]) => {
@@ -121,7 +121,7 @@ describe('Mann–Kendall', () => {
     };
     for (const order of orders.filter((_, i) => i % 37 === 0)) {
       const share = orders.filter((other) => score(other) >= score(order)).length / orders.length;
-      // Sums of some tens of probabilities.
+      // These are sums of some tens of probabilities.
       expect(Math.abs(mannKendall(Float64Array.from(order)) - share)).toBeLessThan(1e-14);
     }
   });
@@ -131,11 +131,11 @@ describe('Mann–Kendall', () => {
     expect(mannKendall(Float64Array.of(5, 4, 3, 2, 1, 7, 6, 9, 8, 10)) / 2).toBeCloseTo(0.036, 3);
   });
 
-  it('is normal for long series, with the correction for ties', () => {
+  it('follows the normal approximation for long series, with the correction for ties', () => {
     // 20 values in ten ties of two: variance (20·19·45 − 10·2·9)/18 = 940, S = 190 − 10 = 180.
     const series = Float64Array.from({ length: 20 }, (_, i) => i >> 1);
     const z = 179 / Math.sqrt(940);
-    // 2·(1 − Φ(5.838)) by an asymptotic series of three terms: relative error 15/z⁶.
+    // The reference is 2·(1 − Φ(5.838)) by an asymptotic series of three terms, with a relative error of 15/z⁶.
     const tail = (Math.exp((-z * z) / 2) / (z * Math.sqrt(2 * Math.PI))) * (1 - 1 / z ** 2 + 3 / z ** 4);
     expect(Math.abs(mannKendall(series) / (2 * tail) - 1)).toBeLessThan(16 / z ** 6);
   });
@@ -154,7 +154,7 @@ describe('repeats, over many seeded experiments', () => {
   it.each([
     ['skewed (log-normal)', (uniform: () => number) => Math.exp(0.3 * standardNormal(uniform)), 1],
     ['two-peaked', (uniform: () => number) => (uniform() < 0.5 ? 1 + uniform() : 2 + uniform()), 2],
-  ])('the interval encloses the true median as often as it says: %s', (_, draw, truth) => {
+  ])('the interval contains the true median as often as stated: %s', (_, draw, truth) => {
     const uniform = mersenneTwister(11);
     for (const n of [6, 10, 25]) {
       let inside = 0;
@@ -164,13 +164,13 @@ describe('repeats, over many seeded experiments', () => {
         stated = interval!.coverageFraction;
         if (interval!.lowNs <= truth && truth <= interval!.highNs) inside++;
       }
-      // Four standard errors of a share of `experiments`.
+      // The tolerance is four standard errors of a share of `experiments`.
       const error = Math.sqrt((stated * (1 - stated)) / experiments);
       expect(Math.abs(inside / experiments - stated)).toBeLessThan(4 * error);
     }
   });
 
-  it('trends and slow starts are rarely seen where there are none', () => {
+  it('trends and slow starts are rarely found if there are none', () => {
     const uniform = mersenneTwister(12);
     let drifts = 0;
     let slow = 0;
@@ -185,7 +185,7 @@ describe('repeats, over many seeded experiments', () => {
     expect(slow / experiments).toBeLessThan(0.02);
   });
 
-  it('a drift of three deviations is nearly always seen', () => {
+  it('a drift of three deviations is nearly always found', () => {
     const uniform = mersenneTwister(13);
     let seen = 0;
     for (let e = 0; e < 500; e++) {

@@ -14,19 +14,19 @@ import {
 const of = (...values: number[]) => Float64Array.from(values);
 
 describe('rank correlations, by hand', () => {
-  it('of the same and of opposite order', () => {
+  it('are 1 and −1 for the same and the opposite order', () => {
     expect(kendall(of(1, 2, 3, 4), of(10, 20, 25, 90))).toBe(1);
     expect(kendall(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
     expect(spearman(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
   });
 
-  it('with ties: τ-b of a table', () => {
-    // Pairs: 6; (1,2) tied in a, (3,4) tied in b; the other four are concordant.
+  it('are τ-b of a table if there are ties', () => {
+    // There are 6 pairs. (1,2) is tied in a and (3,4) in b; the other four are concordant.
     expect(concordance(of(1, 1, 2, 3), of(5, 6, 7, 7))).toEqual({ score: 4, pairs: 6, tiedA: 1, tiedB: 1 });
     expect(kendall(of(1, 1, 2, 3), of(5, 6, 7, 7))).toBe(4 / 5);
   });
 
-  it('say nothing where one side is constant', () => {
+  it('are undefined if one side is constant', () => {
     for (const correlation of [kendall, spearman, pearson]) expect(correlation(of(1, 1, 1), of(1, 2, 3))).toBeNaN();
   });
 });
@@ -39,34 +39,34 @@ describe('order statistics', () => {
     expect(median(of(9, 1, 5))).toBe(5);
   });
 
-  it('enclose the median as tables of the sign test say', () => {
+  it('contain the median as often as the tables of the sign test state', () => {
     expect(medianInterval(5, 0.95)).toBeNull();
-    // 1 − 2/64.
+    // The probability is 1 − 2/64.
     expect(medianInterval(6, 0.95)).toEqual({ low: 0, high: 5, coverageFraction: 0.96875 });
-    // Positions from 1: 2 and 9 of 10 (97.9 %), 6 and 15 of 20 (95.9 %).
+    // The positions, counted from 1, are 2 and 9 of 10 (97.9 %), and 6 and 15 of 20 (95.9 %).
     expect(medianInterval(10, 0.95)).toMatchObject({ low: 1, high: 8 });
     expect(medianInterval(20, 0.95)).toMatchObject({ low: 5, high: 14 });
     expect(medianInterval(20, 0.95)!.coverageFraction).toBeCloseTo(0.9586, 4);
   });
 
-  it('enclose it for series whose 2⁻ⁿ is below the smallest double', () => {
+  it('contain it even for series whose 2⁻ⁿ is below the smallest double', () => {
     const n = 5000;
     const { low, high, coverageFraction } = medianInterval(n, 0.95)!;
     expect(low + high).toBe(n - 1);
-    // Normal approximation: half width 1.96·√n/2, to one position.
+    // By the normal approximation, half the width is 1.96·√n/2, to one position.
     expect(Math.abs((high - low) / 2 - 0.98 * Math.sqrt(n))).toBeLessThan(1);
     expect(coverageFraction).toBeGreaterThanOrEqual(0.95);
     expect(coverageFraction).toBeLessThan(0.952);
   });
 
   it('scale a median absolute deviation to a normal law', () => {
-    // Φ⁻¹(¾) to 12 digits.
+    // The factor is Φ⁻¹(¾) to 12 digits.
     expect(Math.abs(MAD_TO_DEVIATION * 0.674489750196 - 1)).toBeLessThan(1e-11);
   });
 });
 
 describe('Theil–Sen', () => {
-  it('finds a line whatever one value is', () => {
+  it('finds a line even if one value is arbitrary', () => {
     const y = Float64Array.from({ length: 20 }, (_, i) => 3 + 0.5 * i);
     y[7] = 1e9;
     expect(theilSenSlope(y)).toBe(0.5);

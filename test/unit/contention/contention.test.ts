@@ -18,7 +18,7 @@ import {
   twoPhases,
 } from '../../../src-workers/models/contention/time.ts';
 
-// 10 GB/s alone, 40 GB/s together: four cores saturate the memory.
+// One core alone has 10 GB/s and all have 40 GB/s together, so four cores saturate the memory.
 const cpu: CpuDevice = {
   kind: 'cpu',
   id: 'test-cpu',
@@ -32,7 +32,7 @@ const cpu: CpuDevice = {
 };
 
 describe('loads', () => {
-  it('splits a triangle as 1, 3, 5, …, and half of Amdahl’s work goes to one core beside its share', () => {
+  it('splits a triangle as 1, 3, 5, …, and gives half of the work in Amdahl’s case to one core besides its share', () => {
     expect([...triangularLoads(16, 4)]).toEqual([1, 3, 5, 7]);
     expect([...amdahlLoads(16, 4)]).toEqual([10, 2, 2, 2]);
     expect([...indivisibleTaskLoads(6, 9, 4)]).toEqual([6, 3, 3, 3]);
@@ -44,7 +44,7 @@ describe('loads', () => {
 describe('staircase', () => {
   const curve = maxRateCurve(cpu, 8);
 
-  it('goes down step by step as cores finish', () => {
+  it('loses bandwidth step by step as cores finish', () => {
     const steps = staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6));
     expect(steps).toEqual([
       { fromMs: 0, toMs: 4, activeCores: 3, bandwidthGbS: 30 },
@@ -70,7 +70,7 @@ describe('two phases', () => {
   it('splits at the load of core K', () => {
     // K = 4: M = 15, 13, 11, 9, 7, 5, 3, 1 MB. Phase 1: 16 + 4·9 = 52 MB at 40 GB/s; phase 2: 6 MB at 10 GB/s.
     expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
-    // As tabulated: 64 − 6 = 58 MB in phase 1.
+    // In the tabulated form, 64 − 6 = 58 MB are in phase 1.
     expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
   });
 
@@ -78,17 +78,17 @@ describe('two phases', () => {
     expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
   });
 
-  it('counts saturating cores as the ceiling of ρ/β, which one listed K is not', () => {
+  it('computes the saturating cores as ⌈ρ/β⌉, which one K of the table contradicts', () => {
     expect(saturatingCores(cpu)).toBe(4);
     expect(LANGGUTH_CPUS.map(saturatingCores)).toEqual([4, 4, 5, 4, 6, 6, 11, 8, 11, 12]);
   });
 
-  it('offers every model by name, the exact ones the same on the max-rate curve', () => {
+  it('has every model by name, and the exact ones agree on the max-rate curve', () => {
     const times = Object.fromEntries(CONTENTION_MODELS.map(({ id }) => [id, contentionMs(id, cpu, loads)]));
     expect(times['full-contention']).toBe(3);
     expect(times['no-contention']).toBe(1.5);
     expect(times['no-imbalance']).toBe(1.6);
-    // One rounding error per core.
+    // The tolerance is one rounding error per core.
     expect(Math.abs(times['staircase'] - times['two-phase'])).toBeLessThan(8 * Number.EPSILON * 2);
   });
 });
@@ -128,7 +128,7 @@ describe('regimes', () => {
     expect(alone.phase2Fraction).toBe(1);
   });
 
-  it('maps a grid, with holes where the imbalance cannot be', () => {
+  it('maps a grid, with holes at impossible imbalances', () => {
     const map = regimeMap(cpu, [2, 8], [1, 4]);
     expect(map.points.map((point) => point?.regime ?? null)).toEqual([
       'no-contention',
