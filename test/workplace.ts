@@ -21,7 +21,7 @@ export function processesThatRun(command: string): readonly string[] {
     try {
       return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command;
     } catch {
-      return false; // no process, or one that has ended
+      return false; // There is no such process, or it has ended.
     }
   });
 }

@@ -13,7 +13,7 @@ const documents = files.filter((file) => file.endsWith('.md') && file !== 'CHANG
 const scripts = Object.keys(
   (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
-/** Examples of names that a user chooses, and files that a command writes. */
+/** Examples of names that a user chooses, and of files that a command writes. They do not exist in the repository. */
 const EXAMPLES = /^(x|a|g|csr|my|web|jobs|lengths|spmv|app|study|run|lockstep|NameView)\.|[A-Z]{3,}|^[\d.-]|…/;
 
 /** Returns the anchor of a heading in rendered Markdown. */
@@ -25,7 +25,7 @@ const anchor = (heading: string) =>
 
 describe.each(documents)('%s', (document) => {
   const text = readFileSync(join(root, document), 'utf8');
-  it('links to what exists', () => {
+  it('has links only to existing files and headings', () => {
     const broken = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)]
       .map(([, link, picture]) => link ?? picture)
       .filter((link) => !/^[a-z]+:/.test(link))
@@ -39,7 +39,7 @@ describe.each(documents)('%s', (document) => {
       });
     expect(broken).toEqual([]);
   });
-  it('names files and scripts that exist', () => {
+  it('names only files and scripts that exist', () => {
     const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, words]) => words);
     const sources = code.filter((words) => /^[\w./-]+\.(ts|mts|mjs|cjs|svelte|json|md|sql|css|cuh|cu)$/.test(words));
     const absent = sources.filter((path) => {

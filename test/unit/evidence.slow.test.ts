@@ -1,4 +1,4 @@
-/* The saved results of the public measurements equal those of the current predictor and fit. */
+/* Checks that the saved results for the public measurements equal those of the current predictor and fit. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -12,9 +12,9 @@ import { GPUS, gpu } from './sweep-plans.ts';
 const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', 'db', 'evidence'), GPUS, {}));
 
 describe('fitting', () => {
-  it.each(['csr-group', 'sellp'])('recovers the parameters that times of %s were made with', (implementation) => {
+  it.each(['csr-group', 'sellp'])('recovers the parameters with which times of %s were made', (implementation) => {
     const device = gpu('nvidia-v100-sxm2-16gb');
-    // Matrices that are so large that the start of a launch does not matter.
+    // The matrices are so large that the start of a launch does not matter.
     const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
     const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
     const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
@@ -28,13 +28,13 @@ describe('fitting', () => {
 
 describe('kept predictions', () => {
   /**
-   * The number of matrices to predict again in each column. Each column has another part of them, so that all kinds
+   * The number of matrices that are predicted again for each column. Each column has other matrices, so that all kinds
    * occur.
    */
   const ASKED = 12;
 
   it.each(judged.map((one) => [one.dataset.id, one] as const))(
-    'of %s are what the predictor says, of a matrix by parameters fitted without it',
+    'for %s equal those of the predictor, with parameters fitted without the matrix',
     (id, { dataset, measured, kept, predicted, devices }: Judged) => {
       const { matrices } = measured;
       let column = 0;

@@ -35,7 +35,7 @@ async function* one(text: string): AsyncGenerator<Uint8Array> {
 }
 
 describe('the reader', () => {
-  it('keeps times as they are, and leaves out what was not measured', async () => {
+  it('keeps times unchanged, and leaves out what was not measured', async () => {
     const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
     const { matrices, times } = unwrap(await read(text));
     expect(
@@ -49,10 +49,10 @@ describe('the reader', () => {
     expect([...times.get('V100-SXM2:csr')!]).toEqual([NaN, 7]);
   });
 
-  it('makes cells of what the slices column of the ginkgo data holds', async () => {
+  it('computes cells from the slices column of the ginkgo data', async () => {
     const size = '100,100,600,6,6,6,6';
-    // Two slices with longest rows of 12 and 9 have 1,344 cells, a twelfth of which is 112. As cells with arrays, 5
-    // entries have 8 bytes more.
+    // Two slices with longest rows of 12 and 9 have 1,344 cells, and a twelfth of that is 112. If the matrix had 5
+    // entries more, they would take 8 bytes each.
     const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
     const cellsOf = async (...rows: string[]) =>
       unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
@@ -65,11 +65,11 @@ describe('the reader', () => {
       expect(slicedCells! % 64, name).toBe(0);
       expect(slicedCells, name).toBeLessThanOrEqual(64 * Math.ceil(rows / 64) * max);
     }
-    // Two of them store fewer elements than the summary counts.
+    // Two of the matrices store fewer elements than the summary counts.
     expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
   });
 
-  it('says which line, column and field are wrong', async () => {
+  it('names the line, column and field of an error', async () => {
     expect(await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`)).toMatchObject({
       error: { message: /times.csv, line 2, column 4: "many" is not a number/ },
     });
@@ -88,10 +88,10 @@ describe('fitting', () => {
     }
   });
 
-  it('deals matrices into fifths by their names alone', () => {
+  it('divides matrices into fifths only by their names', () => {
     const counts = new Array<number>(FOLDS).fill(0);
     for (const { name } of ginkgo.measured.matrices) counts[assignFold(name)] += 1;
-    // Of 1,389 at random, a fifth is 278 with a deviation of 15.
+    // If 1,389 matrices are divided at random, a fifth has 278 with a standard deviation of 15.
     for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
     const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
     expect(matrices.some(({ name }) => assignFold(name) === 2)).toBe(false);
@@ -100,7 +100,7 @@ describe('fitting', () => {
 });
 
 describe('kept parameters', () => {
-  it('are there for every column of times, in range, for all matrices and without each fifth', () => {
+  it('exist for every column of times, within their ranges, for all matrices and without each fifth', () => {
     for (const { id, gpus } of SPMV_DATASETS)
       for (const { implementations } of gpus)
         for (const { column, implementation } of implementations) {
@@ -120,7 +120,7 @@ describe('kept parameters', () => {
 });
 
 describe('the catalogue', () => {
-  it('has the medians of what was fitted on a GPU, and assumes that of all where nothing was', () => {
+  it('has the medians of the values fitted on a GPU, and assumes the median of all for other GPUs', () => {
     const fractions = ({ dataset, kept }: typeof ginkgo, gpu: (typeof ginkgo.dataset.gpus)[number]) =>
       gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
     for (const gpu of ginkgo.dataset.gpus) {
@@ -137,7 +137,7 @@ describe('the catalogue', () => {
 });
 
 describe('judging', () => {
-  it('holds each matrix against parameters fitted without it', () => {
+  it('compares each matrix with parameters fitted without it', () => {
     const points = judgeImplementation(loops, 'unnamed', 'merge_path')!.points;
     const { matrices, times } = loops.measured;
     const device = devices.find(({ id }) => id === loops.dataset.gpus[0].device)!;
@@ -153,7 +153,7 @@ describe('judging', () => {
     expect(judgeImplementation(loops, 'nothing', 'merge_path')).toBeNull();
   });
 
-  it('counts regret, hits and errors as defined', async () => {
+  it('computes regret, hits and errors as defined', async () => {
     // There are two matrices. For the first, coo is always predicted faster, because its time is set from the
     // parameters.
     const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
@@ -188,7 +188,7 @@ describe('judging', () => {
     expect(implementations[0].medianError).toBeCloseTo((Math.abs(coo / 10 - 1) + Math.abs(coo / 30 - 1)) / 2, 12);
   });
 
-  it('states what the nearest matrices of other folds have, and figures of large matrices alone', () => {
+  it('has separate figures for the nearest matrices of other folds, and for large matrices', () => {
     const { matrices, times } = loops.measured;
     const near = nearestMatrices(matrices);
     const measured = times.get('merge_path')!;
@@ -206,17 +206,18 @@ describe('judging', () => {
     const { implementations } = judgeDataset(loops).gpus[0];
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
-    // The summary of a matrix lacks what decides small matrices, so the model orders large ones better.
+    // The summary of a matrix does not have the properties that decide the times of small matrices, so the model orders
+    // large ones better.
     for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
     // The nearest matrices are not a better order in any column.
     for (const { name, spearman, nearest } of implementations)
       expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
   });
 
-  it('has a median error above 20 % in these columns, and costs more than 1.05, or 1.08 of loops, on these GPUs', () => {
+  it('has a median error above 20 % in these columns, and a choice costs more than the target on these GPUs', () => {
     const gpus = [ginkgo, loops].flatMap((judged) => judgeDataset(judged).gpus);
-    // One predictor gives all times, with its assumptions about every kernel. A model for only these products was
-    // within 14 % of ginkgo's.
+    // One predictor makes all times, with its assumptions about every kernel. A separate model of only these products
+    // was within 14 % of the times of ginkgo.
     expect(
       gpus.flatMap(({ column, implementations }) =>
         implementations
@@ -234,7 +235,7 @@ describe('judging', () => {
     ).toEqual([['MI100', '1.093']]);
   });
 
-  it('evaluates another file, packed or not, with the parameters of all shipped matrices', async () => {
+  it('evaluates another file, compressed or not, with parameters fitted to all matrices of the repository', async () => {
     const bytes = gzipSync(
       `${HEADER}\nNew/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21\n`,
     );
@@ -248,7 +249,7 @@ describe('judging', () => {
     );
   });
 
-  it('refuses a data set that does not exist, and a file of other columns', async () => {
+  it('refuses an unknown data set, and a file with other columns', async () => {
     expect(await loadEvidence(folder, devices, { dataset: 'nothing' })).toMatchObject({
       error: { code: 'not-found', message: /"nothing"\. Specify one of ginkgo, loops/ },
     });
@@ -260,13 +261,13 @@ describe('judging', () => {
     });
   });
 
-  it('takes nothing of an unseen GPU but its data sheet', () => {
+  it('uses only the data sheet of an unseen GPU', () => {
     const gpu = ginkgo.dataset.gpus.find(({ column }) => column === 'MI100')!;
     const { kept } = ginkgo;
     const others = Object.fromEntries(Object.entries(kept.ginkgo).filter(([column]) => !column.startsWith('MI100:')));
     const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, gpu, 'coo');
     expect(found).toEqual(unseenParameters(ginkgo, gpu, 'coo'));
-    // Two other AMD GPUs have it; the value is the geometric mean of theirs.
+    // Two other AMD GPUs have this parameter, and the value is the geometric mean of theirs.
     const of = (column: string) => others[column].values.bandwidthFraction!;
     expect(found!.bandwidthFraction).toBeCloseTo(Math.sqrt(of('RadeonVII:coo') * of('MI250X:coo')), 12);
     expect(unseenParameters(ginkgo, gpu, 'merge-path')).toBeNull();
@@ -286,7 +287,7 @@ describe('judging', () => {
 describe('launches of other kernels', () => {
   const judge = async (dataset: string) => unwrap(await judgeEvidence(folder, devices, { dataset }))[0].gpus;
 
-  it('are predicted as well as they are', async () => {
+  it('are predicted with the recorded accuracy', async () => {
     const [k20] = await judge('hasan');
     expect(k20.implementations[0]).toMatchObject({ count: 110, fourNumbers: null, nearest: null });
     // The paper's table is compared with the fit of five of its rows; `reproduce hasan` checks every cell.
@@ -298,7 +299,7 @@ describe('launches of other kernels', () => {
     expect(software.implementations[0].spearman).toBeGreaterThan(0.95);
   });
 
-  it('say nothing of block sizes that the model gives one time', async () => {
+  it('do not rank block sizes for which the model predicts the same time', async () => {
     const [a100, mi250x] = await judge('convolution');
     for (const { implementations, choice } of [a100, mi250x]) {
       expect(Math.abs(implementations[0].spearman)).toBeLessThan(0.3);
@@ -306,7 +307,7 @@ describe('launches of other kernels', () => {
     }
   });
 
-  it('are of their own files alone', async () => {
+  it('use only the data of their own files', async () => {
     const data = { fileName: 'x.csv', bytes: new Uint8Array() };
     expect(await judgeEvidence(folder, devices, { dataset: 'hasan', data })).toMatchObject({
       error: { code: 'unsupported' },

@@ -1,6 +1,6 @@
 import type { StudyFile } from '../../src-main/contract/study.ts';
 
-/** The origins of a kernel that only does its iterations. */
+/** The origins of a kernel that only has iterations. */
 export const NOTHING_ELSE = {
   prologue: 'given',
   unit: 'given',
@@ -11,7 +11,7 @@ export const NOTHING_ELSE = {
   bytesPerIteration: 'given',
 } as const;
 
-/** A small space: two devices, six granularities, two balancings, eight blocks. */
+/** A small space with two devices, six granularities, two balancings and eight blocks. */
 export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   return {
     lockstep: 1,
@@ -30,6 +30,6 @@ export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   };
 }
 
-/** A name with everything that could attack a document. */
+/** A name with every text that could attack a document. */
 export const HOSTILE =
   '=HYPERLINK("http://x") <script>alert(1)</script><img src=x onerror=alert(1)> */ int evil; /* --> ]]> ```\n# head\n| a | b |\r\n"quoted\' \\ ??/ ${x} `code` **bold** [l](javascript:1) \u2028\u202e&amp;\u0000';

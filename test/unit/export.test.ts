@@ -37,7 +37,7 @@ const ALLOWED_TAGS = new Set(
   ),
 );
 
-it('lists all designs in a table, if asked for', async () => {
+it('lists all designs in a table on request', async () => {
   const { rows } = readAddress(exportAddress, new URLSearchParams('rows=all'));
   expect(ROW_LIMITS).toContain(rows);
   const { designs } = await bench.render(plain, 'csv', { limit: rowLimit(rows) });
@@ -47,7 +47,7 @@ it('lists all designs in a table, if asked for', async () => {
   expect(over.ok).toBe(false);
 });
 
-it('weighs the designs of a table, if asked for', async () => {
+it('weighs the designs of a table on request', async () => {
   const { text } = await bench.render(plain, 'csv', { limit: 3, weigh: true });
   const [head, ...lines] = text
     .trim()
@@ -69,7 +69,7 @@ it('weighs the designs of a table, if asked for', async () => {
 });
 
 describe('a report', () => {
-  it('is a page that loads and links nothing, and runs its own map alone', async () => {
+  it('is a page without links and loaded files, whose only script is that of its map', async () => {
     const { text } = await bench.render(plain, 'html');
     expect(text).toMatch(/^<!doctype html>/);
     expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
@@ -81,7 +81,7 @@ describe('a report', () => {
     expect(text).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
   });
 
-  it('has no script in the preview, whose frame would refuse it with a complaint', async () => {
+  it('has no script in the preview, because its frame would refuse scripts with an error', async () => {
     const { text } = await bench.render(plain, 'html');
     const { page, css } = framedReport(text);
     expect(page).not.toMatch(/<script|<style/);
@@ -120,13 +120,13 @@ describe('a report', () => {
       const best = compared.devices.find((each) => each.device.name === device)!.best!.timeMs;
       expect(Math.min(...timeMs.filter((ms) => ms !== null))).toBeCloseTo(best, 4);
     }
-    // The chosen design is the best of all, and so of its cell.
+    // The chosen design is the best of all, and so it is also the best of its cell.
     const [first] = maps;
     expect(first.timeMs[first.chosen]).toBe(Math.min(...first.timeMs.filter((ms) => ms !== null)));
     expect(first.settings[first.setting[first.chosen]]).toMatch(/Threads per unit: \d+/);
   });
 
-  it('says the same in Markdown: the best design, its time, each device and the ties', async () => {
+  it('has the same content in Markdown: the best design, its time, each device and the ties', async () => {
     const { text } = await bench.render(plain, 'markdown');
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 }));
     const compared = unwrap(await bench.engine.call('compare.devices', { runId: plain }));
@@ -142,7 +142,7 @@ describe('a report', () => {
     expect(text).not.toMatch(/NaN|undefined|\[object|\.\.$/m);
   });
 
-  it('says which faster design the form cannot express', async () => {
+  it('names a faster design that the format cannot express', async () => {
     const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true, origins: NOTHING_ELSE };
     const axes = { balancing: ['none', 'merge-path', 'mixed(8:1,32)'], blockThreads: [64], unitsPerThread: [1, 7] };
     const workload = { lengths: 'zipf(1.2,2000)', units: 100_000 };
@@ -154,7 +154,7 @@ describe('a report', () => {
     const { text, note } = await bench.render(run, 'cub');
     for (const { timeMs } of [best, segmented]) expect(note).toContain(timeText(timeMs));
     expect(note).toContain(`CUB's segmented reduction cannot express the faster design ${best.designIndex} (`);
-    // A comment is plain ASCII.
+    // A comment is written in plain ASCII.
     expect(text).toContain(`// ${note!.replaceAll('\u00a0', ' ').replaceAll('µ', 'u')}\n`);
     const chosen = await bench.render(run, 'cub', { designIndex: segmented.designIndex });
     expect([(await bench.render(run, 'cuda')).note, chosen.note]).toEqual([undefined, undefined]);
@@ -172,7 +172,7 @@ describe('a report', () => {
   );
 
   it.each(['markdown', 'html', 'cuda', 'wgsl'] as const)(
-    'says in %s how units are laid out for the prediction to hold',
+    'explains in %s the order of units for which the prediction is made',
     async (format) => {
       const run = await bench.run(
         smallStudy({
@@ -199,13 +199,13 @@ describe('a report', () => {
     },
   );
 
-  it('launches blocks of two dimensions where they take tiles of an image', async () => {
+  it('launches blocks of two dimensions if they take tiles of an image', async () => {
     const workload = { lengths: 'example:mandelbrot(256,250,1000)', units: 512_000 };
     const axes = { blockThreads: [128], blockWidth: [null, 8], unitsPerThread: [1, 3] };
     const run = await bench.run(smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], workload, axes }));
     const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
     const { designIndex, design } = rows.find((row) => row.design.blockWidth === 8 && row.design.unitsPerThread === 3)!;
-    // Eight images of 32 × 16 tiles of 8 × 16, three for each block.
+    // There are eight images of 32 × 16 tiles of 8 × 16 units, with three tiles for each block.
     expect(design.gridBlocks).toBe(Math.ceil((8 * 512) / 3));
     const cuda = (await bench.render(run, 'cuda', { designIndex })).text;
     for (const line of [
@@ -237,7 +237,7 @@ describe('a report', () => {
     expect((await bench.render(run, 't4')).text).toMatch(/"block_width":\s*8/);
   });
 
-  it('explains the design that was chosen, not only the best', async () => {
+  it('explains the chosen design, not only the best', async () => {
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, offset: 40, limit: 1 }));
     const { designIndex, rank } = page.rows[0];
     const { text } = await bench.render(plain, 'markdown', { designIndex });
@@ -315,7 +315,7 @@ describe('hostile names', () => {
   );
 });
 
-describe('how many designs a document lists', () => {
+describe('the number of designs that a document lists', () => {
   it.each([
     [{ listed: 100, of: 2000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
     [{ listed: 100, of: 2000, most: 1000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
@@ -331,7 +331,7 @@ describe('how many designs a document lists', () => {
 });
 
 describe('the T4 document', () => {
-  it('has what schema version 1.0.0 requires of a result', async () => {
+  it('has every field that schema version 1.0.0 requires of a result', async () => {
     const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
     expect(fileName).toBe('small-run-1.t4.json');
     const { schema_version, results } = JSON.parse(text) as {
@@ -378,7 +378,7 @@ describe('the trace', () => {
       otherData: Record<string, unknown>;
     };
     expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
-    // Viewers treat a process or thread 0 as none.
+    // Viewers treat a process or thread with the number 0 as none.
     expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
     const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 1);
     expect(blocks).toHaveLength(drawn.blockIndex.length);
@@ -389,7 +389,7 @@ describe('the trace', () => {
     for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
       expect(tid).toBeLessThanOrEqual(residentBlocks);
       const slot = `${pid} ${tid}`;
-      // Every digit counts, because a viewer nests a slice that begins within another one.
+      // No digit may be lost, because a viewer nests a slice that begins within another one.
       expect(ts).toBeGreaterThanOrEqual(busyUntil.get(slot) ?? 0);
       expect(Math.abs(ts * 1000 - Math.round(ts * 1000))).toBeLessThan(1e-4);
       busyUntil.set(slot, ts + dur);
@@ -401,7 +401,7 @@ describe('the trace', () => {
 });
 
 describe('the table', () => {
-  it('reads back as the ranking', async () => {
+  it('can be read back as the ranking', async () => {
     const { text } = await bench.render(plain, 'csv', { limit: 50 });
     const rows = parse<Record<string, string>>(text, { columns: true });
     const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 }));
@@ -410,12 +410,12 @@ describe('the table', () => {
   });
 });
 
-/** A small grammar of the allowed WGSL: comments, constants of two types, one function. */
+/** A small grammar of the allowed WGSL: comments, constants of two types, and one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 
 describe('the WGSL constants', () => {
-  it('are declarations of WGSL and nothing else', async () => {
+  it('are only declarations of WGSL', async () => {
     const { text } = await bench.render(hostile, 'wgsl');
     for (const line of text.split('\n')) expect(line).toMatch(WGSL_LINE);
     for (const [, value] of text.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
@@ -456,7 +456,7 @@ describe('text', () => {
     expect(markdown('1. x')).toBe('1\\. x');
     expect(markdown('- x')).toBe('\\- x');
   });
-  it('cannot end or continue a comment', () => {
+  it('cannot end a comment or continue on its next line', () => {
     expect(comment('a */ b')).toBe('a * / b');
     expect(comment('a \\')).toBe('a');
     expect(comment('a ??/')).not.toContain('??/');
@@ -464,7 +464,7 @@ describe('text', () => {
     // A comment in the first two lines may declare the encoding in which Python reads the whole file (PEP 263).
     expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
   });
-  it('makes identifiers and file names of anything', () => {
+  it('makes valid identifiers and file names from any text', () => {
     expect(identifier('3 + x')).toBe('k3_x');
     expect(identifier('<>')).toBe('kernel');
     expect(fileStem('../../etc/passwd')).toBe('etc-passwd');

@@ -4,7 +4,7 @@ import { main } from '../../src-main/cli/main.ts';
 import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { fail } from '../../src-workers/domain/result.ts';
 
-it('a failure quotes no megabytes, and still begins with what is wrong and ends with what to do', () => {
+it('a failure with a huge text is shortened, and keeps its beginning and its advice', () => {
   const failure = fail('bad-input', `The name "${'x'.repeat(3_000_000)}" is too long. Specify a shorter one.`);
   const { message } = (failure as { error: { message: string } }).error;
   expect(message.length).toBeLessThan(2100);
@@ -16,7 +16,7 @@ it('a failure quotes no megabytes, and still begins with what is wrong and ends 
 it.each([
   ['an option', [`--${'x'.repeat(100_000)}`]],
   ['a workload', ['loss', '--workload', `geometric(${'9'.repeat(100_000)})`]],
-])('the command line neither, of %s', async (_, args) => {
+])('the command line does not print megabytes for %s either', async (_, args) => {
   const { status, err } = await captured((terminal) => main(args, terminal));
   expect(status).toBeGreaterThan(0);
   expect(err.length).toBeLessThan(2200);

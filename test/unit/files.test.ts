@@ -21,7 +21,7 @@ beforeEach(() => {
 const at = (name: string): string => join(own, name);
 
 describe('a file that is written', () => {
-  it('replaces what was there whole, and leaves nothing beside it', async () => {
+  it('replaces the old file completely, and leaves no other file beside it', async () => {
     await writeWhole(at('report.md'), 'first');
     await writeWhole(at('report.md'), 'second');
     expect(readFileSync(at('report.md'), 'utf8')).toBe('second');
@@ -30,7 +30,7 @@ describe('a file that is written', () => {
     expect(readdirSync(own)).toEqual(['report.md']);
   });
 
-  it.skipIf(process.platform === 'win32')('keeps links and who may read it', async () => {
+  it.skipIf(process.platform === 'win32')('keeps links and permissions', async () => {
     writeFileSync(at('study.json'), 'first');
     chmodSync(at('study.json'), 0o600);
     symlinkSync('study.json', at('link.json'));
@@ -45,7 +45,7 @@ describe('a file that is written', () => {
     for (const link of ['link.json', 'nothing.json']) expect(lstatSync(at(link)).isSymbolicLink()).toBe(true);
   });
 
-  it.runIf(process.platform === 'linux')('says why it cannot be', async () => {
+  it.runIf(process.platform === 'linux')('says why it cannot be written', async () => {
     expect(await writeFor('/dev/full', 'x')).toMatchObject({
       error: { code: 'storage', message: expect.stringMatching(/dev.full .*ENOSPC/) as string },
     });
@@ -53,7 +53,7 @@ describe('a file that is written', () => {
 });
 
 describe('a file that is read', () => {
-  it('is read to its end, and only where it is not too long', async () => {
+  it('is read to its end, and refused if it is too long', async () => {
     writeFileSync(at('four'), '\ufeffa');
     expect(await readText(at('four'))).toEqual({ ok: true, value: '\ufeffa' });
     expect(await readBytes(at('four'), 3)).toMatchObject({
@@ -67,10 +67,13 @@ describe('a file that is read', () => {
     });
   });
 
-  it.runIf(process.platform === 'linux')('may have no end', async () => {
-    expect(await readBytes('/dev/zero', 1000)).toMatchObject({
-      error: { message: expect.stringMatching(/dev.zero has more than 1000 bytes/) as string },
-    });
-    expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
-  });
+  it.runIf(process.platform === 'linux')(
+    'may be a source without end, of which only the allowed part is read',
+    async () => {
+      expect(await readBytes('/dev/zero', 1000)).toMatchObject({
+        error: { message: expect.stringMatching(/dev.zero has more than 1000 bytes/) as string },
+      });
+      expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
+    },
+  );
 });

@@ -19,7 +19,7 @@ function actsLaw() {
 }
 
 describe('granularity', () => {
-  it('costs a lane alone exactly one iteration, and follows Amdahl without cooperation cost', () => {
+  it('is exactly one iteration for a single lane, and follows Amdahl without a cost of cooperation', () => {
     expect(costFactor(1, 0.3, 0.1)).toBe(1);
     expect(costFactor(8, 0, 0)).toBe(1 / 8);
     expect(costFactor(8, 1, 0)).toBe(1);

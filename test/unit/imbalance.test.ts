@@ -24,7 +24,7 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 const law = (...points: (readonly [length: number, probability: number])[]) =>
   unwrap(categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
 
-/** Mean and standard deviation of a loss distribution. */
+/** Returns mean and standard deviation of a loss distribution. */
 function momentsOf(distribution: LossDistribution) {
   const { loss, probability } = distribution;
   const mean = loss.reduce((sum, x, i) => sum + x * probability[i], 0);
@@ -32,7 +32,7 @@ function momentsOf(distribution: LossDistribution) {
   return { mean, standardDeviation: Math.sqrt(variance) };
 }
 
-/** Enumerates every group of n units: losses, and E[max]. Only for tiny laws. */
+/** Enumerates every group of n units. Returns the losses and E[max]. Only for tiny laws. */
 function enumerated({ support, probability }: LengthLaw, n: number) {
   const losses = new Map<number, number>();
   let meanMaximum = 0;
@@ -84,14 +84,14 @@ describe('closed form', () => {
     expect(row.aggregateLoss.toFixed(4)).toBe('1.4872');
   });
 
-  it('has a mean loss that need not grow with n, while the aggregate loss does', () => {
+  it('has a mean loss that may fall with n, while the aggregate loss grows', () => {
     const [small, large] = lossMoments(law([1, 0.9], [100, 0.1]), [32, 256]);
     expect(small.meanLoss.toFixed(2)).toBe('10.78');
     expect(large.meanLoss.toFixed(2)).toBe('9.46');
     expect(large.aggregateLoss).toBeGreaterThan(small.aggregateLoss);
   });
 
-  it('loses nothing alone or with constant work, exactly', () => {
+  it('has a loss of exactly 1 for a single unit or constant work', () => {
     for (const row of lossMoments(unwrap(geometricLaw(0.05)), [1])) {
       expect(row).toEqual({ n: 1, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 });
     }
@@ -102,7 +102,7 @@ describe('closed form', () => {
     }
   });
 
-  it('gives the same in one pass and alone, in the order asked for', () => {
+  it('returns the same for all sizes at once and one by one, in the requested order', () => {
     const geometric = unwrap(geometricLaw(0.05));
     const sizes = [32, 3, 2, 100, 1, 7, 1024, 8];
     const together = lossMoments(geometric, sizes);
@@ -114,7 +114,7 @@ describe('closed form', () => {
     }
   });
 
-  it('keeps within its stated error where it is quick, whatever the law and the sizes beside', () => {
+  it('has at most its stated error in quick mode, for any law and any other sizes', () => {
     const sizes = [64, 2, 3, 32];
     const laws = [...TINY, unwrap(geometricLaw(0.05)), unwrap(geometricLaw(0.001)), unwrap(uniformLaw(300, 400))];
     for (const law of laws) {
@@ -125,7 +125,7 @@ describe('closed form', () => {
     }
   });
 
-  it('refuses a group that is no whole number of units', () => {
+  it('refuses a group that is not a whole number of units', () => {
     expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2, 0])).toThrow('group of 0 units');
     expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2.5])).toThrow('group of 2.5 units');
   });
@@ -184,7 +184,7 @@ describe('full distribution', () => {
   });
 
   it('keeps relative accuracy in the far tail', () => {
-    // All 31 others have length 1, and one has 270: the largest possible loss of a group.
+    // One lane has 270 and all 31 others have length 1, which is the largest possible loss of a group.
     const geometric = unwrap(geometricLaw(0.05));
     const { loss, probability } = unwrap(lossDistribution(geometric, 16));
     const top = geometric.support.length - 1;
@@ -193,7 +193,7 @@ describe('full distribution', () => {
     expect(Math.abs(probability[probability.length - 1] / exact - 1)).toBeLessThan(1e-12);
   });
 
-  it('refuses what would take too long, saying how long', () => {
+  it('refuses a computation that would take too long, with the number of steps', () => {
     const refused = lossDistribution(unwrap(zipfLaw(1.5, 100_000)), 32);
     expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
     expect(lossDistribution(unwrap(uniformLaw(1, 2)), 0)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
@@ -201,7 +201,7 @@ describe('full distribution', () => {
 });
 
 describe('binned distribution', () => {
-  it('has the quantiles of the exact one within its resolution', () => {
+  it('has the quantiles of the exact distribution within its resolution', () => {
     const cases = [
       [unwrap(geometricLaw(0.05)), 16],
       [unwrap(lognormalLaw(3, 0.5)), 8],
@@ -225,7 +225,7 @@ describe('binned distribution', () => {
     }
   });
 
-  it('keeps few lengths far apart from one another, where octaves are on a coarse lattice', () => {
+  it('keeps a few distant lengths apart, although octaves are on a coarse lattice', () => {
     const cases = [
       [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
       // The octave begins between two lengths that share a cell of its lattice.
@@ -264,14 +264,14 @@ describe('binned distribution', () => {
     }
   });
 
-  it('is used only where the exact one costs too much', () => {
+  it('is used only if the exact distribution costs too much', () => {
     const geometric = unwrap(geometricLaw(0.05));
     expect(affordableLossDistribution(geometric, 4)).toMatchObject({ method: 'exact', resolution: 0 });
     expect(affordableLossDistribution(geometric, 1024).method).toBe('binned');
     expect(affordableLossDistribution(unwrap(constantLaw(0)), 32)).toMatchObject({ loss: Float64Array.of(1) });
   });
 
-  it('fills the bins of a plot', () => {
+  it('fills the bins of a plot with all of the probability', () => {
     const histogram = lossHistogram(affordableLossDistribution(unwrap(geometricLaw(0.05)), 8), 50);
     expect(histogram.edges.length).toBe(51);
     expect(histogram.edges[0]).toBe(1);
@@ -283,7 +283,7 @@ describe('binned distribution', () => {
 });
 
 describe('Monte Carlo', () => {
-  it('has the models inside its confidence interval, and an honest interval', () => {
+  it('contains the values of the models in its confidence interval, which is neither too wide nor too narrow', () => {
     const uniform = mersenneTwister(1);
     const geometric = unwrap(geometricLaw(0.05));
     const [model] = lossMoments(geometric, [8]);
@@ -293,14 +293,15 @@ describe('Monte Carlo', () => {
       scores.push((sample.meanLoss.value - model.meanLoss) / sample.meanLoss.standardError);
       scores.push((sample.aggregateLoss.value - model.aggregateLoss) / sample.aggregateLoss.standardError);
     }
-    // Standard normal scores: none of 80 beyond 4, their mean square near 1 (±4 standard errors, pairs correlated).
+    // The differences are standard normal scores: none of 80 is beyond 4, and their mean square is near 1 (±4 standard
+    // errors, because pairs are correlated).
     expect(Math.max(...scores.map(Math.abs))).toBeLessThan(4);
     const meanSquare = scores.reduce((sum, z) => sum + z * z, 0) / scores.length;
     expect(meanSquare).toBeGreaterThan(0.4);
     expect(meanSquare).toBeLessThan(1.9);
   });
 
-  it('repeats itself for the same seed, and counts empty groups as no loss', () => {
+  it('is the same for the same seed, and counts empty groups as no loss', () => {
     const zeros = law([0, 0.9], [5, 0.1]);
     const run = (seed: number) => sampledLoss(zeros, 2, 20_000, mersenneTwister(seed));
     expect(run(3)).toEqual(run(3));

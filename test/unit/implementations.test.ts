@@ -67,7 +67,7 @@ const study = (change: Partial<StudyFile> = {}): StudyFile =>
   });
 
 describe('the predictor', () => {
-  it('predicts each implementation as a study of its kernel alone, and says which values it does not allow', async () => {
+  it('predicts each implementation like a study of its kernel, and marks values that it does not allow', async () => {
     const plan = await planOf(study());
     const predictor = createPredictor(plan);
     const size = spaceSize(plan.axes);
@@ -121,7 +121,7 @@ describe('the predictor', () => {
     }
   });
 
-  it('leaves studies without implementations as they were', async () => {
+  it('does not change studies without implementations', async () => {
     const plan = await planOf(study({ implementations: undefined }));
     expect(plan.axes).not.toHaveProperty('implementations');
     expect(axisCounts(plan.axes)[AXIS.implementation]).toBe(1);
@@ -179,7 +179,7 @@ describe('a run of several implementations', () => {
       );
   });
 
-  it('compares them on each device, and says which to write', async () => {
+  it('compares the implementations on each device, and says which to write', async () => {
     const { devices, choice } = await call<DeviceComparisonResult>('compare.devices', { runId });
     for (const { device, best, byImplementation } of devices) {
       const times = byImplementation.map(({ timeMs }) => timeMs);
@@ -203,7 +203,7 @@ describe('a run of several implementations', () => {
     expect(python.text).toContain(`"implementation": "${name}",`);
   });
 
-  it('has as many designs as it was said to have, though their lengths leave some blocks idle', async () => {
+  it('has the announced number of designs, even if their lengths leave some blocks idle', async () => {
     const { unitsPerThread: _, ...axes } = AXES;
     const few = study({
       workload: { lengths: 'constant(20)', units: 1000 },
@@ -214,7 +214,7 @@ describe('a run of several implementations', () => {
     expect(size.valid).toBe(valid);
   });
 
-  it('lists the inputs of the recommended one, those of its own by its name', async () => {
+  it('lists the inputs of the recommended implementation, and marks its own values with its name', async () => {
     const { recommended, inputs } = await call<BestDesigns>('ranking.best', { runId, limit: 1 });
     const own = (name: string, facts: readonly InputFact[]) =>
       facts.filter(({ label }) => label.endsWith(` of ${name}`));
@@ -234,7 +234,7 @@ describe('a run of several implementations', () => {
     expect(inputs[DEVICES[0]].find(({ field }) => field === 'kernel.registersPerThread')!.value).toBe(40);
   });
 
-  it('varies the value that an implementation has of its own, alone', async () => {
+  it("varies only an implementation's own value", async () => {
     const kernel = { ...BASE, origins: NOTHING_ELSE };
     const only = study({
       kernel,
@@ -262,14 +262,14 @@ describe('a run of several implementations', () => {
     }
   });
 
-  it('recommends an implementation, as the ranking does', async () => {
+  it('recommends the same implementation as the ranking', async () => {
     const advice = await call<Recommendation>('advice.recommend', { study: study(), deviceId: DEVICES[0] });
     const best = await call<BestDesigns>('ranking.best', { runId, limit: 1, deviceId: DEVICES[0] });
     expect(advice.row.design.implementation).toBeDefined();
     expect(advice.row.timeMs / best.rows[0].timeMs).toBeLessThan(1.0151);
   });
 
-  it('says where several are too close to choose', () => {
+  it('says if several implementations are too close to choose', () => {
     const row = (implementation: string, timeMs: number, tied: boolean) => ({
       design: { implementation },
       timeMs,
@@ -290,7 +290,7 @@ describe('a run of several implementations', () => {
     expect(implementationChoice([on('A')])).toEqual([]);
   });
 
-  it('is not measured by the loop that stands in for one kernel', async () => {
+  it('is not measured by a stand-in loop, which has only one kernel', async () => {
     expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toMatchObject({
       ok: false,
       error: {
@@ -311,7 +311,7 @@ describe('a run of several implementations', () => {
     [[{ name: 'a', kernel: {}, axes: { balancing: ['full-sort'] } }], 'implementations[0].axes.balancing'],
     [[{ name: 'a', kernel: {}, axes: { balancing: ['sorted'] } }], 'implementations[0].axes.balancing[0]'],
     [[{ name: 'a', kernel: { integerShare: 0.6, fp64Share: 0.5 } }], 'implementations[0].kernel.integerShare'],
-  ])('names the field that is wrong: %j', async (implementations, field) => {
+  ])('names the wrong field: %j', async (implementations, field) => {
     expect(await engine.call('space.size', { study: study({ implementations }) })).toMatchObject({
       ok: false,
       error: { code: 'bad-input', context: { field } },

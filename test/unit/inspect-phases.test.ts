@@ -13,8 +13,8 @@ const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
 describe('phases of PTX', () => {
-  // The counts are by hand from the listing, one term for each block: instructions, then exchanges and loads on the
-  // chain, then bytes.
+  // The expected counts are made by hand from the listing, with one term for each block: first the instructions, then
+  // the exchanges and loads on the chain, then the bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
     [
@@ -23,16 +23,16 @@ describe('phases of PTX', () => {
       {
         prologue: [17 + 7 + 1, 0, 0, 0],
         unit: [3 + 5 + 1 + 3 + 3 + 4, 0, 1, 8],
-        // The first of three steps loads the constants of all.
+        // The first of three steps loads the constants for all of them.
         combine: [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0],
       },
     ],
     ['nested32', 19, { prologue: [25, 0, 0, 0], unit: [19, 0, 1, 8], combine: [(7 + 4 * 5) / 5, 1, 0, 0] }],
     ['ilp1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 10 + 4 + 6 + 4, 0, 1, 8] }],
-    // nvcc makes two loops with one head.
+    // nvcc makes two loops that share one head.
     ['flat1', 19, { prologue: [12 + 8 + 1, 0, 1, 4], unit: [6 + 4, 0, 1, 8] }],
     ['flatone1', 19 + 2, { prologue: [12 + 7 + 1, 0, 1, 4], refill: [7 + 4, 0, 1, 8] }],
-    // The counter is one address for all.
+    // The counter has the same address for all threads.
     ['fetchone1', 19 + 2, { prologue: [11 + 5 + 1, 0, 2, 4], refill: [7 + 4, 0, 2, 8] }],
     ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
     [
@@ -61,18 +61,19 @@ describe('phases of PTX', () => {
       { prologue: [9, 0, 0, 0], unit: [5 + 1 + 3 + 1 + 1 + 9 + 2 + 5 + 1, 2, 1, 12], combine: [2 + 6 + 4, 2, 0, 0] },
     ],
     ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
-  ])('%s: as counted by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
+  ])('%s: has the counts made by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
     const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
     expect(stepOf(inspection).instructionsPerIteration).toBe(step);
     const phases = Object.entries(inspection.phases).map(([name, phase]) => [name, found(phase)]);
     expect(Object.fromEntries(phases)).toEqual(byHand);
   });
 
-  it('says how long an iteration waits for itself', () => {
-    // A cycle-level simulator with 8 cycles of latency takes 153 and 78 cycles for them.
+  it('finds how long an iteration waits for its own results', () => {
+    // A cycle-level simulator with a latency of 8 cycles takes 153 and 78 cycles for these iterations.
     expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
     expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
-    // From the column on: its address and that of x, three additions after the sum, the comparison and the branch.
+    // The chain begins at the column: its address and that of x, three additions after the sum, the comparison and the
+    // branch.
     const spmv = stepOf(read(LOOPS, 'spmv1'));
     expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
     expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });
@@ -86,7 +87,7 @@ describe('phases of PTX', () => {
     ['sell', ['across-lanes 8']],
     ['blockrow', ['along-unit 4']],
     ['minmax', ['along-unit 8']],
-    // Halves of a node by two addresses, and the list of hits.
+    // The loop reads the halves of a node at two addresses, and the list of hits.
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
     // This is one of the four iterations of a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
@@ -95,8 +96,9 @@ describe('phases of PTX', () => {
     expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
   });
 
-  // Escape times, Newton's method and walks along a list; sums over rows, one loop over all units, and trees.
-  it('knows an iteration that needs what the one before it made', () => {
+  // The kernels compute escape times, Newton's method and walks along a list, and then sums over rows, one loop over
+  // all units, and trees.
+  it('recognises an iteration that needs the result of the one before it', () => {
     const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
     const serial = (ptx: string) =>
       [...ptx.matchAll(/\.entry (\w+)/g)].flatMap(([, entry]) =>
@@ -121,14 +123,14 @@ describe('phases of PTX', () => {
     }
   });
 
-  it('combines nothing where iterations leave no result in a register', () => {
+  it('combines nothing if iterations leave no result in a register', () => {
     const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
     const histogram = read(kernels, 'histogram');
     expect(histogram.phases.combine).toEqual({ instructions: 0 });
     expect(listUnknown(inspectedFields(histogram)).join(' ')).not.toContain('combine');
     const sass = readFileSync('test/data/inspect/unrolled.sm_90.sass', 'utf8');
     expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
-    // A sum and the length of a list are results.
+    // A sum and the length of a list are results in registers.
     for (const [ptx, entry] of [
       [kernels, 'csr'],
       [LOOPS, 'spmv1'],
@@ -137,7 +139,7 @@ describe('phases of PTX', () => {
       expect(read(ptx, entry).phases.combine).toBeUndefined();
   });
 
-  it('tells threads that exchange within an iteration from those that do once a unit', () => {
+  it('distinguishes exchanges within an iteration from those at the end of a unit', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1'].map((entry) => read(LOOPS, entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'deal']);
     expect([read(PHASES, 'blockrow').sharing, read(PHASES, 'shared4').sharing]).toEqual(['deal', 'split']);
@@ -145,7 +147,7 @@ describe('phases of PTX', () => {
     expect(notes).toEqual(['', expect.stringContaining('8 threads'), expect.stringContaining('32 threads')]);
   });
 
-  it('takes no branch for the end of a unit where the unit goes on', () => {
+  it('does not mistake a branch for the end of a unit if the unit continues', () => {
     const traverse = read(PHASES, 'traverse');
     expect(Object.keys(traverse.phases)).toEqual(['prologue', 'unit']);
     expect(stepOf(traverse).instructionsPerIteration).toBe(10 + 7 + 3 + 10 + 4 + 4 + 2 + 2);

@@ -15,21 +15,21 @@ const read = (code: string, entry: string, asked: Asked = {}): Inspection =>
   unwrap(inspectKernel('file', CODES[code], { ...asked, entry }));
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
-describe('loops that compilers unrolled, and those that they left', () => {
+describe('loops that compilers unrolled or left as they were', () => {
   // The number of instructions from the head of the loop to its branch back, counted in the listings, and the number of
-  // iterations in them.
+  // iterations in one pass.
   it.each([
     ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
     ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],
     // The source has four steps.
     ['steps', 37, { ptx: [40, 4], sm_80: [39, 4], sm_90: [39, 4] }],
-    // The loop that joins the bins, which does more in a pass, is not chosen.
+    // The loop that joins the bins is not chosen, although its passes are longer.
     ['bins', 55, { ptx: [17, 1], sm_80: [13, 1], sm_90: [12, 1] }],
     ['bodies', 76, { ptx: [1411, 32], sm_80: [996, 32], sm_90: [996, 32] }],
     ['lanes', 91, { ptx: [12, 4], sm_80: [15, 4], sm_90: [15, 4] }],
     ['halves', 99, { ptx: [6, 1], sm_80: [9, 1], sm_90: [9, 1] }],
     ['tensor', 109, { ptx: [8, 1], sm_80: [23, 1], sm_90: [24, 1] }],
-  ] as const)('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly number[]>>) => {
+  ] as const)('%s: has the counts made by hand', (entry, line, byHand: Readonly<Record<string, readonly number[]>>) => {
     for (const [code, [instructions, iterations]] of Object.entries(byHand)) {
       const loop = chosenOf(read(code, entry));
       expect([code, loop.line, loop.unrolled]).toEqual([code, line, iterations]);
@@ -41,16 +41,16 @@ describe('loops that compilers unrolled, and those that they left', () => {
     ['row', ['along-unit 4', 'along-unit 4', 'scattered 4'], 12],
     ['column', ['across-lanes 4', 'across-lanes 4', 'across-lanes 4', 'across-lanes 4'], 8],
     ['bins', ['across-lanes 4'], 0],
-  ])('%s: machine code and PTX agree on what an iteration and a unit access', (entry, accesses, unitBytes) => {
+  ])('%s: machine code and PTX have the same accesses in an iteration and a unit', (entry, accesses, unitBytes) => {
     for (const code of Object.keys(CODES)) {
       const { accesses: found, phases } = read(code, entry);
       expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
-      // The rest of the iterations without a loop belongs to them.
+      // The remaining iterations, which are outside any loop, belong to the unrolled loop.
       expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
     }
   });
 
-  it('follows an index of 64 bits that each pass makes of one of 32', () => {
+  it('follows an index of 64 bits that each pass converts from 32 bits', () => {
     const ptx = `.version 9.0\n.target sm_90\n.entry k()\n{
 mad.lo.s32 %r1, %ctaid.x, %ntid.x, %tid.x;\nmul.lo.s32 %r2, %nctaid.x, %ntid.x;\ncvt.s64.s32 %rd1, %r1;
 $L_1:\nshl.b64 %rd2, %rd1, 2;\nadd.s64 %rd3, %rd4, %rd2;\nld.global.u32 %r3, [%rd3];
@@ -61,7 +61,7 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
     expect(chosenOf(found).divergent).toBe(false);
   });
 
-  it('tells ends that differ by data from strides over all threads', () => {
+  it('distinguishes loops whose end depends on data from strides over all threads', () => {
     for (const code of Object.keys(CODES))
       expect([code, ...['row', 'steps', 'bins'].map((entry) => chosenOf(read(code, entry)).divergent)]).toEqual([
         code,
@@ -71,12 +71,12 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
       ]);
   });
 
-  it('takes another number of iterations where it is given', () => {
+  it('uses a given number of iterations instead of its own', () => {
     const loop = chosenOf(read('sm_90', 'row', { iterationsPerLoop: 8 }));
     expect([loop.unrolled, loop.instructionsPerIteration]).toEqual([8, 11]);
   });
 
-  it('names tensor cores and halves, and counts them', () => {
+  it('reports and counts instructions of tensor cores and on halves', () => {
     for (const code of ['sm_80', 'sm_90'])
       expect(read(code, 'tensor').notes.join(' ')).toMatch(
         /2 matrix instructions of tensor cores \(HMMA\.16816\.F32\)/,
@@ -86,7 +86,7 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
       expect(read(code, 'halves').notes.join(' ')).toContain('1 instructions on halves of 16 bits, 1 of them on two');
   });
 
-  it('says what the code does not say, and what a study with a CPU takes instead of accesses', () => {
+  it('names the inputs that code does not contain, and the field of a study with a CPU that replaces accesses', () => {
     const fields = inspectedFields(read('sm_90', 'row'));
     expect(listUnknown(fields).join(' ')).toMatch(/Registers.*footprintBytes.*combine.*refill.*lengths/);
     expect(listUnknown(inspectedFields(read('sm_90', 'steps'))).join(' ')).toContain('bytesPerIteration');
@@ -109,7 +109,7 @@ describe('names of kernels', () => {
     ['_Z99k', '_Z99k'],
   ])('%s is %s', (mangled, name) => expect(demangled(mangled)).toBe(name));
 
-  it('are accepted as the source has them, and told apart by their templates', () => {
+  it('are accepted as in the source, and distinguished by their template arguments', () => {
     const kernels = ['_ZN1n4stepIfEEvv', '_ZN1n4stepIdEEvv'].map((name) => `.entry ${name}()\n{\nret;\n}\n`).join('');
     const ptx = `.version 9.0\n.target sm_90\n${kernels}`;
     for (const entry of ['n::step<double>', 'step<double>', 'step< double >', '_ZN1n4stepIdEEvv'])

@@ -17,7 +17,7 @@ const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspe
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops of PTX', () => {
-  // Each instruction of one iteration is in its class in the listing. The numbers occur nowhere else.
+  // The listing shows each instruction of one iteration in its class. The numbers occur nowhere else.
   it.each([
     [
       'collatz',
@@ -52,28 +52,31 @@ describe('loops of PTX', () => {
         ],
         control: ['@%p3 bra $L__BB2_3'],
       },
-      // Both loads read the node from the previous pass.
+      // Both loads read the node that the previous pass loaded.
       1,
     ],
-  ])('%s: as counted by hand', (entry, line, byHand: Readonly<Record<string, readonly string[]>>, dependentLoads) => {
-    const all = Object.values(byHand).flat();
-    const body = PTX.slice(PTX.indexOf(`.entry ${entry}(`));
-    const spaced = body.slice(0, body.indexOf('\n}')).replaceAll(/\s+/g, ' ');
-    for (const one of all) expect(spaced).toContain(`${one};`);
-    const loop = chosenOf(read({ ptx: PTX }, { entry }));
-    expect(loop).toMatchObject({
-      line,
-      instructionsPerIteration: all.length,
-      dependentLoads,
-      divergent: true,
-      unrolled: 1,
-    });
-    const none = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
-    const counted = Object.fromEntries(Object.entries(byHand).map(([name, list]) => [name, list.length]));
-    expect(loop.byClass).toEqual({ ...none, ...counted });
-  });
+  ])(
+    '%s: has the counts made by hand',
+    (entry, line, byHand: Readonly<Record<string, readonly string[]>>, dependentLoads) => {
+      const all = Object.values(byHand).flat();
+      const body = PTX.slice(PTX.indexOf(`.entry ${entry}(`));
+      const spaced = body.slice(0, body.indexOf('\n}')).replaceAll(/\s+/g, ' ');
+      for (const one of all) expect(spaced).toContain(`${one};`);
+      const loop = chosenOf(read({ ptx: PTX }, { entry }));
+      expect(loop).toMatchObject({
+        line,
+        instructionsPerIteration: all.length,
+        dependentLoads,
+        divergent: true,
+        unrolled: 1,
+      });
+      const none = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
+      const counted = Object.fromEntries(Object.entries(byHand).map(([name, list]) => [name, list.length]));
+      expect(loop.byClass).toEqual({ ...none, ...counted });
+    },
+  );
 
-  it('divides an unrolled loop by the step of its counter, or as asked, and by its marks', () => {
+  it('divides an unrolled loop by the step of its counter, by a given number, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
     // Four iterations have 12 loads, equally many multiplications, the counters of two arrays, two comparisons and the
@@ -106,14 +109,14 @@ describe('loops of PTX', () => {
 
   it('counts both sides of a branch, and the shorter one', () => {
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
-    // 7 before the branch with it, 1 more on the left side of 6; 9 on the right side; 5 at the end. PTX keeps a branch
-    // that machine code removes.
+    // There are 7 instructions up to the branch, 1 more on the left side of 6, 9 on the right side, and 5 at the end.
+    // PTX keeps a branch that machine code removes.
     expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
     expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
     expect(loop.dependentLoads).toBe(1);
   });
 
-  it('waits for a branch as for an address', () => {
+  it('counts a load that a branch needs like one that an address needs', () => {
     const loads = (body: string): number =>
       chosenOf(
         read({
@@ -129,12 +132,12 @@ describe('loops of PTX', () => {
     expect(loads('ld.global.u32 %r1, [%rd1];\n@%p3 mov.u32 %r1, 0;\nld.global.u32 %r2, [%r1];')).toBe(2);
   });
 
-  it('says where shared memory is not all of it', () => {
+  it('says if a part of the shared memory is not known', () => {
     const noted = (entry: string) => read({ ptx: PTX }, { entry }).notes.some((note) => note.includes('dynamic'));
     expect([noted('walk'), noted('histogram'), noted('csr')]).toEqual([true, false, false]);
   });
 
-  it('names kernels as the source does, and lists them where it must be told which', () => {
+  it('names kernels as in the source, and lists them if the user must choose one', () => {
     expect(sourceName('_ZN5walks4walkIiEEvPKT_PS1_i')).toBe('walk');
     expect(sourceName('_Z3csrPKi')).toBe('csr');
     expect(sourceName('void spmv::csr<float>(const float *)')).toBe('csr');
@@ -153,8 +156,8 @@ describe('loops of PTX', () => {
 });
 
 /**
- * A loop over a row in the form of a disassembler, written for this test: two loads of the chain, an FMA, three integer
- * instructions, the branch.
+ * A loop over a row, written for this test in the form of a disassembler. It has two loads in a chain, an FMA, three
+ * integer instructions and the branch.
  */
 const LISTED = `
 	.target	sm_90
@@ -195,16 +198,16 @@ describe('loops of machine code', () => {
     divergent: true,
     unrolled: 1,
   };
-  it('reads what nvdisasm lists, with lines', () => {
+  it('reads a listing of nvdisasm with its lines', () => {
     const found = read({ sass: LISTED });
     expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
     expect(found).toMatchObject({
-      // The access is to the element at the column; the access to the column itself stays.
+      // The access to the element at the column is marked, and the access to the column itself stays.
       accesses: [{ pattern: 'scattered', elementBytes: 4 }],
       phases: { prologue: { instructions: 2 }, unit: { instructions: 6, dependentLoads: 1, bytes: 8 } },
     });
   });
-  it('reads what cuobjdump lists, with addresses for labels', () => {
+  it('reads a listing of cuobjdump, which has addresses instead of labels', () => {
     const lines = LISTED.replace(/^[\s\S]*?\.text\.csr:\n/, '\tcode for sm_80\n\t\tFunction : csr\n')
       .replaceAll(/^(\s+\/\/##.*|\.L_x_\d:)\n/gm, '')
       .replace('`(.L_x_1)', '0x60')
@@ -221,7 +224,7 @@ describe('loops of machine code', () => {
     const found = read({ sass: LISTED.replace(whole, damaged) });
     expect(found).toMatchObject({ entry: 'csr', loops: [{ instructionsPerIteration: 9 }] });
   });
-  it('takes marks from the PTX beside it, by line', () => {
+  it('takes marks from the PTX beside it, by their lines', () => {
     const ptx = `.version 9.0\n.target sm_90\n.entry csr()\n{\n$L_1:\n.loc 1 9 1\n// lockstep:loop\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L_1;\nret;\n}`;
     expect(chosenOf(read({ ptx, sass: LISTED }))).toMatchObject({ marked: true, instructionsPerIteration: 9 });
   });
@@ -247,7 +250,7 @@ hello, world
 "0","csr(int)","(256, 1, 1)","(10, 2, 1)","8.0","1","40","8"
 "1","csr(int)","(256, 1, 1)","(10, 2, 1)","8.0","3","40","24"
 `;
-  it('is read a line per metric', () => {
+  it('is read with one line for each metric', () => {
     expect(read({ profile: LONG })).toMatchObject({
       entry: 'csr(const int *, int)',
       arch: 'sm_90',
@@ -261,7 +264,7 @@ hello, world
         durationMs: 1.5005,
         dramBytes: 2.5e6,
         executedInstructions: 1_250_000,
-        // The output of a German system.
+        // A German system writes the numbers in this form.
         issuedInstructions: 1_310_720.5,
         l1Sectors: null,
         l2Sectors: 9,
@@ -271,7 +274,7 @@ hello, world
       chosen: null,
     });
   });
-  it('is read a column per metric, launches weighted by their durations', () => {
+  it('is read with one column for each metric, and launches are weighted by their durations', () => {
     expect(read({ profile: WIDE }, { entry: 'csr' })).toMatchObject({
       registersPerThread: 40,
       sharedMemoryBytesPerBlock: null,
@@ -292,7 +295,7 @@ hello, world
     if (mean !== null) expect(fitted.mean / mean).toBeCloseTo(1, 1);
     expect(fitted.note).toContain('fitted');
   });
-  it('says which family has no such loss', () => {
+  it('names a family of laws that cannot have such a loss', () => {
     expect(fitLengths(7, null)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
     expect(fitLengths(1.5, 40)).toMatchObject({ ok: false, error: { code: 'unsupported' } });
     // The rest of the profile is still used.
@@ -300,7 +303,7 @@ hello, world
   });
 });
 
-it('detects files by what they hold', () => {
+it('detects files by their content', () => {
   const kind = (name: string, text: string) => kernelFileKind(name, new TextEncoder().encode(text));
   expect(kind('k.txt', PTX)).toBe('ptx');
   expect(kind('k.txt', LISTED)).toBe('sass');
@@ -316,7 +319,7 @@ it('detects files by what they hold', () => {
     expect(kind(name, text)).toBeNull();
 });
 
-it('changes the fields of a kernel that it knows, marks them as imported, and takes out what they replace', () => {
+it('changes the known fields of a kernel, marks them as imported, and removes the fields that they replace', () => {
   const found = inspectedFields(read({ ptx: PTX }, { entry: 'chase' }));
   const kernel = {
     name: 'walk',
@@ -356,7 +359,7 @@ it('changes the fields of a kernel that it knows, marks them as imported, and ta
   });
 });
 
-it('writes a kernel of one loop without what is done around a loop', () => {
+it('writes a kernel with a single loop, without the phases around it', () => {
   const loops = readFileSync('test/data/cycle-sim/loops.ptx', 'utf8');
   const kernel = { accesses: [], unit: { instructions: 9 }, combine: { instructions: 4 }, origins: {} };
   const written = withInspected(kernel, inspectedFields(read({ ptx: loops }, { entry: 'flatone1' })));

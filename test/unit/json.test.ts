@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseJson } from '../../src-main/contract/json.ts';
 
-test('a text of brackets alone is refused where it is nested too deeply', () => {
+test('a text of only brackets is refused if it is nested too deeply', () => {
   expect(parseJson('['.repeat(1_000_000), 'a.json')).toMatchObject({
     ok: false,
     error: { message: 'a.json, line 1, column 101: JSON needs at most 100 levels of brackets here, not "[".' },
@@ -10,7 +10,7 @@ test('a text of brackets alone is refused where it is nested too deeply', () => 
   expect(parseJson(deepest, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(deepest) as unknown });
 });
 
-test('a string may have as many escapes as it likes', () => {
+test('a string may have any number of escapes', () => {
   const text = `{"${'\\n'.repeat(4_000_000)}":"\\u00e9\\"x"}`;
   expect(parseJson(text, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(text) as unknown });
 });
@@ -20,11 +20,11 @@ test.each([
   ['["a\n"]', 'line 1, column 2: JSON needs a value or "]" here'],
   ['["a\\u12g4"]', 'line 1, column 2: JSON needs a value or "]" here'],
   ['["a', 'line 1, column 2: JSON needs a value or "]" here'],
-])('%j holds a string that is none', (text, message) => {
+])('%j contains an invalid string', (text, message) => {
   expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
 });
 
-test('a field that stands there twice is refused, not guessed at', () => {
+test('a field that occurs twice is refused', () => {
   expect(parseJson('{"a": {"b": 1}, "b": 2, "a": 3}', 'a.json')).toMatchObject({
     ok: false,
     error: { message: 'a.json, line 1, column 25: The field "a" occurs a second time.' },

@@ -53,7 +53,7 @@ function grid(
 }
 
 describe('OKLab scales', () => {
-  it('go to OKLab and back', () => {
+  it('are converted to OKLab and back', () => {
     const channel = fc.integer({ min: 0, max: 255 });
     fc.assert(
       fc.property(channel, channel, channel, (r, g, b) => {
@@ -71,14 +71,14 @@ describe('OKLab scales', () => {
     lightness.forEach((value, i) => expect(Math.abs(value - (1 - i / 255))).toBeLessThan(0.067));
   });
 
-  it('put the best first, twice the best and slower last, the baseline in the middle', () => {
+  it('give the best the first colour, the baseline the middle one, and twice the best or slower the last one', () => {
     expect([timeStep(4, 4), timeStep(8, 4), timeStep(80, 4)]).toEqual([0, 255, 255]);
     expect(timeStep(4 * Math.SQRT2, 4)).toBe(128);
     expect([changeStep(2, 4), changeStep(4, 4), changeStep(8, 4)]).toEqual([0, 128, 255]);
     expect([timeStep(40, 4, 10), changeStep(40, 4, 10)]).toEqual([255, 255]);
   });
 
-  it('reach as far as most cells and the best of every map, so that no map is all of the last colour', () => {
+  it('cover most cells and the best of every map, so that no map has only the last colour', () => {
     const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 60, noNaN: true })), { maxLength: 30 });
     fc.assert(
       fc.property(fc.array(times, { minLength: 1, maxLength: 5 }), (maps) => {
@@ -97,7 +97,7 @@ describe('OKLab scales', () => {
     expect(fittedClip(1, [[NaN]])).toBe(2);
   });
 
-  it('keep their lightness in grey, and sink into the canvas', () => {
+  it('keep their lightness in grey, and fade into the background', () => {
     const scale = ramp(['#192159', '#1E809C', '#F2F1E3']);
     const grey = greyed(scale).css.map((text) => (text.match(/\d+/g) ?? []).map(Number));
     grey.forEach(([r, g, b], i) => {
@@ -110,9 +110,9 @@ describe('OKLab scales', () => {
   });
 });
 
-describe('the part of a map in sight', () => {
+describe('the visible part of a map', () => {
   const cells = { nx: 32, ny: 20 };
-  it('keeps the cell under the pointer, never shows less than four cells, and is whole again at the end', () => {
+  it('keeps the cell under the pointer, never has less than four cells, and can become the whole map again', () => {
     const at = { x: 0.25, y: 0.75 };
     const near = zoomedMap(WHOLE_MAP, 0.5, cells, at);
     expect(near).toEqual({ x: [0.125, 0.625], y: [0.375, 0.875] });
@@ -122,7 +122,7 @@ describe('the part of a map in sight', () => {
     for (const by of [1.5, 1.1, 3]) expect(zoomedMap(zoomedMap(WHOLE_MAP, 1 / by, cells), by, cells)).toBe(WHOLE_MAP);
   });
 
-  it('moves to the ends and no further, and to a cell that is out of sight', () => {
+  it('moves to the ends and no further, and to a cell that is not visible', () => {
     const near = zoomedMap(WHOLE_MAP, 0.5, cells);
     expect(movedMap(near, 9, -9)).toEqual({ x: [0.5, 1], y: [0, 0.5] });
     expect(movedMap(WHOLE_MAP, 1, 1)).toBe(WHOLE_MAP);
@@ -135,7 +135,7 @@ describe('the part of a map in sight', () => {
 });
 
 describe('a rectangle on the map', () => {
-  it('is a part of the filter for each axis, but not for the device', () => {
+  it('becomes a part of the filter for each axis except the device', () => {
     expect(axisNarrowing('blockThreads', ['32', '64', '128'], [0, 1])).toEqual({ blockThreads: { from: 32, to: 64 } });
     expect(axisNarrowing('launch', ['1 per SM', 'grid 64'], [1])).toEqual({ launch: ['grid 64'] });
     expect(axisNarrowing('registerCap', ['none', '64', '32'], [0, 1])).toEqual({ registerCap: [null, 64] });
@@ -144,20 +144,20 @@ describe('a rectangle on the map', () => {
   });
 });
 
-describe('what is read off a grid', () => {
+describe('the values of a grid', () => {
   const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 10, noNaN: true })), {
     minLength: 12,
     maxLength: 12,
   });
 
-  it('draws lines of marginals from the best to the slowest, at most twice the best', () => {
+  it('has lines of marginals from the best to the slowest time, up to twice the best', () => {
     expect([...lineLevels(Float64Array.of(4, 5, NaN, 6), 4)]).toEqual([0, 0.5, 1, 1]);
     expect([...lineLevels(Float64Array.of(4, 6, 80, 8), 4)]).toEqual([0, 0.5, 1, 1]);
     expect([...lineLevels(Float64Array.of(4, 4), 4)]).toEqual([0, 0]);
     expect([...lineLevels(Float64Array.of(NaN, NaN), NaN)]).toEqual([1, 1]);
   });
 
-  it('has marginals that are the least of each line', () => {
+  it('have marginals with the least time of each line', () => {
     fc.assert(
       fc.property(times, (values) => {
         const cells = grid(
@@ -175,7 +175,7 @@ describe('what is read off a grid', () => {
     );
   });
 
-  it('draws the boundary where waves pass one, and not along invalid cells', () => {
+  it('have a boundary at one wave, but not along invalid cells', () => {
     // Two rows have up to one wave, the others more; the last column is invalid.
     const cells = grid(
       3,
@@ -189,7 +189,7 @@ describe('what is read off a grid', () => {
     ]);
   });
 
-  it('calls a region starved only where slow cells take less than a wave', () => {
+  it('have a starved region only if slow cells take less than a wave', () => {
     const slowLow = grid(
       6,
       6,
@@ -219,13 +219,13 @@ const AXES: readonly Axis[] = [
 ];
 
 describe('the space', () => {
-  it('takes design numbers apart and puts them together', () => {
+  it('splits design numbers into positions and joins them again', () => {
     for (let design = 0; design < 48; design += 1) expect(designAt(AXES, positionsOf(AXES, design))).toBe(design);
     expect(positionsOf(AXES, 47)).toEqual([1, 2, 0, 1, 3]);
     expect(positionsOf(AXES, movedAlong(AXES, 47, 'threadsPerUnit', 0))).toEqual([1, 0, 0, 1, 3]);
   });
 
-  it('chooses axes with more than one value, each once, as asked where possible', () => {
+  it('chooses axes with more than one value, each once, and the requested ones if possible', () => {
     expect(chooseRoles(AXES, { x: null, y: null, facet: null })).toEqual({
       x: 'blockThreads',
       y: 'launch',
@@ -263,7 +263,7 @@ describe('parallel coordinates', () => {
     expect([time.place(4), time.place(8), time.place(99)]).toEqual([1, 0, 0]);
   });
 
-  it('turn a brush into a filter, and show that filter as the same brush', () => {
+  it('turn a selection into a filter, and show the filter as the same selection', () => {
     expect(block.narrow(0.3, 0.7)).toEqual({ blockThreads: { from: 64, to: 96 } });
     const shown = block.brushed({ blockThreads: { from: 64, to: 96 } })!;
     expect(block.narrow(shown.low, shown.high)).toEqual({ blockThreads: { from: 64, to: 96 } });
@@ -273,7 +273,7 @@ describe('parallel coordinates', () => {
     expect(time.brushed({})).toBeNull();
   });
 
-  it('narrow value by value when an end is moved, never past the other end, and let go at both ends', () => {
+  it('become narrower value by value when an end moves, never cross the other end, and are cleared if everything is selected', () => {
     const up = movedEnd(block, null, 'low', 1)!;
     expect(block.narrow(up.low, up.high)).toEqual({ blockThreads: { from: 64, to: 128 } });
     expect(block.text(up.low)).toBe('64');
@@ -299,7 +299,7 @@ describe('parallel coordinates', () => {
 });
 
 describe('slices', () => {
-  it('ascend where their values are numbers, and keep the design marked', () => {
+  it('are ascending if their values are numbers, and keep the design marked', () => {
     const [first] = prepareSlices(
       [
         {
@@ -325,18 +325,18 @@ describe('slices', () => {
 });
 
 describe('axes of slices', () => {
-  it('label the ends and round values between, apart', () => {
+  it('have labels at the ends and at round values between, with room between them', () => {
     const labelled = Array.from({ length: 32 }, (_, i) => i).filter((i) => isLabelled(i, 32, labelStride(32, 340, 46)));
     expect(labelled.map((i) => (i + 1) * 32)).toEqual([32, 256, 512, 768, 1024]);
   });
 
-  it('have the chosen value labelled, and of the others those that leave it room', () => {
+  it('have a label at the chosen value, and at other values that leave room for it', () => {
     expect(labelled(9, 2, null, 2)).toEqual([0, 3, 5, 8]);
     expect(labelled(9, 2, 4, 2)).toEqual([0, 4, 8]);
     expect(labelled(9, 2, 4, 1)).toEqual([0, 3, 4, 5, 8]);
   });
 
-  it('say values without what the title of their axis says', () => {
+  it('have values without the words of the axis title', () => {
     expect(axisLabels('launch', ['grid 3584', 'grid 16'])).toEqual(['3,584', '16']);
     expect(axisLabels('launch', ['16 per SM', '4 per SM'])).toEqual(['16', '4']);
     expect(axisLabels('launch', ['1 core', '1024 cores'])).toEqual(['1', '1,024']);
@@ -344,17 +344,17 @@ describe('axes of slices', () => {
     expect(axisLabels('balancing', ['none', 'dynamic-fetch'])).toEqual(['none', 'dynamic-fetch']);
     expect(axisLabels('device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100', 'RTX 4090']);
   });
-  it('say launches with their unit where they count different things, so that no two are alike', () => {
+  it('have launches with their unit if they count different things, so that no two labels are equal', () => {
     const texts = ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'];
     expect(axisLabels('launch', texts)).toEqual(['4/slot', '4/SM', '3,584', '1 core', '4 cores']);
   });
 
-  it('cut words to their band and no further', () => {
+  it('are cut only as much as their band requires', () => {
     expect(fitTexts(['V100', 'quantile-buckets(4)'], 68)).toEqual(['V100', 'quantile…']);
     expect(fitTexts(['V100', 'quantile-buckets(4)'], 200)).toEqual(['V100', 'quantile-buckets(4)']);
   });
 
-  it('put the label of a line where the curve is not', () => {
+  it('have the label of a line where the curve leaves room', () => {
     const frame = { left: 30, right: 330, top: 4, widthPx: 90 };
     // The curve is slightly above the line at the right, and slightly below it at the left.
     const curve = [
@@ -364,7 +364,7 @@ describe('axes of slices', () => {
       [330, 52],
     ] as const;
     expect(freePlace(curve, 60, frame)).toEqual({ x: 240, above: false });
-    // No room above a line at the top.
+    // There is no room above a line at the top.
     expect(freePlace([], 10, frame).above).toBe(false);
     expect(freePlace([], 60, frame)).toEqual({ x: 240, above: true });
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { inlinePtx, rewriteLaunches } from '../../src-workers/bench/cuda/launch-syntax.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-/** CUDA's own syntax as C++ for the emulation. */
+/** Translates CUDA's own syntax to C++ for the emulation. */
 
 const rewritten = (text: string): string => unwrap(rewriteLaunches(text));
 const start = (kernel: string, config: string): string =>
@@ -27,7 +27,7 @@ it.each([
   ['asm volatile("// lockstep:loop");', '((void)0);'],
 ])('%s', (text, expected) => expect(rewritten(text)).toBe(expected));
 
-it('leaves system headers alone, and keeps lines', () => {
+it('does not change system headers, and keeps line numbers', () => {
   const text =
     '# 1 "/usr/include/x.h" 1 3\nT operator<<\n<int>(); << <\n# 5 "a.cu" 2\nvoid f() {\n  a<<<1,\n    2>>>(x);\n}\n';
   expect(rewritten(text)).toBe(text.replace('a<<<1,\n    2>>>(x);', `${start('a', '1,\n    2')}(x);`));
@@ -38,7 +38,7 @@ it.each(['a<<<1, 2>>>;', 'a<<<1, 2(x);', '<<<1, 2>>>(x);'])('refuses %s', (text)
   expect(found.ok ? '' : found.error.message).toMatch(/^a launch cannot be read: .*Write kernel<<<grid, block>>>\(arguments\)$/s); // prettier-ignore
 });
 
-it('finds instructions in PTX', () => {
+it('finds PTX instructions in a source', () => {
   expect(inlinePtx('asm volatile("mov.u32 %0, %%smid;" : "=r"(id));')).toBe('mov.u32');
   expect(inlinePtx('asm("{ .reg .f32 a; add.f32 a, a, a; }");')).toBe(null);
   expect(inlinePtx('# 1 "/usr/include/x.h" 3\nasm ("mov.u32 x");')).toBe(null);

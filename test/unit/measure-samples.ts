@@ -14,7 +14,9 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { kendall, median, spearman } from '../../src-workers/numeric/statistics.ts';
 
-/** Invented measurements for tests of the Measure view. Their structure is real, but the numbers are of no device. */
+/**
+ * Invented measurements for tests of the Measure view. Their structure is real, but their numbers belong to no device.
+ */
 
 export const SAMPLE_DEVICE: MeasuringDevice = {
   type: 'device',
@@ -146,7 +148,7 @@ export function sampleDetail(
   }; // prettier-ignore
 }
 
-/** A simple version of an engine's comparison of the sample; `correction` multiplies the predictions. */
+/** Compares the sample with its prediction like an engine, but simpler. `correction` multiplies the predictions. */
 export function sampleComparison(
   detail: MeasuringDetail,
   correction: (design: Design) => number = () => 1,

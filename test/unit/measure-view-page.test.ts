@@ -7,7 +7,7 @@ const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [
 const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
 const DONE: BenchRecord = { type: 'done', elapsedMs: 5 };
 
-/** An engine that stores what it receives, and refuses from the given batch on. */
+/** A substitute for the engine that stores what it receives, and refuses from the given batch on. */
 function fakeEngine(refuseFrom = Infinity) {
   const batches: BenchRecord[][] = [];
   const call = vi.fn(async (name: string, input: { records?: BenchRecord[] }): Promise<Result<unknown>> => {
@@ -43,11 +43,11 @@ function fakeGpu() {
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
 }
 
-/** A backend with the behaviour that a test needs. */
+/** A substitute for the measuring backend, with the behaviour that a test needs. */
 const backend = (measure: PageBackend) => measure;
 
 describe('the GPU of the page', () => {
-  it('hands records over in order, and the device back', async () => {
+  it('passes on records in order, and releases the device', async () => {
     const { engine, all } = fakeEngine();
     const { gpu, destroy, adapter } = fakeGpu();
     const result = await measureInPage(
@@ -88,7 +88,7 @@ describe('the GPU of the page', () => {
     expect(all().at(-1)!.type).toBe('lost');
   });
 
-  it('stops at the first refusal: the run has ended without it', async () => {
+  it('stops at the first refusal, because the run has ended', async () => {
     const { engine } = fakeEngine(0);
     const { gpu } = fakeGpu();
     const result = await measureInPage(
@@ -104,7 +104,7 @@ describe('the GPU of the page', () => {
     expect(result).toMatchObject({ ok: false, error: { message: 'run 3 has ended' } });
   });
 
-  it('heeds a cancellation, and keeps what was measured before it', async () => {
+  it('stops when cancelled, and keeps the measurements made before', async () => {
     const { engine, all } = fakeEngine();
     const { gpu } = fakeGpu();
     const abort = new AbortController();
@@ -123,7 +123,7 @@ describe('the GPU of the page', () => {
     expect(all()).toEqual([sample(0)]);
   });
 
-  it('says what broke it, so that the run does not wait', async () => {
+  it('reports an error, so that the run does not wait', async () => {
     const { engine, all } = fakeEngine();
     await measureInPage(engine, 3, fakeGpu().gpu, backend(() => Promise.reject(new Error('no shader'))), new AbortController().signal); // prettier-ignore
     expect(all()).toEqual([{ type: 'lost', message: 'measuring stopped: no shader' }]);
@@ -149,7 +149,7 @@ describe('the GPU of the page', () => {
     expect(label).toBe('constant(3)');
   });
 
-  it('ends a probe that is cancelled, and asks for no other round', async () => {
+  it('ends a cancelled probe, and requests no other round', async () => {
     const call = vi.fn(async () => ok({ kind: 'round', plan: { ...PLAN, workload: { lengths: [1] } } }));
     const cancel = new AbortController();
     const { gpu, destroy } = fakeGpu();
@@ -163,7 +163,7 @@ describe('the GPU of the page', () => {
     expect(destroy).toHaveBeenCalledTimes(1);
   });
 
-  it('is a target, or says what is missing', async () => {
+  it('is a target, or says what it lacks', async () => {
     expect(await pageTarget(fakeGpu().gpu)).toMatchObject({ available: true, label: 'Software GPU (runs anywhere): google swiftshader', device: { threadGroupWidth: 4, properties: { maxComputeInvocationsPerWorkgroup: 256, subgroups: 1 } } }); // prettier-ignore
     expect(await pageTarget(undefined)).toMatchObject({ available: false, label: 'This window has no WebGPU' });
     const empty = { requestAdapter: async () => null } as unknown as GPU;

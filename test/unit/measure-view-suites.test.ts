@@ -33,7 +33,7 @@ const A100 = {
   limits: { maxBlocksPerMultiprocessor: 32 },
 } as unknown as GpuDevice;
 
-it('takes the median of several values, and none where there is none', () => {
+it('takes the median of several values, and no value if there is none', () => {
   const each = suiteCase(0, { values: { one: 3, several: [5, 1, 2], none: [], odd: NaN } });
   expect(['one', 'several', 'none', 'odd', 'absent'].map((name) => valueOf(each, name))).toEqual([3, 2, null, null, null]);
 }); // prettier-ignore
@@ -62,7 +62,7 @@ describe('matrix power', () => {
       values,
     }); // prettier-ignore
 
-  it('stands beside the losses of the law: 1.4762 and 1.4872 for geometric(0.05), n = 2', () => {
+  it('shows the losses of the law beside it: 1.4762 and 1.4872 for geometric(0.05), n = 2', () => {
     const law = unwrap(geometricLaw(0.05));
     const [row] = matrixPowerRows([at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 })], {
       'geometric(0.05)': law,
@@ -88,7 +88,7 @@ describe('divergent loops', () => {
       ),
     ); // prettier-ignore
 
-  it('finds the stack that made the cycles, and draws it through them', () => {
+  it('finds the stack that explains the cycles, and draws its line through them', () => {
     const { fit, curves, unit } = loopFindings(
       cases((loops, n) => {
         const { divergentBranches, spills } = runLoops(loops, n);
@@ -103,7 +103,7 @@ describe('divergent loops', () => {
       for (const [i, [, cycles]] of points.entries()) expect(model[i][1]).toBeCloseTo(cycles, 5);
   });
 
-  it('speaks of nanoseconds where the device counts no cycles', () => {
+  it('uses nanoseconds if the device counts no cycles', () => {
     const timed = cases(() => 0).map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
     const { unit, curves, fit } = loopFindings(timed, false);
     expect(fit).toBeNull();
@@ -112,7 +112,7 @@ describe('divergent loops', () => {
   });
 });
 
-it('lays a launch grid out by blocks and threads, with gaps where nothing was measured', () => {
+it('arranges a launch grid by blocks and threads, with gaps where nothing was measured', () => {
   const launch = (blocks: number, threads: number, ms: number) =>
     suiteCase(blocks, {
       case: { id: `${blocks}-${threads}`, benchmark: 'launch-grid', parameters: { blocks, threads, elements: 1e6 } },
@@ -130,7 +130,7 @@ describe('probes', () => {
   const probe = (name: string, change: Partial<MeasuredCase>) =>
     suiteCase(0, { case: { id: name, benchmark: 'probe', parameters: { probe: name, arguments: {} } }, ...change });
 
-  it('stand beside the catalogue, where it says something', () => {
+  it('are shown beside the values of the catalogue, if it has any', () => {
     const rows = probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
     expect(rows).toEqual([
       { probe: 'slots', property: 'block slots', found: '32', catalogue: '32', agrees: true },
@@ -140,13 +140,13 @@ describe('probes', () => {
     expect(off).toMatchObject({ found: '2', catalogue: '4', agrees: false });
   });
 
-  it('say why they found nothing', () => {
+  it('say why they have no result', () => {
     expect(probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
       { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null },
     ]);
   });
 
-  it('know the device by its name', () => {
+  it('recognise the device by its name', () => {
     expect(catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);
     expect(catalogueDevice([A100], 'SwiftShader Device (Subzero)')).toBeNull();
   });

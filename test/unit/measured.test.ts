@@ -7,13 +7,13 @@ const record = (timesMs: readonly number[], warmUpMs: readonly number[] = [], cl
 });
 const TIMES = [5, 6, 4, 7, 5.5, 6.5, 5.2];
 
-it('summarises a case once, however often it is read', () => {
+it('summarises a case once, even if it is read often', () => {
   const first = measuredTime(record(TIMES, [9]));
   expect(first).toMatchObject({ medianMs: 5.5, repeats: 7, warmUpMs: [9], clockMhz: null });
   expect(measuredTime(record([...TIMES], [9]))).toBe(first);
 });
 
-it('takes no case for another that is nearly alike', () => {
+it('distinguishes cases that are nearly alike', () => {
   const first = measuredTime(record(TIMES, [9]))!;
   for (const [other, expected] of [
     [record(TIMES.with(1, 6.01), [9]), { medianMs: 5.5, timesMs: TIMES.with(1, 6.01) }],

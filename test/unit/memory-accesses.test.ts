@@ -21,7 +21,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
-/** Its loads bypass the first-level cache. */
+/** The loads of this device bypass the first-level cache. */
 const K20 = gpu('nvidia-k20');
 const MI210 = gpu('amd-mi210');
 
@@ -40,41 +40,41 @@ const gather = (elementBytes: number, more: Partial<MemoryAccess> = {}): MemoryA
 });
 
 describe('bytes of an iteration', () => {
-  it('are those of the profile where it lists no accesses', () => {
+  it('are those of the profile if it lists no accesses', () => {
     expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12);
   });
 
-  it('along a unit are the sectors that its threads share, where nothing is reused', () => {
+  it('along a unit are the sectors that its threads share, if nothing is reused', () => {
     // u elements that begin anywhere in sectors of 8 touch (u + 7)/8 of these on average.
     const each = [1, 2, 4, 8, 32, 256].map((threadsPerUnit) => bytes(K20, [along(4)], { threadsPerUnit }));
     expect(each).toEqual([1, 2, 4, 8, 32, 256].map((u) => (4 * (u + 7)) / u));
     expect(bytes(K20, [along(8), along(4)])).toBe(64);
   });
 
-  it('along a unit lose fewer sectors where iterations wait for their loads together', () => {
+  it('along a unit lose fewer sectors if iterations wait for their loads together', () => {
     const of = (dependentLoadsPerIteration: number): number =>
       bytesOfIteration(A100, { accesses: [along(4)], bytesPerIteration: 0, dependentLoadsPerIteration });
     expect(of(2)).toBe(of(1));
     expect(of(0.25) - 4).toBeCloseTo((of(1) - 4) / 4, 12);
   });
 
-  it('of a launch that was repeated come from the level-2 cache as far as they fit', () => {
+  it('come from the level-2 cache in a repeated launch, as far as they fit', () => {
     const warm = (footprintBytes: number): number =>
       bytes(A100, [{ pattern: 'across-lanes', elementBytes: 4, footprintBytes, isWarm: true }]);
     expect(warm(1)).toBeCloseTo(4 / 2.3, 9);
     expect(warm(100 * A100.l2Bytes)).toBeCloseTo(4, 4);
   });
 
-  it('along a unit are the element where sectors stay in the first-level cache', () => {
+  it('along a unit are the element if sectors stay in the first-level cache', () => {
     // The cache has lines of 128 B. 32 of them take 1/48 of 192 KiB: all but one in 48³ + 1 reads hit.
     expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
     // 2,048 lines take 4/3 of the cache: 27 of 27 + 64 hit.
     expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
-    // Shared memory leaves nothing.
+    // No first-level cache is left beside the shared memory.
     expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
-  it('of short units are shared by neighbours', () => {
+  it('are shared by neighbours if units are short', () => {
     expect(bytes(K20, [along(4)], { unitElements: 2 })).toBe(8);
     expect(bytes(K20, [along(4)], { unitElements: 2, threadsPerUnit: 2 })).toBe(4);
     expect(bytes(K20, [along(4)], { unitElements: 0.5 })).toBe(4);
@@ -85,13 +85,13 @@ describe('bytes of an iteration', () => {
       expect(bytes(device, [{ pattern: 'across-lanes', elementBytes: 4 }])).toBe(4);
   });
 
-  it('scattered are whole sectors where all gathers miss: 32 B of NVIDIA, 64 B of AMD', () => {
+  it('are whole sectors if all gathers miss: 32 B on NVIDIA, 64 B on AMD', () => {
     expect(bytes(K20, [gather(8, { missFraction: 1 })])).toBe(32);
     expect(bytes(MI210, [gather(8, { missFraction: 1 })])).toBe(64);
     expect(bytes(K20, [gather(48, { missFraction: 1 })])).toBe(64);
   });
 
-  it('scattered are those of the gathers that miss, two in five where the kernel does not say', () => {
+  it('are those of the gathers that miss, which are two in five unless the kernel states it', () => {
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo(
       // The level-2 cache serves √0.05 of the gathers at 2.3 times the bandwidth of device memory, so it is the
@@ -102,7 +102,7 @@ describe('bytes of an iteration', () => {
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
   });
 
-  it('of an array that is read again are those of the cache that holds it', () => {
+  it('come from the cache that holds an array which is read again', () => {
     const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
     // Hits in the level-2 cache have 2.3 times the bandwidth of device memory.
     expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
@@ -115,7 +115,7 @@ describe('bytes of an iteration', () => {
     expect(bytes(A100, [of(64)])).toBeCloseTo(0, 6);
   });
 
-  it('depend on what else passes through the first-level cache', () => {
+  it('depend on the other data in the first-level cache', () => {
     // 2,048 threads touch three lines each, four times the cache: one in 65 of the sectors along the unit is reused.
     const apart = gather(8, { missFraction: 1 });
     expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
@@ -126,14 +126,14 @@ describe('bytes of an iteration', () => {
     expect(bytes(A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
   });
 
-  it('of short units reuse more, since units share lines', () => {
+  it('are reused more if units are short, because units share lines', () => {
     // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so 1 in 12³ + 1 reads misses.
     expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
 
 describe('the first-level cache', () => {
-  it('has what shared memory leaves, where it is one memory', () => {
+  it('has the room that shared memory leaves, if both are one memory', () => {
     expect(firstLevelCacheBytes(A100, 0)).toBe(192 * 1024);
     expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
     expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
@@ -143,7 +143,7 @@ describe('the first-level cache', () => {
     expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
   });
 
-  it('is passed by on Pascal, but for GP100', () => {
+  it('is bypassed on Pascal, except on GP100', () => {
     expect(firstLevelCacheBytes(gpu('nvidia-p100-pcie-16gb'), 48 * 1024)).toBe(24 * 1024);
     expect(firstLevelCacheBytes(gpu('nvidia-gtx-1080-ti'), 0)).toBe(0);
   });
@@ -155,7 +155,7 @@ const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
   { pattern: 'scattered', elementBytes: 8 },
 ];
 
-it('waits for gathers first, in whichever order they are listed, and for a part of the last access', () => {
+it('counts gathers first, in any order of the list, and a part of the last access', () => {
   const latency = (dependentLoadsPerIteration: number, ...accesses: readonly MemoryAccess[]): number =>
     loadLatencyCycles(A100, { accesses, dependentLoadsPerIteration }, {}, (probability) => probability);
   const [far, near] = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
@@ -177,9 +177,9 @@ async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<Stu
 }
 
 /**
- * The bytes of `ACCESSES` on full multiprocessors of an A100, with one thread and with 32 threads a unit. 2,048 threads
- * touch two lines each along the unit, and by gathers √0.4 of one, of a cache of 1,536 lines. 32 threads touch 31
- * elements and a sector. Two in five gathers miss.
+ * The bytes of `ACCESSES` on full multiprocessors of an A100, with one thread and with 32 threads a unit. With one,
+ * 2,048 threads touch two lines each along the unit, and √0.4 of a line by gathers, while the cache has 1,536 lines.
+ * With 32, the threads touch 31 elements and a sector. Two in five gathers miss.
  */
 const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
 const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
@@ -187,7 +187,7 @@ const REUSED_BY_GROUP = 1 / (1 + ((8 + 4 + 128 * Math.sqrt(0.4)) / 96) ** 3);
 const BY_GROUP = REUSED_BY_GROUP * (8 + 4) + ((1 - REUSED_BY_GROUP) * (31 * (8 + 4) + 2 * 32)) / 32 + 0.4 * 32;
 
 describe('a sweep', () => {
-  it('has a thread per unit lose to a group per unit through coalescing alone', async () => {
+  it('makes a thread per unit slower than a group per unit only by coalescing', async () => {
     const plain = await predicted({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
     // Units have one length and no serial part, so both ways have the same work.
@@ -201,7 +201,7 @@ describe('a sweep', () => {
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
   });
 
-  it('plays the same traffic in the simulator', async () => {
+  it('has the same traffic in the simulator', async () => {
     const { columns, predictor } = await predicted({ accesses: ACCESSES });
     const simulated = [0, 1].map(
       (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
@@ -210,7 +210,7 @@ describe('a sweep', () => {
     simulated.forEach((ms, design) => expect(Math.abs(ms / columns.timeMs[design] - 1)).toBeLessThan(0.02));
   });
 
-  it('is the same to the bit where accesses come to the number of the profile', async () => {
+  it('is equal bit by bit if the accesses add up to the number of the profile', async () => {
     const axes = {
       threadsPerUnit: [1, 4, 64],
       loop: ['nested' as const, 'flattened' as const],
@@ -233,7 +233,7 @@ describe('a sweep', () => {
     expect(describeDesign(one.predictor, 0).bytesPerIteration).toBeNull();
   });
 
-  it('has an implementation list its own accesses, or give one number instead', async () => {
+  it('allows an implementation its own accesses, or one number instead', async () => {
     const study = oneDesign({
       kernel: { ...KERNEL, accesses: ACCESSES },
       implementations: [{ name: 'csr' }, { name: 'plain', kernel: { bytesPerIteration: 20 } }],
@@ -258,7 +258,7 @@ describe('a study with accesses', () => {
   const axesOf = (study: StudyFile, devices: readonly Device[] = [A100]) =>
     studyAxes(unwrap(parseStudy(JSON.stringify(study))), devices);
 
-  it('is refused with one number too, and says which to remove', () => {
+  it('is refused if it also has one number, with the field to remove', () => {
     const both = axesOf(oneDesign({ kernel: { ...KERNEL, accesses: ACCESSES, bytesPerIteration: 8 } }));
     expect(both).toMatchObject({
       ok: false,
@@ -283,14 +283,14 @@ describe('a study with accesses', () => {
     expect(refused).toMatchObject({ ok: false, error: { context: { field: 'kernel.accesses' } } });
   });
 
-  it('is refused with a pattern that is unknown, and lists those there are', () => {
+  it('is refused with an unknown pattern, and the error lists the known ones', () => {
     const kernel = { ...KERNEL, accesses: [{ pattern: 'strided', elementBytes: 4 }] };
     const refused = parseStudy(JSON.stringify({ ...oneDesign(), kernel }));
     expect(refused.ok).toBe(false);
     expect(JSON.stringify(refused)).toMatch(/kernel\.accesses\[0\]\.pattern.*along-unit.*across-lanes.*scattered/);
   });
 
-  it('has them among its inputs, instead of the one number', async () => {
+  it('has the accesses among its inputs, instead of the one number', async () => {
     const study = oneDesign({
       kernel: { ...KERNEL, accesses: [...ACCESSES.slice(0, 2), { ...ACCESSES[2], footprintBytes: 4_000_000 }] },
     });

@@ -12,14 +12,14 @@ import type { RunSummary } from '../../src-main/contract/api.ts';
 const PAGES: readonly ModelPage[] = MODEL_PAGES;
 
 describe('the pages', () => {
-  it('hold formulas that can be typeset', () => {
+  it('have formulas that can be typeset', () => {
     const formulas = PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
     expect(formulas.length).toBeGreaterThan(60);
     for (const formula of formulas)
       expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
   });
 
-  it('have tables whose rows are whole', () => {
+  it('have tables whose rows are complete', () => {
     for (const { id, equations, symbols, sources } of PAGES) {
       for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
       for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
@@ -30,7 +30,7 @@ describe('the pages', () => {
     }
   });
 
-  it('show every table that is reproduced, on exactly one page', () => {
+  it('show each reproduced table on exactly one page', () => {
     const all = reproduce();
     for (const table of all)
       expect(
@@ -45,7 +45,7 @@ describe('reproduced figures', () => {
     const rows = [reproductionRow('n = 2', 1, 1, 0.1), reproductionRow('n = 4', 1, passed ? 1 : 2, 0.1)];
     return { paper: 'p', citation: '', table: name, unit: '1', rows, passed, notes: [] };
   };
-  it('list what failed first, tables and rows', () => {
+  it('list failed tables and rows first', () => {
     const found = findRows([table('good', true), table('bad', false)], '');
     expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
     expect(found[0].rows.map(({ passed }) => passed)).toEqual([false, true]);
@@ -61,7 +61,7 @@ describe('reproduced figures', () => {
 });
 
 describe('the previews', () => {
-  it('put highlighted pieces together to the text', () => {
+  it('have highlighted pieces that add up to the text', () => {
     const text = '#define A __launch_bounds__(64, 2)\nconstexpr unsigned x = 4u; // 3 "x"\n{"a": -1.5e-3, "b": null}\n';
     const tokens = highlight(text);
     expect(tokens.map((token) => token.text).join('')).toBe(text);
@@ -93,7 +93,7 @@ describe('the history', () => {
     expect(filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
     expect(filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
   });
-  it('counts tags and reads typed ones', () => {
+  it('has counted tags, and reads typed ones', () => {
     expect(tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
       { tag: 'a', count: 2 },
       { tag: 'b', count: 1 },

@@ -14,7 +14,7 @@ describe('Gauss rules', () => {
       const { nodes, weights } = gaussRule(new Float64Array(count), beta);
       for (let degree = 0; degree < 2 * count; degree++) {
         const integral = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
-        // Rounding of `count` terms of size below 1.
+        // The tolerance covers the rounding of `count` terms of size below 1.
         expect(Math.abs(integral - (degree % 2 ? 0 : 2 / (degree + 1)))).toBeLessThan(16 * count * EPS);
       }
     }
@@ -34,7 +34,7 @@ describe('Gauss rules', () => {
 });
 
 describe('random numbers', () => {
-  it('are MT19937: the 10,000th output of seed 5489 is the one the C++ standard prescribes', () => {
+  it('are MT19937: the 10,000th output of seed 5489 is that of the C++ standard', () => {
     const uniform = mersenneTwister(5489);
     // Each double has two 32-bit outputs, so the 10,000th is the low half of the 5,000th double.
     let last = 0;
@@ -60,7 +60,7 @@ describe('random numbers', () => {
       chiSquare += ((counts.get(length) ?? 0) - expected) ** 2 / expected;
     });
     expect([...counts.keys()].sort((a, b) => a - b)).toEqual([...law.support]);
-    // 99.9 % quantile of χ² with 4 degrees of freedom.
+    // The limit is the 99.9 % quantile of χ² with 4 degrees of freedom.
     expect(chiSquare).toBeLessThan(18.5);
   });
 });
@@ -79,7 +79,7 @@ describe('lattices', () => {
     expect(Math.abs(mean / moments(law).mean - 1)).toBeLessThan(100 * EPS);
   });
 
-  it('bound the sums by a window that leaves out no more than promised, and not much less', () => {
+  it('bound the sums by a window that leaves out at most the stated probability, and not much less', () => {
     const window = sumWindow(unwrap(binomialLaw(1, 0.5)), 1000, 1e-9);
     const { support, probability } = unwrap(binomialLaw(1000, 0.5));
     const outside = (low: number, high: number) =>

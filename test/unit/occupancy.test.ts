@@ -26,7 +26,7 @@ const a100 = catalogue('nvidia.json').find((device) => device.id === 'nvidia-a10
 const software = catalogue('software.json')[0];
 
 describe('NVIDIA', () => {
-  it('knows every compute capability the documentation has rules for', () => {
+  it('knows every compute capability for which the documentation has rules', () => {
     expect(NVIDIA_COMPUTE_CAPABILITIES).toEqual(
       expect.arrayContaining('1.3 2.0 3.0 3.5 3.7 5.0 6.0 7.0 7.2 7.5 8.0 8.9 9.0 10.0 10.3 11.0 12.0 12.1'.split(' ')),
     );
@@ -34,13 +34,17 @@ describe('NVIDIA', () => {
 
   // CUDA C Programming Guide 4.2, "Hardware Multithreading", computed by hand from its formulas.
   it.each([
-    // 8 warps × 32 × 20 registers = 5120, ten units of 512; three such blocks in 16,384.
+    // A block has 8 warps × 32 × 20 registers = 5120, which is ten units of 512; 16,384 registers hold three such
+    // blocks.
     ['1.3', usage(256, 20, 0), 3, ['registers']],
-    // Four warps; 32 × 16 × 4 = 2048 registers, 8 blocks; 2 KiB and a bit round up to 2560 bytes, 6 blocks of 16 KiB.
+    // A block has four warps. 32 × 16 × 4 = 2048 registers allow 8 blocks. Slightly more than 2 KiB is rounded up to
+    // 2560 bytes, which allows 6 blocks in 16 KiB.
     ['1.3', usage(128, 16, 2049), 6, ['sharedMemory']],
-    // 21 registers: 672 a warp, 704 in units of 64; 23 warps in each of two halves of 16,384; 46 warps, 5 blocks of 8.
+    // With 21 registers, a warp has 672, rounded to 704 in units of 64. Each of two halves of 16,384 holds 23 warps, so
+    // 46 warps fit, or 5 blocks of 8.
     ['2.0', usage(256, 21, 0), 5, ['registers']],
-    // 63 registers: 2016 a warp, 2048 in units of 64; 8 warps in each half, 16 warps, 4 blocks of 4.
+    // With 63 registers, a warp has 2016, rounded to 2048 in units of 64. Each half holds 8 warps, so 16 warps fit, or
+    // 4 blocks of 4.
     ['2.0', usage(128, 63, 0), 4, ['registers']],
     ['2.0', usage(1025), 0, ['warps']],
     ['3.0', usage(32, 64, 0), 0, ['registers']],
@@ -50,7 +54,7 @@ describe('NVIDIA', () => {
     expect(limitingFactors(residency.limitedBy)).toEqual(limits);
   });
 
-  it('reports thread groups, the fraction of slots and every limit alone', () => {
+  it('reports thread groups, the fraction of slots, and each limit by itself', () => {
     expect(unwrap(nvidiaResidentBlocks('9.0', usage(256, 40)))).toEqual({
       blocksPerMultiprocessor: 6,
       threadGroupsPerMultiprocessor: 48,
@@ -104,8 +108,9 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // Waves per SIMD: ⌊registers of a SIMD ÷ registers rounded up to the granule⌋, at most the wave slots, computed by
-  // hand. LLVM's agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers and for gfx90a with 56.
+  // Waves per SIMD are the registers of a SIMD divided by the registers of a wave rounded up to the granule, and at
+  // most the wave slots; they are computed by hand. LLVM's agpr-register-count.ll prints the same for gfx908 with 32
+  // and 40 registers and for gfx90a with 56.
   it.each([
     ['gfx803', 64, 24, 10],
     ['gfx803', 64, 25, 9],
@@ -150,7 +155,7 @@ describe('AMD', () => {
     expect(blocks('gfx1030', 32, usage(64, 0, 65537)).limits.sharedMemory).toBe(0);
   });
 
-  it('counts scalar registers where waves share them, and only there', () => {
+  it('counts scalar registers only if waves share them', () => {
     const scalar = (isa: string, waveSize: 32 | 64, scalarRegistersPerThreadGroup: number) =>
       blocks(isa, waveSize, { ...usage(64, 24), scalarRegistersPerThreadGroup }).limits.registers;
     expect(scalar('gfx803', 64, 80)).toBe(40);
@@ -174,8 +179,8 @@ describe('Intel', () => {
   const blocks = (architecture: string, simdWidth: number, launch: BlockUsage) =>
     intelResidency(unwrap(intelOccupancyRules(architecture, simdWidth)), launch);
 
-  // Intel's calculator: threads of an Xe-core over ⌈block / group width⌉, half of the threads in large mode, local
-  // memory in its sizes. The rows are computed by hand from its formula.
+  // By Intel's calculator, a block has ⌈block / group width⌉ of the threads of an Xe-core, half of the threads in large
+  // mode, and local memory in fixed sizes. The rows are computed by hand from its formula.
   it.each([
     ['xe-hpg', 16, usage(256, 64), 8, ['warps']],
     ['xe-hpg', 16, usage(256, 65), 4, ['registers']],
@@ -189,7 +194,7 @@ describe('Intel', () => {
     // Large mode leaves 512 lanes of groups of 16, so a block of 1,024 cannot start.
     ['xe-hpc', 16, usage(1024, 129), 0, ['registers']],
     ['xe-hpc', 16, usage(512, 129), 1, ['registers']],
-    // The calculator's example: 64 KiB of local memory, groups of 32 in blocks of 256 on a B580.
+    // This is the calculator's example: 64 KiB of local memory, groups of 32 in blocks of 256 on a B580.
     ['xe2-hpg', 32, usage(256, 32, 64 * 1024), 2, ['sharedMemory']],
     ['xe2-hpg', 32, usage(256, 32, 16 * 1024), 8, ['warps', 'sharedMemory']],
     ['xe2-hpg', 32, usage(256, 32, 16 * 1024 + 1), 5, ['sharedMemory']],
@@ -199,7 +204,7 @@ describe('Intel', () => {
     expect(limitingFactors(residency.limitedBy)).toEqual(limits);
   });
 
-  it('gives a lane of a narrow group more registers', () => {
+  it('allows a lane of a narrow group more registers', () => {
     const perLane = ([8, 16, 32] as const).map(
       (width) => unwrap(intelOccupancyRules('xe-hpg', width)).limits.maxRegistersPerThread,
     );
@@ -215,7 +220,7 @@ describe('Intel', () => {
 });
 
 describe('Apple', () => {
-  // Mesa, agx_occupancy.c: the most 16-bit halves per thread, and the resident threads.
+  // In Mesa's agx_occupancy.c: the largest number of 16-bit halves per thread, and the resident threads.
   it.each([
     [104, 1024],
     [112, 896],
@@ -227,7 +232,7 @@ describe('Apple', () => {
     [208, 512],
     [232, 448],
     [256, 384],
-  ])('%i register halves leave %i threads', (halves, threads) => {
+  ])('%i register halves allow %i threads', (halves, threads) => {
     const rules = unwrap(appleOccupancyRules(7));
     const at = (registers: number) => 32 * appleResidency(rules, usage(32, registers)).threadGroupsPerMultiprocessor;
     expect(at(halves / 2)).toBe(threads);
@@ -244,7 +249,7 @@ describe('Apple', () => {
 });
 
 describe('any device', () => {
-  it('dispatches by family', () => {
+  it('uses the rules of the family', () => {
     expect(residentBlocks(a100, usage(256, 32)).blocksPerMultiprocessor).toBe(8);
     const generic = residentBlocks(software, usage(256, 0, 32768));
     expect(generic.blocksPerMultiprocessor).toBe(1);
@@ -254,13 +259,13 @@ describe('any device', () => {
     expect(limitingFactors(residentBlocks(software, usage(4, 0, 32769)).limitedBy)).toEqual(['sharedMemory']);
   });
 
-  it('holds a generic device to its limit per block as well as per multiprocessor', () => {
+  it('limits a generic device per block as well as per multiprocessor', () => {
     const tight = { ...software, limits: { ...software.limits, maxRegistersPerBlock: 1024 } };
     expect(residentBlocks(tight, usage(4, 256)).blocksPerMultiprocessor).toBe(1);
     expect(residentBlocks(tight, usage(4, 257)).blocksPerMultiprocessor).toBe(0);
   });
 
-  it("holds a device to a compiler's 255 registers per thread, the vendor's calculator to the allocator's 256", () => {
+  it("limits a device to the compiler's 255 registers per thread, and the vendor's calculator to the allocator's 256", () => {
     expect(a100.limits.maxRegistersPerThread).toBe(255);
     expect(residentBlocks(a100, usage(256, 255)).blocksPerMultiprocessor).toBe(1);
     expect(residentBlocks(a100, usage(256, 256))).toMatchObject({ blocksPerMultiprocessor: 0, limitedBy: 2 });
@@ -271,7 +276,7 @@ describe('any device', () => {
     expect(unwrap(nvidiaOccupancyRules('9.0'))).toBe(unwrap(nvidiaOccupancyRules('9.0')));
   });
 
-  it('throws what the edges should have refused', () => {
+  it('throws for values that should have been refused before', () => {
     const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.5' };
     expect(() => residentBlocks({ ...a100, occupancy: lost }, usage(32))).toThrow(FailureError);
     expect(() => residentBlocks(a100, usage(NaN))).toThrow(
@@ -279,7 +284,7 @@ describe('any device', () => {
     );
   });
 
-  it('draws what-if curves over everything the device allows', () => {
+  it('draws what-if curves over all values that the device allows', () => {
     const blocks = occupancyCurve(a100, usage(256, 32), 'blockThreads');
     expect(blocks.map((point) => point.x)).toEqual(Array.from({ length: 32 }, (_, i) => 32 * (i + 1)));
     expect(blocks.find((point) => point.x === 768)!.y).toBe(0.75);

@@ -1,4 +1,4 @@
-/* Studies from before kernels had phases still open with their old meaning. */
+/* Checks that studies from before kernels had phases still open with their old meaning. */
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { newerInput } from '../../src-main/contract/older-kernels.ts';
@@ -23,7 +23,7 @@ const refusal = (kernel: object, implementations?: readonly object[]): { message
 };
 
 describe('a kernel of an older study', () => {
-  it('has a set-up as a phase of so many iterations, with their loads, bytes and classes', () => {
+  it('has a set-up as a phase of the same number of iterations, with their loads, bytes and classes', () => {
     const { kernel } = opened({
       setupIterationsPerUnit: 2,
       dependentLoadsPerIteration: 1,
@@ -46,7 +46,7 @@ describe('a kernel of an older study', () => {
     expect(kernel.unit).toBeUndefined();
   });
 
-  it('leaves unknown what had its default, and keeps what somebody gave', () => {
+  it('leaves fields with their default unknown, and keeps given ones', () => {
     const defaults = {
       setupIterationsPerUnit: 0,
       blockReductionIterations: 0.5,
@@ -59,7 +59,7 @@ describe('a kernel of an older study', () => {
     expect(kernel).toMatchObject({ unit: { instructions: 0 }, origins: { unit: 'given' } });
   });
 
-  it('is written by this version as it is read again', () => {
+  it('is the same after this version has written and read it', () => {
     const study = opened({ setupIterationsPerUnit: 2, carryIterations: 3, origins: { carryIterations: 'measured' } });
     expect(unwrap(parseStudy(JSON.stringify(study)))).toEqual(study);
   });
@@ -84,11 +84,11 @@ describe('a kernel of an older study', () => {
       { setupIterationsPerUnit: 1, unit: { instructions: 3 } },
       'kernel.setupIterationsPerUnit must be left out where "unit" is given, not 1',
     ],
-  ])('%j is refused at its field', (kernel, message) => {
+  ])('%j is refused with the name of its field', (kernel, message) => {
     expect(refusal(kernel)).toEqual({ message: `s: ${message}.`, field: message.split(' ')[0] });
   });
 
-  it('is refused at the field of an implementation, and for another field at that', () => {
+  it('is refused with the field of an implementation, or with another field that is wrong', () => {
     expect(refusal({}, [{ name: 'a', kernel: { setupIterationsPerUnit: null } }]).field).toBe(
       'implementations[0].kernel.setupIterationsPerUnit',
     );
@@ -98,7 +98,7 @@ describe('a kernel of an older study', () => {
     expect(refusal({ setupIterations: 1 }).message).toMatch(/kernel.setupIterations is not a known field/);
   });
 
-  it('is read wherever a study enters', () => {
+  it('is read by every command that takes a study', () => {
     const sent = validate(
       procedures['studies.save'].input,
       { study: olderStudy({ setupIterationsPerUnit: 1 }) },
@@ -111,7 +111,7 @@ describe('a kernel of an older study', () => {
     expect(newerInput('workload.units')).toBe('workload.units');
   });
 
-  it('takes as long as a longer unit, at one thread per unit', async () => {
+  it('takes as long as a longer unit with one thread per unit', async () => {
     const time = async (kernel: object, lengths: string): Promise<number> => {
       const study = { ...olderStudy(kernel), workload: { lengths, units: 3 << 18 } } as ReturnType<typeof oneDesign>;
       return predictChunk(createPredictor(await planOf(study)), 0, 1).timeMs[0];

@@ -51,11 +51,11 @@ const MIXED: Design = {
 const lengths = Uint32Array.of(9, 1, 2, 5, 0);
 
 describe('the manifest of a kernel', () => {
-  it('has a schema for editors that is what the contract says (npm run schema writes it)', () => {
+  it('has a schema for editors that agrees with the contract (npm run schema writes it)', () => {
     expect(readFileSync(join(ROOT, 'db/kernel.schema.json'), 'utf8')).toBe(kernelManifestJsonSchema());
   });
 
-  it('of the example is valid, and its study has the implementations that it names', () => {
+  it('is valid in the example, and the study has the implementations that it names', () => {
     const study = unwrap(parseStudy(readFileSync(join(SPMV, 'spmv.json'), 'utf8')));
     expect(study.implementations!.map(({ name }) => name)).toEqual(manifest.entries.map((one) => one.implementation));
   });
@@ -91,7 +91,7 @@ describe('the manifest of a kernel', () => {
       (m) => void (m.entries[1].axes = { threadsPerUnit: [3] }),
     ],
     ['entires is not a known field; did you mean "entries"?', (m) => void (m.entires = [])],
-  ])('is refused where it is wrong: %s', (words, change) => {
+  ])('is refused with the wrong field: %s', (words, change) => {
     const changed = JSON.parse(text) as Parameters<Change>[0];
     change(changed);
     expect(refusal(parseKernelManifest(JSON.stringify(changed), 'k.json'))).toContain(words);
@@ -103,7 +103,7 @@ describe('the manifest of a kernel', () => {
     ['4 threads per unit, only 1', { threadsPerUnit: 4 }],
     ['64 threads per unit, only 2, 4, 8, 16, 32', { implementation: '2 to 32 threads per row', threadsPerUnit: 64 }],
     ['the flattened loop, only nested', { loop: 'flattened' }],
-  ])('says what it does not implement: %s', (words, change) => {
+  ])('names a value that it does not implement: %s', (words, change) => {
     expect(refusal(findEntry(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`);
   });
 
@@ -127,9 +127,11 @@ it.each([
   expect(elementType(text)).toEqual({ value, count, isStruct: text.includes('['), bytes });
 });
 
-it.each(['int4', 'f32[0]', 'toString', ''])('%s is no type', (text) => expect(elementType(text)).toBeNull());
+it.each(['int4', 'f32[0]', 'toString', ''])('%s is not a type of elements', (text) =>
+  expect(elementType(text)).toBeNull(),
+);
 
-it('values are bytes, lowest first', () => {
+it('values are written as bytes, the lowest first', () => {
   const bytes = (type: ValueType, value: number): string => Buffer.from(valueBytes(type, [value])).toString('hex');
   expect(bytes('i8', -2)).toBe('fe');
   expect(bytes('u16', 258)).toBe('0201');
@@ -157,7 +159,7 @@ it('the elements of an output may depend on the units', () => {
 });
 
 describe('the launches of a design', () => {
-  it('are one, or one for each class that has units, which follow one another in the order', () => {
+  it('are one, or one for each class with units, in the order of the classes', () => {
     expect(unitLaunches(design, lengths)).toEqual([{ threadsPerUnit: 1, gridBlocks: 3, firstUnit: 0, units: 5 }]);
     expect(unitLaunches(MIXED, lengths)).toEqual([
       { threadsPerUnit: 1, gridBlocks: 1, firstUnit: 0, units: 3 },
@@ -175,7 +177,7 @@ describe('the launches of a design', () => {
     expect(refusal(designOrder({ ...design, balancing: 'best-buckets(2)' }, lengths, null))).toMatch(/width/);
   });
 
-  it('have one key where they have one order', () => {
+  it('have the same key if they have the same order', () => {
     const keys = (balancing: string, ...blocks: number[]) =>
       blocks.map((blockThreads) => orderKey({ ...design, balancing, blockThreads }));
     expect(new Set(keys('window-sort(2)', 32, 64)).size).toBe(1);
@@ -186,7 +188,7 @@ describe('the launches of a design', () => {
     expect(orderKey({ ...MIXED, classes: otherEnd })).not.toBe(orderKey(MIXED));
   });
 
-  it('give the values that a manifest names', () => {
+  it('have the values that a manifest names', () => {
     const [, second] = unitLaunches(MIXED, lengths);
     const values = launchValues(MIXED, second, 5);
     const names = ['{units}', '{launchUnits}', '{firstUnit}', '{threadsPerUnit}', '{gridBlocks}', '{blockThreads}', '{unitsPerThread}'] as const; // prettier-ignore
@@ -196,7 +198,7 @@ describe('the launches of a design', () => {
   });
 });
 
-it('an output is right within its tolerance, element by element', () => {
+it('an output is correct if each element is within its tolerance', () => {
   const argument = { name: 'y', type: 'f32', output: { count: 3, absolute: 0.25, relative: 0.5 } } as const;
   const check = (...found: number[]) => checkOutput(argument, Float32Array.from(found), Float32Array.of(0, 2, -4));
   expect(check(0.25, 3.25, -6.25)).toEqual({ maxError: 2.25, wrong: 0, message: '' });
@@ -208,7 +210,7 @@ it('an output is right within its tolerance, element by element', () => {
   expect(checkOutput(argument, [Infinity], [Infinity])).toMatchObject({ maxError: 0, wrong: 0 });
 });
 
-it('a path is a word of a command line, whatever it has', () => {
+it('a path is one word of a command line, whatever characters it has', () => {
   const values = { binary: 'BINARY' } as Parameters<typeof substituted>[1];
   for (const path of ['/a b/c', `/it's "x"`, 'C:\\new\\ folder', '/{binary}/{units}'])
     expect(unwrap(splitCommand(quotedWord(path))).map((word) => substituted(word, values))).toEqual([path]);
@@ -223,7 +225,7 @@ describe('compressed sparse rows', () => {
     return [[...rowStarts], [...columns], [...values]];
   };
 
-  it('have the entries of each row by rising column, mirrored where the file has a triangle', async () => {
+  it('have the entries of each row by ascending column, mirrored if the file has only a triangle', async () => {
     const entries = ['3 3 3', '3 1 2.5', '1 1 1', '3 2 -1D1'] as const;
     expect(await arrays('coordinate real general', ...entries)).toEqual([
       [0, 1, 1, 3],
@@ -261,7 +263,7 @@ describe('a design in OpenCL', () => {
   };
   const task = { manifest: shared, units: lengths.length };
 
-  it('has a launch for each class, with the numbers of that in bytes', () => {
+  it('has a launch for each class, with the numbers of the class as bytes', () => {
     const { entry, launches } = unwrap(openclLaunches(task, MIXED, lengths));
     expect(entry).toBe('classOfRows');
     const ofPlaces = (firstRow: string, launchRows: string, threads: string, gridBlocks: string) =>

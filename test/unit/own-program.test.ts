@@ -36,7 +36,7 @@ describe('a command line', () => {
     expect(refusal(splitCommand(line))).toMatch(words);
   });
 
-  it('alone runs blocks that are tiles: kernels and stand-ins have blocks of one row', () => {
+  it('is the only target for blocks that are tiles, because kernels and stand-ins have blocks of one row', () => {
     const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => findAbility(name, null).tiles);
     expect(can).toEqual(['program']);
     expect(kernelAbility(findAbility('program', null)).tiles).toBe(false);
@@ -103,16 +103,16 @@ describe('a command line', () => {
     expect(refusal(checkCommands({ exec, build }))).toMatch(words);
   });
 
-  it('says which placeholders it has', () => {
+  it('lists the placeholders that it has', () => {
     const task = { exec: 'p {lengthsFile}', build: 'cc {{units}} -o p' };
     expect([names(task, 'lengthsFile'), names(task, 'units'), names(task, 'binary')]).toEqual([true, false, false]);
   });
 });
 
-describe('what a program prints', () => {
+describe('the output of a program', () => {
   const read = (...lines: readonly string[]) => readOutput(lines.join('\n'), '');
 
-  it('is read from JSON lines, and all others are passed over', () => {
+  it('is read from JSON lines, and all other lines are ignored', () => {
     const lines = [
       'hello',
       '{"timeNs": 12}',
@@ -143,7 +143,7 @@ describe('what a program prints', () => {
     expect(refusal(read(line))).toMatch(words);
   });
 
-  it('has its last words from standard error, where there are some', () => {
+  it('ends with the last line of standard error, if there is one', () => {
     expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/);
   });
 });

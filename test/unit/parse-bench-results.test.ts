@@ -71,7 +71,7 @@ const read = (lines: readonly unknown[], end = '\n') =>
 const ids = (cases: readonly { readonly case: { readonly id: string } }[]) => cases.map((one) => one.case.id);
 
 describe('a whole file', () => {
-  it('gives every case with every number', async () => {
+  it('returns every case with every number', async () => {
     const results = unwrap(await read(whole()));
     expect(results.warnings).toEqual([]);
     expect(results).toMatchObject({ device: DEVICE, done: true, elapsedMs: 12 });
@@ -92,7 +92,7 @@ describe('a whole file', () => {
     );
   });
 
-  it('has as many samples of a case as it likes', async () => {
+  it('may have any number of samples of a case', async () => {
     const one = PLAN.plan.cases[0];
     const count = 150_000;
     const plan = { ...PLAN, plan: { ...PLAN.plan, cases: [one], repeats: count } };
@@ -102,7 +102,7 @@ describe('a whole file', () => {
     expect(cases[0].conditions).toEqual({ minClockMhz: 1400, maxClockMhz: 1400 + count - 1 });
   });
 
-  it('keeps what a compiler says before the device is asked, values, and why a case failed or is wrong', async () => {
+  it('keeps compiler messages, values, and the reasons why cases failed or are wrong', async () => {
     const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
     const { cases } = unwrap(
       await read([
@@ -125,8 +125,8 @@ describe('a whole file', () => {
   });
 });
 
-describe('a file that stopped', () => {
-  it('gives the cases it has and says that it was interrupted', async () => {
+describe('a file of an interrupted measurement', () => {
+  it('returns the cases that it has, and says that it was interrupted', async () => {
     const { cases, warnings, done } = unwrap(await read(whole().slice(0, 7)));
     expect(done).toBe(false);
     expect(ids(cases)).toEqual(['stream-1']);
@@ -140,7 +140,7 @@ describe('a file that stopped', () => {
     expect(warnings).toContain('Fewer than 3 repeats: stream-2.');
   });
 
-  it('takes the later of two measurements of a case, and continues in a line that was cut off', async () => {
+  it('uses the later of two measurements of a case, and continues in a line that was cut off', async () => {
     const first = [PLAN, DEVICE, ...samples('stream-1', [1e6, 2e6])];
     const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
     const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
@@ -168,7 +168,7 @@ describe('a file that stopped', () => {
     expect(warnings[0]).toMatch(/^Measured more than once/);
   });
 
-  it('takes a success after a failure, and says that the device was lost', async () => {
+  it('uses a success after a failure, and says that the device was lost', async () => {
     const { cases, warnings } = unwrap(
       await read([
         PLAN,
@@ -185,8 +185,8 @@ describe('a file that stopped', () => {
   });
 });
 
-describe('what does not belong', () => {
-  it('leaves out records of types and cases that are not known, and says so', async () => {
+describe('records that do not belong to the plan', () => {
+  it('are left out and reported, if their type or case is unknown', async () => {
     const { cases, warnings } = unwrap(
       await read([
         ...whole().slice(0, -1),

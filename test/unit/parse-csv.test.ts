@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 
-/** A file in chunks of `chunkBytes`, so that numbers, line ends and characters are split. */
+/** Returns a file in chunks of `chunkBytes`, so that numbers, line ends and characters are split. */
 async function* file(text: string, chunkBytes = 3): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
@@ -39,7 +39,7 @@ describe('lengths, one per line', () => {
     expect([form, ...law.support]).toEqual(['probabilities', 3, 12]);
   });
 
-  it('takes lengths of 0', async () => {
+  it('accepts lengths of 0', async () => {
     expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]);
   });
 });
@@ -53,21 +53,21 @@ describe('pairs', () => {
     expect(await read('n\tp\n3\t0.25\n12\t0.75\n')).toEqual(expected);
   });
 
-  it('takes the column that its header names, beside any others', async () => {
+  it('uses the column with the right header, beside any others', async () => {
     const expected = ['lengths', 3, { 3: 1 / 3, 12: 2 / 3 }];
     expect(await read('vertex,length\n0,12\n1,3\n2,12\n')).toEqual(expected);
     expect(await read('Degree;vertex;x\n12;0;0.5\n3;a;\n12;2;1\n')).toEqual(expected);
     expect(await read('row,length,count\na,12,2\nb,3,1\n')).toEqual(['counts', ...expected.slice(1)]);
   });
 
-  it('without a header: what two columns are taken for is said where they do not fit', async () => {
+  it('an error in two columns without a header says how the columns are understood', async () => {
     expect((await failureOf('0,0\n1,0\n2,1\n3,1\n')).message).toMatch(
       /sum to 2 instead of 1 .*Two columns without a header/,
     );
     expect((await failureOf('n,p\n2,1\n3,1\n')).message).not.toContain('without a header');
   });
 
-  it('probabilities that are rounded are renormalised; others are refused', async () => {
+  it('rounded probabilities are normalised, and wrong ones are refused', async () => {
     expect((await read('1,0.333\n2,0.333\n3,0.333\n'))[2][1]).toBe(0.333 / (0.333 * 3));
     expect((await failureOf('1,0.3\n2,0.3\n3,0.3\n')).message).toContain(
       'file:x.csv: the probabilities sum to 0.8999999999999999 instead of 1 (within 0.001). Two columns wit',
@@ -80,7 +80,7 @@ describe('pairs', () => {
   });
 });
 
-describe('failures have line, column, the text found and the form expected', () => {
+describe('errors have the line, the column, the wrong text and the expected form', () => {
   it.each([
     ['1\nNaN\n', 2, 1, 'file:x.csv, line 2, column 1: "NaN" is not a length: an integer ≥ 0'],
     ['nan\n1\n', 1, 1, 'file:x.csv, line 1, column 1: "nan" is not a length: an integer ≥ 0'],
@@ -161,12 +161,12 @@ describe('failures have line, column, the text found and the form expected', () 
     expect(failure.context).toEqual(column === undefined ? { line } : { line, column });
   });
 
-  it('a long bad field is shortened, control characters are shown', async () => {
+  it('errors shorten a long field, and show control characters', async () => {
     expect((await failureOf(`1\nx\u0007${'y'.repeat(1000)}\n`)).message).toContain('"x\\u0007yyy');
     expect((await failureOf(`1\n${'y'.repeat(1000)}\n`)).message.length).toBeLessThan(150);
   });
 
-  it('a source that fails is a failure', async () => {
+  it('an error of the source is reported', async () => {
     const source = async function* (): AsyncGenerator<Uint8Array> {
       yield new TextEncoder().encode('1\n');
       throw new Error('EIO: the disk is gone');
@@ -175,7 +175,7 @@ describe('failures have line, column, the text found and the form expected', () 
     expect(result.ok || result.error.message).toBe('file:x.csv: the file cannot be read: EIO: the disk is gone');
   });
 
-  it('stops reading at the first failure', async () => {
+  it('reading stops at the first error', async () => {
     let chunks = 0;
     const source = async function* (): AsyncGenerator<Uint8Array> {
       for (; chunks < 100_000; chunks++) yield new TextEncoder().encode('bad\nbad\n');

@@ -95,12 +95,12 @@ describe('parseWorkload', () => {
     expect(failure.message).toContain(message);
   });
 
-  it('refuses what only an attack would send', () => {
+  it('refuses texts that only an attack would contain', () => {
     expect(failureOf('mixture(1*'.repeat(5000)).message).toContain('Nest mixtures at most 8 deep');
     expect(failureOf('x'.repeat(70_000)).message).toContain('the workload has 70000 characters; the limit is 65536');
   });
 
-  it('reads columns after the ending of any file', () => {
+  it('reads columns after the name of any file', () => {
     expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual({
       kind: 'file',
       path: '../web.edgelist',
@@ -109,14 +109,14 @@ describe('parseWorkload', () => {
     expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
   });
 
-  it('names the files a workload reads', () => {
+  it('names the files that a workload reads', () => {
     const descriptor = unwrap(parseWorkload('mixture(0.5*file:a.csv,0.2*poisson(3),0.3*mixture(1*mtx:b.mtx))'));
     expect(workloadFiles(descriptor)).toEqual(['a.csv', 'b.mtx']);
   });
 });
 
 describe('resolveWorkload', () => {
-  it('labels every law canonically', async () => {
+  it('gives every law its canonical label', async () => {
     for (const text of [
       'geometric( 0.05 )',
       'mixture(0.5*poisson(3), 0.5*file:a.csv)',
@@ -136,7 +136,7 @@ describe('resolveWorkload', () => {
     expect(moments(mixed).mean).toBe(3.5);
   });
 
-  it('passes on what the context refuses, and what a law refuses', async () => {
+  it('passes on errors of the context and of laws', async () => {
     const missing = await resolveWorkload('mixture(1*file:../secret)', context);
     expect(missing.ok || missing.error.code).toBe('not-found');
     const bad = await resolveWorkload('geometric(2)', context);
@@ -153,7 +153,7 @@ describe('resolveWorkload', () => {
     expect(iterations.ok || iterations.error.message).toContain('maxIterations must be a positive integer');
   });
 
-  it('cuts infinite supports where the context says', async () => {
+  it('cuts infinite supports at the truncation of the context', async () => {
     const coarse = unwrap(await resolveWorkload('geometric(0.5)', { ...context, truncation: 0.01 }));
     expect(coarse.support.length).toBe(7);
     expect(Math.abs(coarse.truncatedMass * 128 - 1)).toBeLessThanOrEqual(8 * Number.EPSILON);

@@ -4,7 +4,7 @@ import { readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Chunks of 7 bytes split tags and numbers. */
+/** The chunks have 7 bytes, which splits tags and numbers. */
 async function* torn(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < text.length; at += 7) yield bytes(text.slice(at, at + 7));
 }
@@ -24,20 +24,21 @@ const NODES = `<node id="a"/><node id="b>c"><data key="d0">1 > 0</data></node>\n
 const EDGES = `<edge source="a" target="b>c"/>\n<!-- <edge source="a" target="d"/> --><edge target='d' source='a'></edge><edge source="d" target="d"/>`;
 
 describe('graphs', () => {
-  it('of GraphML have the degree of each vertex, or its out-degree', async () => {
+  it('from GraphML are the degrees of the vertices, or their out-degrees', async () => {
     expect(await lengthsOf(graphMl('undirected', NODES + EDGES))).toEqual([2, 1, 2]);
     expect(await lengthsOf(graphMl('directed', NODES + EDGES))).toEqual([2, 0, 1]);
     expect(await lengthsOf(graphMl('undirected', NODES + EDGES.replaceAll('<edge ', '<edge directed="true" ')))).toEqual([2, 0, 1]); // prettier-ignore
   });
 
-  it('of METIS have the degree of each vertex, whatever weights the file has', async () => {
-    // The triangle 1 2 3 with a tail 4, and an isolated vertex.
+  it('from METIS are the degrees of the vertices, whatever weights the file has', async () => {
+    // The graph is the triangle 1 2 3 with a tail 4, and an isolated vertex.
     expect(await lengthsOf('% of a test\n5 4\n2 3\n1 3\n1 2 4\n3\n\n')).toEqual([2, 2, 3, 1, 0]);
     expect(await lengthsOf('5 4 011 2\n9 9 2 5 3 5\n1 1 1 5 3 5\n1 1 1 5 2 5 4 5\n0 0 3 5\n7 7\n')).toEqual([
       2, 2, 3, 1, 0,
     ]);
     expect(await lengthsOf('3 2 100\n4 2\n4 1 3\n4 2\n')).toEqual([1, 2, 1]);
-    // A ring and a hub that is joined to all; both are longer than the part that determines the format.
+    // The graph is a ring with a hub that is joined to all. Both formats are longer than the part by which a format is
+    // recognised.
     const size = 20_000;
     const ring = Array.from(
       { length: size },
@@ -48,21 +49,21 @@ describe('graphs', () => {
     expect([lengths.length, lengths[0], lengths.at(-1)]).toEqual([size + 1, 3, size]);
   });
 
-  it('as adjacency lists have both ends of an edge that is listed once, else the lines of the vertices', async () => {
+  it('from adjacency lists count both ends of an edge that is listed once, or else the lines of the vertices', async () => {
     const once = '#script.py\n# GMT Tue Nov 24 10:00:00 2026\n# \na b c\nb c\nc\nalone\nd d\n';
     expect(await lengthsOf(once)).toEqual([2, 2, 2, 0, 1]);
     expect(await lengthsOf('0 1 2 3\n1 0\n2 0\n3 0\n4\n')).toEqual([3, 1, 1, 1, 0]);
     expect(await lengthsOf('0 1 2 3\n1 2\n2\n3\n')).toEqual([3, 2, 2, 1]);
   });
 
-  it('are not what only looks like one', async () => {
+  it('are not read from files that only resemble graphs', async () => {
     // This is an edge list, although its first edge could be the first line of METIS.
     expect(await lengthsOf('3 3\n1 2\n2 3\n3 1\n')).toEqual([1, 1, 2]);
     expect(unwrap(await readLengths(bytesSource(bytes('4\n7\n1\n')), 'x')).form).toBe('lengths');
   });
 
   it.each([
-    ['an edge of no vertex', graphMl('directed', `${NODES}\n<edge source="a" target="z"/>`), /line 9: no <node> before this edge has the id .?z/],
+    ['an edge with an unknown vertex', graphMl('directed', `${NODES}\n<edge source="a" target="z"/>`), /line 9: no <node> before this edge has the id .?z/],
     ['a vertex twice', graphMl('directed', `<node id="a"/>\n<node id="a"/>`), /line 7: the vertex .?a.? is declared twice/],
     ['both kinds of edges', graphMl('directed', `${NODES}\n${EDGES}\n<edge directed="false" source="a" target="d"/>`), /line 11: some edges have a direction/],
     ['a hyperedge', graphMl('directed', '<hyperedge/>'), /line 6: a hyperedge/],
@@ -71,5 +72,5 @@ describe('graphs', () => {
     ['a graph of too few edges', '5 5\n2 3\n1 3\n1 2 4\n3\n\n', /the lines name 8 neighbours\. The 5 edges/],
     ['a loop', '3 2\n1 2\n1 3\n2\n', /line 2: the vertex 1 is a neighbour of itself/],
     ['a vertex with two lines', '#a\n# GMT now\n# \n1 2 3\n2 3\n3\n2\n', /line 7: the vertex .?2.? already has a line/],
-  ])('say the line of %s', async (_, text, message) => expect(await refusalOf(text)).toMatch(message)); // prettier-ignore
+  ])('are refused with the line of %s', async (_, text, message) => expect(await refusalOf(text)).toMatch(message)); // prettier-ignore
 });

@@ -21,7 +21,7 @@ const cache = (...entries: readonly object[]): string =>
   });
 
 describe('published search spaces', () => {
-  it('reads what store_results writes, of one device and size or of several', async () => {
+  it('reads files of store_results, with one device and size or with several', async () => {
     const text = readFileSync(new URL('../data/kernel-tuner/stored.json', import.meta.url), 'utf8');
     const file = unwrap(await read(text));
     expect(file).toMatchObject({
@@ -40,7 +40,7 @@ describe('published search spaces', () => {
     expect(byRate.ok ? '' : byRate.error.message).toMatch(/the objective of the results is "GFLOP\/s", not time/);
   });
 
-  it('reads a cache: every configuration, every repeat, every failure', async () => {
+  it('reads a cache with every configuration, every repeat and every failure', async () => {
     const file = await published('A100');
     expect(file).toMatchObject({
       format: 'cache',
@@ -80,7 +80,7 @@ describe('published search spaces', () => {
     expect(Object.keys(file.cases[0].values)).toContain('GFLOP/s');
   });
 
-  it('finds the same in the T4 file of the same measurements', async () => {
+  it('reads the same from the T4 file of the same measurements', async () => {
     const [first, second] = [await published('A100'), await published('A100_T4')];
     expect(second).toMatchObject({ format: 't4', kernel: null, deviceName: null, warnings: [] });
     expect(configurations(second.cases)).toEqual(configurations(first.cases));
@@ -104,7 +104,7 @@ describe('published search spaces', () => {
 });
 
 describe('a cache', () => {
-  it('says why a configuration has no time, however the file says it', async () => {
+  it('says why a configuration has no time, in each form that files use', async () => {
     const text = cache(
       { time: 1e20 },
       { time: 'InvalidConfig' },
@@ -132,18 +132,18 @@ describe('a cache', () => {
     ).toBe(true);
   });
 
-  it('takes the one time where there are no repeats, and says so', async () => {
+  it('uses a single time if there are no repeats, and says so', async () => {
     const file = unwrap(await read(cache({ time: 2.5 }, { time: 3, times: [] }, { time: 4, times: [4, 4] })));
     expect(file.cases.map((one) => one.timesMs)).toEqual([[2.5], [3], [4, 4]]);
     expect(file.warnings).toEqual(['2 configurations give one time and no repeats.']);
   });
 
-  it('can end anywhere after its head', async () => {
+  it('may end anywhere after its head', async () => {
     const text = cache({ time: 1, times: [1, 2] }, { time: 2, times: [2, 3] });
     const from = text.indexOf('"cache"') + '"cache":{"0":'.length;
     for (let end = from; end < text.length; end++) {
       const file = await read(text.slice(0, end));
-      // The first entry ends where its bracket does.
+      // The first entry is complete at its closing bracket.
       const first = text.indexOf('}', from) + 1;
       if (end < first) expect(file.ok).toBe(false);
       else
@@ -157,7 +157,7 @@ describe('a cache', () => {
     expect(unwrap(await read(text)).warnings).toEqual([]);
   });
 
-  it('takes names of parameters from tune_params where there are no keys', async () => {
+  it('takes the names of parameters from tune_params if there are no keys', async () => {
     const file = unwrap(await read('{"tune_params":{"x":[1]},"cache":{"1":{"x":1,"time":2,"GFLOP/s":3}}}'));
     expect(configurations(file.cases)).toEqual([{ x: 1 }]);
     expect(file.cases[0].values).toEqual({ time: 2, 'GFLOP/s': 3 });
@@ -188,7 +188,7 @@ describe('T4 results', () => {
   });
 });
 
-describe('what it refuses', () => {
+describe('an invalid file', () => {
   it.each<[string, string]>([
     ['[]', 'k.json, line 1: "[]" is not valid here. Use a JSON object'],
     [
@@ -254,13 +254,13 @@ describe('unpacking', () => {
     new Uint8Array(
       await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer(),
     );
-  it('gives what was packed, and plain bytes as they are', async () => {
+  it('returns the packed content, and plain bytes unchanged', async () => {
     const bytes = new TextEncoder().encode('a,b\n'.repeat(1000));
     expect(unwrap(await unpacked(await gzip(bytes), 'x'))).toEqual(bytes);
     expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
   });
 
-  it('refuses what unpacks to too much, and what is damaged', async () => {
+  it('refuses content that is too large when unpacked, and damaged content', async () => {
     const bomb = await gzip(new Uint8Array(1_000_000));
     const large = await unpacked(bomb, 'bomb.gz', 100_000);
     expect(large.ok ? null : large.error.message).toBe('bomb.gz: more than 100000 bytes, the limit');

@@ -13,7 +13,7 @@ const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname
 const text = (lines: string): Uint8Array => new TextEncoder().encode(lines);
 const LENGTHS = [3, 0, 12, 3, 7];
 
-/** A stream of small chunks, which split numbers and headers. */
+/** Returns a stream of small chunks, which split numbers and headers. */
 async function* torn(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 5) yield bytes.subarray(at, at + 5);
 }
@@ -77,7 +77,7 @@ const FILES: readonly (readonly [name: string, bytes: Uint8Array, columns?: CsvC
   ['CSV', text('3\n0\n12\n3\n7\n')],
 ];
 
-describe('files of lengths, by their content', () => {
+describe('files of lengths, recognised by their content', () => {
   it.each(FILES.map(([name, bytes, columns]) => ({ name, bytes, columns })))(
     '$name, also as gzip',
     async ({ name, bytes, columns }) => {
@@ -140,7 +140,7 @@ describe('files of lengths, by their content', () => {
     }); // prettier-ignore
   });
 
-  it('says what was read where a person could expect something else', async () => {
+  it('reports what was read if a user could expect something else', async () => {
     const note = async (bytes: Uint8Array, columns?: CsvColumns) =>
       unwrap(await readLengths(bytesSource(bytes), 'x', columns)).note;
     expect(await note(made('rows.npz'))).toBe('The lengths are the differences of indptr: the entries of each row.');
@@ -151,7 +151,7 @@ describe('files of lengths, by their content', () => {
     expect(await note(made('one.npz'))).toBeUndefined();
   });
 
-  it('shows the columns of a table, and of no other file', async () => {
+  it('shows the columns of a table, but not of other files', async () => {
     const inspected = async (bytes: Uint8Array) => unwrap(await inspectLengths(bytesSource(bytes), 'x'));
     const table = await inspected(gzipSync(parquet({ vertex: ['a', 'b', 'c'], degree: [3, 0, 12] })));
     expect(table).toMatchObject({
@@ -169,8 +169,8 @@ describe('files of lengths, by their content', () => {
     expect(await inspected(text('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
   });
 
-  it('is closed, though it was not read to its end', async () => {
-    // The rest, beyond the examined part, is noise.
+  it('closes a file that was not read to its end', async () => {
+    // The rest of the file, beyond the examined part, is noise.
     const values = Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0);
     const header = "{'descr': '<i4', 'fortran_order': False, 'shape': (200000,), }";
     const packed = gzipSync(npy(header, new Uint8Array(values.buffer)));
@@ -190,8 +190,8 @@ describe('files of lengths, by their content', () => {
 });
 
 /**
- * An archive whose directory claims this number of bytes for its array `a` (zip64: APPNOTE.TXT of PKWARE, 4.3.12 and
- * 4.5.3).
+ * Returns an archive whose directory claims this number of bytes for its array `a` (zip64: APPNOTE.TXT of PKWARE,
+ * 4.3.12 and 4.5.3).
  */
 function hugeArray(size: number): Uint8Array {
   const zip = Buffer.alloc(4 + 63 + 22);
@@ -212,7 +212,7 @@ function hugeArray(size: number): Uint8Array {
   return zip;
 }
 
-/** A file whose metadata names the obsolete codec LZO. */
+/** Returns a file whose metadata names the obsolete codec LZO. */
 function compressedByLzo(): Uint8Array {
   const bytes = Buffer.from(made('duckdb.parquet'));
   const [codec, snappy, lzo] = [bytes.length - 122, 2, 6];
@@ -232,7 +232,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
   ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save the one of lengths alone, or name it in the study, as in file:PATH\.npz#first/],
   ['a matrix in coordinates', made('coo.npz'), /stored as COO, in which no array has the lengths of its rows\. Save it by rows: .*tocsr\(\)/],
-  ['an array that is not there', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
+  ['an array that does not exist', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
   ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
   ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
@@ -243,10 +243,10 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['a list that is missing', made('arrow-lists.parquet'), /^x, row 3, column "hits": the value is missing \(null\)/, { length: 'hits' }],
   ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a,b" does not name one column of lengths/],
   ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
-  ['Parquet of another compression', compressedByLzo(), /^x: the column "steps" is compressed by "LZO"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
+  ['Parquet with an unknown compression', compressedByLzo(), /^x: the column "steps" is compressed by "LZO"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
   ['a vertex by its name', text('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
   ['a vertex without a number', text('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
-  ['a vertex too far', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
+  ['a vertex number above the limit', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
   ['gzip cut off', gzipSync(text('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
   ['a picture', Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), /is a picture\. Drop the lengths themselves/],
   ['HDF5', Uint8Array.from([0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0]), /is an HDF5 file/],
@@ -255,7 +255,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['bytes of no format', new Uint8Array([1, 0, 2]), /is not text, and its format is not known\. Choose CSV, a graph/],
 ]; // prettier-ignore
 
-describe('what cannot be read is refused with its place', () => {
+describe('unreadable files are refused with the place of the error', () => {
   it.each(REFUSALS.map(([what, bytes, message, columns]) => ({ what, bytes, message, columns })))(
     '$what',
     async ({ bytes, message, columns }) => {

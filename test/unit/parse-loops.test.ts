@@ -49,7 +49,7 @@ describe('measured loops', () => {
 
 /**
  * Compares the imbalance model with measurements of these kernels. There are five matrices with times of 12 to 76 µs,
- * much of which is launching. The test records how far the model agrees, and does not require more.
+ * much of which is the time of launching. The test records how far the model agrees, and does not require more.
  */
 describe('predicted imbalance against measured loops', async () => {
   const GROUP = 32;
@@ -57,7 +57,7 @@ describe('predicted imbalance against measured loops', async () => {
     ['ca-GrQc', 'cage8'].includes(name) ? '../../db/examples' : '../data/matrices';
   const rowsOf = async (name: string): Promise<MatrixRows> => {
     const text = dataFile(`${folder(name)}/${name}.mtx`);
-    // It stores a general matrix under a symmetric banner; the measured one had its 6,726 entries.
+    // The file stores a general matrix under a symmetric banner; the measured one had the 6,726 entries of the file.
     const fixed = name === 'EVA' ? text.replace('symmetric', 'general') : text;
     return unwrap(await parseMatrixMarket(bytesOf(fixed), name));
   };
@@ -79,9 +79,9 @@ describe('predicted imbalance against measured loops', async () => {
         name,
         rows,
         nonZeros,
-        /** Lane steps over work, a thread per row, rows in any order. */
+        /** Steps of all lanes divided by the work, with a thread per row and rows in any order. */
         threadLoss: lossMoments(law, [GROUP])[0].aggregateLoss,
-        /** Likewise with a thread group per row, whose last step is partly idle. */
+        /** The same ratio with a thread group per row, whose last step is partly idle. */
         groupLoss: groupSteps / nonZeros,
         thread: timeOf(name, 'thread_mapped'),
         group: timeOf(name, 'group_mapped'),
@@ -90,7 +90,7 @@ describe('predicted imbalance against measured loops', async () => {
     }),
   );
 
-  it('are of the matrices that were measured', () => {
+  it('belong to the measured matrices', () => {
     for (const { name, rows, nonZeros } of matrices) {
       const one = cases.find(
         ({ case: { benchmark, parameters } }) => benchmark === 'external' && parameters.configuration.matrix === name,
@@ -100,24 +100,24 @@ describe('predicted imbalance against measured loops', async () => {
     }
   });
 
-  it('a thread per row loses to merge path in the order of its predicted loss', () => {
+  it('a thread per row is slower than merge path in the order of its predicted loss', () => {
     const loss = Float64Array.from(matrices, ({ threadLoss }) => threadLoss);
     const slowdown = Float64Array.from(matrices, ({ thread, merge }) => thread! / merge);
     // Only ca-GrQc and lp_ship04l change places.
     expect(spearman(loss, slowdown)).toBeCloseTo(0.9, 12);
   });
 
-  it('merge path takes the same time wherever rows are balanced or not', () => {
+  it('merge path takes the same time whether rows are balanced or not', () => {
     const times = matrices.map(({ merge }) => merge);
     expect(Math.max(...times) / Math.min(...times)).toBeLessThan(1.07);
   });
 
-  it('a group per row is not predicted by its idle lanes: work per row costs more than the model knows', () => {
+  it('idle lanes do not explain the time of a group per row, because work per row costs more', () => {
     const measured = matrices.filter(({ group }) => group !== null);
     const loss = Float64Array.from(measured, ({ groupLoss }) => groupLoss);
     const slowdown = Float64Array.from(measured, ({ group, merge }) => group! / merge);
     expect(spearman(loss, slowdown)).toBeCloseTo(-0.4, 12);
-    // Which of the two mappings is faster is right for two matrices of four. A thread per row was faster on all of
+    // For two matrices of four, the model chooses the faster of the two mappings. A thread per row was faster on all of
     // them.
     const right = measured.filter((one) => one.threadLoss < one.groupLoss === one.thread! < one.group!);
     expect(right.map(({ name }) => name)).toEqual(['1138_bus', 'cage8']);
@@ -163,7 +163,7 @@ describe('mean losses of the SMITE repository', () => {
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
   });
 
-  it('refuses a distribution that is none', async () => {
+  it('refuses an unknown distribution', async () => {
     const parsed = await parseSmiteMeans(bytesOf(`${header}\ngaussian(1),2,1,1,1,1,1\n`), 'means.csv');
     expect(parsed.ok ? null : parsed.error.message).toMatch(/^means\.csv, line 2: .*gaussian/);
   });

@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
 
-/** Three letters, a match that overlaps itself and is longer than the token holds, then two letters. */
+/**
+ * The block has three letters, a match that overlaps itself and is longer than the token can express, and two more
+ * letters.
+ */
 const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
 const TEXT = `${'abc'.repeat(93)}xy`;
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-/** A block after its big-endian lengths. */
+/** A block that follows its big-endian lengths. */
 const hadoop = (length: number, block: Uint8Array): Uint8Array => {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(length);
@@ -22,7 +25,7 @@ it('unpacks blocks, alone and as Hadoop writes them', () => {
   expect(unpackLz4Block(Uint8Array.of(0), 0)).toHaveLength(0);
 });
 
-/** A frame with the length and the checksum of its content, which is not compared. */
+/** A frame with the length and the checksum of its content. The checksum is not compared. */
 function frame(...blocks: readonly Uint8Array[]): Uint8Array {
   const length = Buffer.alloc(4);
   const parts = blocks.flatMap((block) => {
@@ -34,7 +37,7 @@ function frame(...blocks: readonly Uint8Array[]): Uint8Array {
 
 it('unpacks frames, whose blocks may refer to earlier ones', () => {
   expect(textOf(unpackLz4Frame(frame(BLOCK), TEXT.length))).toBe(TEXT);
-  // A match of four bytes at a distance of two, then one literal.
+  // The block has a match of four bytes at a distance of two, and then one literal.
   const again = Uint8Array.from([0x00, 2, 0, 0x10, 122]);
   expect(textOf(unpackLz4Frame(frame(BLOCK, again), TEXT.length + 5))).toBe(`${TEXT}xyxyz`);
   expect(() => unpackLz4Frame(frame(BLOCK), TEXT.length + 1)).toThrow(/LZ4 of 281 bytes instead of 282/);
@@ -42,7 +45,7 @@ it('unpacks frames, whose blocks may refer to earlier ones', () => {
   expect(() => unpackLz4Frame(BLOCK, TEXT.length)).toThrow(/without a frame/);
 });
 
-it('refuses a block that is cut off, or that writes or reads where nothing is', () => {
+it('refuses a block that is cut off, or that writes or reads outside its bounds', () => {
   const length = TEXT.length;
   for (let end = 0; end < BLOCK.length; end++)
     expect(() => unpackLz4Block(BLOCK.subarray(0, end), length)).toThrow(/LZ4/);

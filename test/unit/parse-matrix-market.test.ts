@@ -22,7 +22,7 @@ async function failureOf(text: string): Promise<string> {
 }
 
 describe('coordinate files', () => {
-  it('general, every field', async () => {
+  it('reads general matrices with every field', async () => {
     expect(await rowsOf('coordinate real general', '3 4 3', '1 1 1.5', '1 4 -2e3', '3 2 1.0D+02')).toEqual([2, 0, 1]);
     expect(await rowsOf('coordinate integer general', '2 2 2', '2 1 5', '2 2 -7')).toEqual([0, 2]);
     expect(await rowsOf('coordinate complex general', '2 2 1', '2 1 5 0.5')).toEqual([0, 1]);
@@ -61,18 +61,18 @@ describe('coordinate files', () => {
 });
 
 describe('array files', () => {
-  it('general: column by column, zeros do not count', async () => {
+  it('general files are read column by column, without zeros', async () => {
     expect(await rowsOf('array real general', '2 3', '1', '0', '0.0', '-0e5', '3', '4')).toEqual([2, 1]);
     expect(await rowsOf('array complex general', '1 2', '0 0', '0 1')).toEqual([1]);
   });
 
-  it('symmetric: the lower triangle, column by column', async () => {
-    // Column 1: rows 1…3, column 2: rows 2…3, column 3: row 3.
+  it('symmetric files have the lower triangle, column by column', async () => {
+    // Column 1 has rows 1…3, column 2 rows 2…3, and column 3 row 3.
     expect(await rowsOf('array real symmetric', '3 3', '1', '0', '5', '0', '0', '0')).toEqual([2, 0, 1]);
     expect(await rowsOf('array integer symmetric', '2 2', '0', '0', '1')).toEqual([0, 1]);
   });
 
-  it('skew-symmetric: below the diagonal only', async () => {
+  it('skew-symmetric files have only entries below the diagonal', async () => {
     expect(await rowsOf('array real skew-symmetric', '3 3', '1', '0', '1')).toEqual([1, 2, 1]);
     expect(await rowsOf('array real skew-symmetric', '1 1')).toEqual([0]);
   });

@@ -14,7 +14,7 @@ const RANKING =
   'rank,device,threads_per_unit,loop,register_cap,time_ms,mean_loss,aggregate_loss,occupancy_fraction,resident_blocks,waves,limited_by';
 
 describe('measured times', () => {
-  it('are of a design’s number or of its axes, the rows of one design its repeats', async () => {
+  it('belong to a design by its number or its axes, and several rows of a design are repeats', async () => {
     const text = 'design,time_ms\n7,1.5\n3,2\n7,1.25\n';
     expect(await configurations(text)).toEqual([
       [{ design: 7 }, [1.5, 1.25]],
@@ -32,7 +32,7 @@ describe('measured times', () => {
     ['measured_us', 2e-3],
     ['kernel_time [ns]', 2e-6],
     ['median µs', 2e-3],
-  ])('stand in %s with its unit', async (name, expected) => {
+  ])('are read from %s with its unit', async (name, expected) => {
     const [[, timesMs]] = (await configurations(`design,${name}\n1,2\n`)) as [[unknown, number[]]];
     expect(timesMs).toEqual([expected]);
   });
@@ -42,7 +42,7 @@ describe('measured times', () => {
       expect(await configurations(`design,time_ms\n1,${time}\n`)).toEqual([[{ design: 1 }, [time]]]);
   });
 
-  it('may be added to an exported ranking, whose own columns are no parameters', async () => {
+  it('may be added to an exported ranking, whose own columns do not count as parameters', async () => {
     const text = `${RANKING},measured_us\n1,gpu,4,nested,,0.5,1,1,1,2,3,warps,700\n2,gpu,8,nested,32,0.6,1,1,1,2,3,warps,\n`;
     expect(await configurations(text)).toEqual([
       [{ device: 'gpu', threads_per_unit: 4, loop: 'nested', register_cap: 0 }, [0.7]],
@@ -84,7 +84,7 @@ describe('measured times', () => {
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
   });
 
-  it('are known by a header that says designs', () => {
+  it('are recognised by a header that names designs', () => {
     expect(hasDesignColumns(['design', 'time_ms'])).toBe(true);
     expect(hasDesignColumns(['block_threads', 'grid_blocks', 'runtime_us'])).toBe(true);
     expect(hasDesignColumns(['device', 'loop', 'time_ms'])).toBe(false);

@@ -1,4 +1,4 @@
-/* Tasks of a pool under test, with the names of the pool's own worker. */
+/* Runs tasks of a pool under test. The file has the name of the pool's own worker. */
 import { threadId, workerData } from 'node:worker_threads';
 import { countStep, shareSteps, viewSteps } from '../../src-workers/numeric/steps.ts';
 
@@ -15,12 +15,12 @@ export function loss(): never {
   for (;;);
 }
 
-/** Continues for ever, step by step. */
+/** Continues without end, step by step. */
 export function survey(): never {
   for (;;) countStep();
 }
 
-/** Continues for ever the first time. @param begun counts its starts, in shared memory */
+/** Continues without end the first time. @param begun counts its starts, in shared memory */
 export function vary({ begun }: { readonly begun: Int32Array }): number {
   Atomics.add(begun, 0, 1);
   while (Atomics.load(begun, 0) === 1) countStep();

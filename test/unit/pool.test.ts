@@ -23,7 +23,7 @@ const failureOf = (task: Promise<unknown>) =>
   );
 
 describe('a task that hangs', () => {
-  it.each(['predict', 'loss'] as const)('is ended, and others find a new worker: %s', async (name) => {
+  it.each(['predict', 'loss'] as const)('is ended, and other tasks get a new worker: %s', async (name) => {
     open(1);
     const before = await run('explain');
     const hanging = run(name);
@@ -32,7 +32,7 @@ describe('a task that hangs', () => {
     expect(await waiting).not.toBe(before);
   });
 
-  it('is ended where nobody waits for it any more, before its limit', async () => {
+  it('is ended before its limit if nobody waits for it any more', async () => {
     open(1, { stepMs: 1e9, taskMs: 1e9, stopMs: 50 });
     const call = new AbortController();
     const hanging = run('predict', { signal: call.signal });
@@ -43,7 +43,7 @@ describe('a task that hangs', () => {
 });
 
 describe('a task', () => {
-  it('that is cancelled ends between two steps, and its worker stays', async () => {
+  it('ends between two steps if it is cancelled, and its worker stays', async () => {
     open(1);
     const before = await run('explain');
     const call = new AbortController();
@@ -55,7 +55,7 @@ describe('a task', () => {
     expect(await run('explain')).toBe(before);
   });
 
-  it('that a person waits for goes before those of a run', async () => {
+  it('runs before those of a run if a person waits for it', async () => {
     open(1);
     const ended: string[] = [];
     const tasks = [1, 2, 3].map((runId) => run('explain', { runId }).then(() => ended.push(`run ${runId}`)));
@@ -66,7 +66,7 @@ describe('a task', () => {
 });
 
 describe('work in the background', () => {
-  it('gives its worker to a task that waits, and begins anew', async () => {
+  it('gives its worker to a waiting task, and begins again', async () => {
     open(1);
     const before = await run('explain');
     const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
@@ -76,7 +76,7 @@ describe('work in the background', () => {
     expect(await background).toBe(2);
   });
 
-  it('goes on where another worker is free', async () => {
+  it('continues if another worker is free', async () => {
     open(2);
     const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
     const background = run('vary', { background: { leftMs: 1e9 } }, input);
@@ -87,7 +87,7 @@ describe('work in the background', () => {
     expect(await background).toBe(2);
   });
 
-  it('ends when its tasks together have taken their time', async () => {
+  it('ends when its tasks together have used up their time', async () => {
     open(1);
     const budget = { leftMs: 200 };
     expect(await failureOf(run('survey', { background: budget }))).toMatchObject({ code: 'unsupported' });

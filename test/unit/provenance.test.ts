@@ -43,34 +43,34 @@ async function example(name: string) {
 }
 
 describe('origins of a kernel', () => {
-  it('are assumed where a study has the default, given elsewhere', () => {
+  it('are assumed for default values of a study, and given for others', () => {
     expect(kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
     expect(kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
     expect(kernelOrigin(minimal, 'registersPerThread')).toBe('given');
     expect(kernelOrigin(minimal, 'lengthsKnownBeforeLaunch')).toBe('assumed');
   });
 
-  it('are what the study says, even of a default', () => {
+  it('are those that the study states, even for a default value', () => {
     const kernel = { ...minimal, origins: { serialFraction: 'measured', registersPerThread: 'assumed' } } as const;
     expect(kernelOrigin(kernel, 'serialFraction')).toBe('measured');
     expect(kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');
   });
 
-  it('are refused where a field or an origin is unknown', () => {
+  it('are refused if a field or an origin is unknown', () => {
     const refused = (origins: unknown) => validate(kernelSchema, { ...minimal, origins }, 'kernel');
     expect(refused({ serialFractoin: 'given' })).toMatchObject({ ok: false });
     expect(refused({ serialFraction: 'guessed' })).toMatchObject({ ok: false });
     expect(refused({ serialFraction: 'imported' })).toMatchObject({ ok: true });
   });
 
-  it('has one default for each field that a study may leave out', () => {
+  it('have one default for each field that a study may leave out', () => {
     const { name: _name, registersPerThread: _r, instructionsPerIteration: _i, ...rest } = minimal;
     expect(rest).toEqual(KERNEL_DEFAULTS);
   });
 });
 
 describe('usual values', () => {
-  it('lie in their usual ranges, which the study format admits', () => {
+  it('have defaults in their usual ranges, which the study format allows', () => {
     for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
       expect(usual[0], field).toBeLessThanOrEqual(assumed);
       expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
@@ -82,7 +82,7 @@ describe('usual values', () => {
     }
   });
 
-  it('make a kernel of which every field is marked as assumed', () => {
+  it('make a kernel in which every field is marked as assumed', () => {
     const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...assumedKernel() }, 'kernel'));
     for (const field of KERNEL_FIELDS) expect(kernelOrigin(kernel, field), field).toBe('assumed');
     expect(kernel.serialFraction).toBeGreaterThan(0);
@@ -99,7 +99,7 @@ describe('facts of a prediction', () => {
     const facts = inputFacts(study, devices.get('nvidia-a100-sxm4-40gb')!);
     const names = assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
-    // A zero in the file is given.
+    // A zero that is written in the file counts as given.
     expect(names).not.toContain('kernel.cooperationCost');
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');
@@ -107,7 +107,7 @@ describe('facts of a prediction', () => {
     expect(assumedPhrase(facts)).toMatch(/Knee softness 6.5/);
   });
 
-  it('call an estimate of a device assumed, with its note', async () => {
+  it('mark an estimate of a device as assumed, with its note', async () => {
     const study = await example('collatz');
     const facts = inputFacts(study, devices.get('amd-rx-7900-xtx')!);
     const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
@@ -115,7 +115,7 @@ describe('facts of a prediction', () => {
     expect(latency.note).toMatch(/^estimate/);
   });
 
-  it('leave out what a measured pipeline replaces', async () => {
+  it('leave out inputs that a measured pipeline replaces', async () => {
     const study = await example('acts');
     const device = devices.get('nvidia-a100-sxm4-40gb')!;
     const pipeline = {
@@ -127,7 +127,7 @@ describe('facts of a prediction', () => {
     expect(facts.some(({ field }) => field === 'kernel.kneeSoftness')).toBe(false);
   });
 
-  it('of a CPU are those of its memory traffic', async () => {
+  it('are only those of the memory traffic for a CPU', async () => {
     const study = await example('spmv-cpu');
     expect(decidingFields(study, devices.get('amd-epyc-7302p')!).map(({ field }) => field)).toEqual([
       'bytesPerIteration',

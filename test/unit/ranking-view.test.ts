@@ -33,7 +33,7 @@ const geometries = fc.record({
 });
 
 describe('pinned baselines', () => {
-  it('are read as they were saved, of earlier versions one for all devices', () => {
+  it('are read as they were saved; earlier versions saved one for all devices', () => {
     expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
     expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
     expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
@@ -52,14 +52,14 @@ describe('scrolling', () => {
       fc.property(geometries, (geometry) => {
         expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
         const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
-        // Rounding of a product and a quotient of doubles.
+        // The tolerance covers the rounding of a product and a quotient of doubles.
         expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
         expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
       }),
     );
   });
 
-  it('goes from rows to the scrollbar and back', () => {
+  it('converts rows to positions of the scrollbar and back', () => {
     fc.assert(
       fc.property(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
         const top = part * lastTopPx(geometry);
@@ -69,12 +69,12 @@ describe('scrolling', () => {
     );
   });
 
-  it('is a scale only beyond the limit', () => {
+  it('scales positions only beyond the limit', () => {
     expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
     expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
   });
 
-  it('brings a row wholly on screen, and does not move when it is there', () => {
+  it('scrolls until a row is completely visible, and not if it is visible already', () => {
     fc.assert(
       fc.property(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
         fc.pre(geometry.count > 0);
@@ -87,7 +87,7 @@ describe('scrolling', () => {
     );
   });
 
-  it('asks for what is on screen first, then ahead, and never beyond the list', () => {
+  it('requests visible rows first, then those ahead, and none beyond the list', () => {
     expect(wantedPages(450, 470, 1000, 100, 1, true)).toEqual([4, 5, 3]);
     expect(wantedPages(450, 470, 1000, 100, 1, false)).toEqual([4, 3, 5]);
     expect(wantedPages(90, 130, 1000, 100, 1, true)).toEqual([0, 1, 2]);
@@ -111,7 +111,7 @@ describe('columns', () => {
     expect(ids).toContain('alongBlock');
   });
 
-  it('fill the width they get and never overflow it while something can go', () => {
+  it('fill their width, and never overflow it while a column can be dropped', () => {
     const all = availableColumns({ ...world, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 2400 }), (px) => {
@@ -135,7 +135,7 @@ describe('columns', () => {
     expect(gone(full - 1)).toEqual(['alongBlock']);
   });
 
-  it('of simulated times push none out but the sparkline', () => {
+  it('with simulated times replace only the sparkline', () => {
     const varies = new Set(['blockThreads', 'registerCap']);
     const placed = (replications: string | null, px: number) => {
       const all = availableColumns({ ...world, varies, replications, ranked: 21_542, units: 1_048_576 });
@@ -160,7 +160,7 @@ describe('columns', () => {
     expect(ids('differences')).toContain('timeChange');
   });
 
-  it('say of a CPU’s design its cores and partition, and no blocks or threads', () => {
+  it('show the cores and the partition of a design for a CPU, and no blocks or threads', () => {
     const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42, balancing: 'row-split' };
     const context = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
     const texts = (balancing: string) =>
@@ -175,7 +175,7 @@ describe('columns', () => {
     expect(texts('none')).toEqual({ threadsPerUnit: '1', unitsPerThread: '20', balancing: 'none', blockThreads: '1', gridBlocks: '42' }); // prettier-ignore
   });
 
-  it('write what a design is expected to lose, where it was weighed', () => {
+  it('show the expected loss of a weighed design', () => {
     const all = availableColumns({ ...world, varies: new Set(), uncertain: true });
     const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
     const context = {
@@ -203,7 +203,7 @@ describe('columns', () => {
     expect(time.text(row, context)).toBe('12.5000');
   });
 
-  it('of simulated times are there once something was simulated, beside the predictions', () => {
+  it('show simulated times beside predictions once there are any', () => {
     const columns = availableColumns({ ...world, varies: new Set(), replications: '9 seeds' });
     const [simulated, difference] = (['simulatedMs', 'simulatedChange'] as const).map((id) =>
       columns.find((column) => column.id === id)!,
@@ -239,7 +239,7 @@ describe('measured times', () => {
   const row = (designIndex: number, medianMs: number | null) =>
     ({ designIndex, invalid: null, measured: medianMs === null ? null : { medianMs } }) as RankRow;
 
-  it('have a column of their own once there are any, with the difference to the baseline’s', () => {
+  it('have a separate column once there are any, with the difference to the baseline', () => {
     const all = availableColumns(world);
     expect(availableColumns({ ...world, measured: false }).map(({ id }) => id)).not.toContain('measuredMs');
     const [value, difference] = (['measuredMs', 'measuredChange'] as const).map((id) =>
@@ -257,7 +257,7 @@ describe('measured times', () => {
     expect(difference.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');
   });
 
-  it('stay in sight, however narrow the table, while it is sorted by them', () => {
+  it('stay visible while a table of any width is sorted by them', () => {
     const all = availableColumns(world);
     const has = (sorted: 'timeMs' | 'measuredMs') =>
       placeColumns(all, 'both', 620, sorted).some(({ column }) => column.id === 'measuredMs');
@@ -278,7 +278,7 @@ describe('waterfall', () => {
       ) as Breakdown['parts'],
     }));
 
-  it('leads from one time to the other, what gets faster before what gets slower', () => {
+  it('leads from one time to the other, with faster parts before slower ones', () => {
     fc.assert(
       fc.property(breakdowns, breakdowns, (from, to) => {
         const steps = waterfall(from, to);
@@ -294,7 +294,7 @@ describe('waterfall', () => {
 });
 
 describe('filters', () => {
-  it('are said part by part', () => {
+  it('are described part by part', () => {
     const words = { block: 'block', thread: 'thread' };
     const chips = filterChips(
       {
@@ -314,7 +314,7 @@ describe('filters', () => {
     expect(filterChips({}, words)).toEqual([]);
   });
 
-  it('forget a list that has all or none of its values', () => {
+  it('drop a list that contains all of its values or none', () => {
     expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
     expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
     expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
@@ -329,14 +329,15 @@ describe('filters', () => {
 });
 
 describe('the logarithmic axis', () => {
-  it('goes there and back', () => {
-    expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12); // a logarithm and a power of doubles
+  it('converts values to positions and back', () => {
+    // The value passes through a logarithm and a power of doubles.
+    expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
   });
 });
 
-describe('how many designs pass a filter', () => {
+describe('the number of designs that pass a filter', () => {
   const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
-  it('says what they are a part of: valid designs of all devices, or those that cannot run as well', () => {
+  it('is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
     expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
     expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices, 10,072 of which cannot run');
     expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');

@@ -54,7 +54,7 @@ it.each<[string, readonly string[], readonly unknown[]]>([
   ['a call', [`${echo(1, { a: [1.5, 'é'] })}\n`], [{ id: 1, result: { a: [1.5, 'é'] } }]],
   ['no arguments', ['{"id":1,"call":"echo"}\n'], [{ id: 1, result: {} }]],
   [
-    'lines in pieces, and a last one without its end',
+    'lines in pieces, and a last line without its end',
     [echo(1, {}).slice(0, 9), `${echo(1, {}).slice(9)}\n\n${echo(2, {})}`],
     [
       { id: 1, result: {} },
@@ -68,17 +68,21 @@ it.each<[string, readonly string[], readonly unknown[]]>([
   ],
   ['bytes', [`${echo(1, { bytes: { base64: 'AAH/' } })}\n`], [{ id: 1, result: { bytes: { base64: 'AAH/' } } }]],
   ['an object beside its base64', [`${echo(1, { base64: 'x', b: 1 })}\n`], [{ id: 1, result: { base64: 'x', b: 1 } }]],
-  ['no JSON, and then a call', [`nonsense\n${echo(2, {})}\n`], [refused(null, /not JSON/), { id: 2, result: {} }]],
+  [
+    'text that is not JSON, followed by a call',
+    [`nonsense\n${echo(2, {})}\n`],
+    [refused(null, /not JSON/), { id: 2, result: {} }],
+  ],
   ['a misspelt member', ['{"id":4,"cal":"echo"}\n'], [refused(4, /call is missing/)]],
   ['no object', ['7\n', 'null\n'], [refused(null, /line/), refused(null, /line/)]],
-  ['an id that is no whole number', ['{"id":1.5,"call":"echo"}\n'], [refused(null, /id must be a whole number/)]],
+  ['an id that is not a whole number', ['{"id":1.5,"call":"echo"}\n'], [refused(null, /id must be a whole number/)]],
   [
     'a line beyond the limit',
     ['x'.repeat(150), 'x'.repeat(150), `x\n${echo(2, {})}\n`],
     [refused(null, /more than 200 bytes/), { id: 2, result: {} }],
   ],
   [
-    'a call that ends behind the input',
+    'a call that ends after the input',
     ['{"id":1,"call":"slow"}\n', echo(2, {})],
     [
       { id: 2, result: {} },
@@ -89,13 +93,13 @@ it.each<[string, readonly string[], readonly unknown[]]>([
   expect(await answers(lines)).toEqual(expected);
 });
 
-it('sends typed arrays as lists, with null for what is no number', async () => {
+it('sends typed arrays as lists, with null for NaN and infinities', async () => {
   const engine = { ...door(), dispatch: async () => ok({ times: Float64Array.of(1, NaN), bytes: Uint8Array.of(7) }) };
   const output = new PassThrough();
   await serveLines(engine, PassThrough.from([Buffer.from('{"id":1,"call":"any"}')]), output, { events: false });
   expect(JSON.parse(String(output.read()))).toEqual({ id: 1, result: { times: [1, null], bytes: { base64: 'Bw==' } } });
 });
 
-it('sends events where they are asked for', async () => {
+it('sends events on request', async () => {
   expect(await answers(['\n'], true)).toEqual([{ event: 'store.changed', payload: { what: 'runs' } }]);
 });

@@ -8,7 +8,7 @@ import { testFolder } from '../workplace.ts';
 describe('the token of a database', () => {
   const folder = testFolder();
 
-  it('is the same at every start, another for another database, and read by its owner alone', async () => {
+  it('is the same at every start, different for another database, and readable only by its owner', async () => {
     const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')];
     const token = await keptToken(a);
     expect(token).toMatch(TOKEN_PATTERN);
@@ -17,7 +17,7 @@ describe('the token of a database', () => {
     if (process.platform !== 'win32') expect(statSync(`${a}.token`).mode & 0o777).toBe(0o600);
   });
 
-  it.skipIf(process.platform === 'win32')('that others could read, or that is none, is replaced', async () => {
+  it.skipIf(process.platform === 'win32')('is replaced if others can read it or if it is invalid', async () => {
     const file = join(folder, 'c.db');
     const token = await keptToken(file);
     chmodSync(`${file}.token`, 0o644);
@@ -29,7 +29,7 @@ describe('the token of a database', () => {
     expect(readFileSync(`${file}.token`, 'utf8')).not.toBe('short');
   });
 
-  it('is of one start where it cannot be kept', async () => {
+  it('is new at every start if it cannot be saved', async () => {
     const nowhere = join(folder, 'missing', 'd.db');
     expect(await keptToken(nowhere)).toMatch(TOKEN_PATTERN);
     expect(await keptToken(nowhere)).not.toBe(await keptToken(nowhere));
@@ -38,7 +38,9 @@ describe('the token of a database', () => {
 
 describe('a page whose connection is refused', () => {
   let asked = '';
-  /** Returns what the user reads if the server answers a request with this status; null means that no server runs. */
+  /**
+   * Returns the message for the user if the server answers a request with this status; null means that no server runs.
+   */
   async function told(status: number | null, protocol = 'http:') {
     class Refused {
       constructor(address: string) {
@@ -60,7 +62,7 @@ describe('a page whose connection is refused', () => {
     return result.ok ? null : [result.error.code, result.error.message];
   }
 
-  it('tells a server that does not know it from one that does not run', async () => {
+  it('distinguishes a server that refuses the token from one that does not run', async () => {
     expect(await told(403)).toEqual([
       'conflict',
       expect.stringContaining('open the address that "lockstep serve" printed'),
@@ -72,7 +74,7 @@ describe('a page whose connection is refused', () => {
   it.each([
     ['http:', 'ws:'],
     ['https:', 'wss:'],
-  ])('came by %s and asks by %s', async (protocol, socket) => {
+  ])('was opened as %s and connects as %s', async (protocol, socket) => {
     await told(200, protocol);
     expect(new URL(asked).protocol).toBe(socket);
   });

@@ -21,7 +21,7 @@ describe('suites on a software adapter', () => {
   const casesOn = (suite: 'matrix-power' | 'launch-grid', software: number) =>
     unwrap(suiteCases(suite, 'webgpu', device(software)));
 
-  it('have the same cases as on a GPU, each of a 32nd of the work at most', () => {
+  it('have the same cases as on a GPU, each with at most a 32nd of the work', () => {
     const groups = (software: number): number[] =>
       (casesOn('matrix-power', software) as CaseOf<'matrix-power'>[]).map(({ parameters }) => parameters.workGroups);
     const elements = (software: number): number[] =>

@@ -18,7 +18,7 @@ import { call as callOn, ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-/** A sweep that keeps only its best designs, and one of all. */
+/** Two sweeps: one keeps only its best designs, and the other keeps all. */
 const BEST = 60;
 const STUDY: StudyFile = smallStudy({
   axes: {
@@ -47,7 +47,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe('a sweep of the best designs', () => {
-  it('has exactly the first of the ranking of all, and says how many it predicted', async () => {
+  it('has exactly the first designs of the whole ranking, and states how many were predicted', async () => {
     expect(best).toMatchObject({ state: 'complete', enumerated: all.enumerated, valid: BEST, invalid: 0 });
     expect([best.bestTimeMs, best.bestDesign]).toEqual([all.bestTimeMs, all.bestDesign]);
     expect(best.kept?.wanted).toBe(BEST);
@@ -61,7 +61,7 @@ describe('a sweep of the best designs', () => {
     expect(groupedSome.rows.map((row) => row.designIndex)).toEqual(grouped.rows.map((row) => row.designIndex));
   });
 
-  it('is sorted and filtered as any other', async () => {
+  it('is sorted and filtered like any other', async () => {
     const [{ rows }] = await bothOf<RankPage>('ranking.page', { limit: BEST });
     const wide = rows.filter(({ design }) => design.blockThreads >= 128 && design.loop === 'nested');
     expect(wide.length).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ describe('a sweep of the best designs', () => {
     expect(some.rows).toEqual(expected);
   });
 
-  it('recommends what a sweep of all, and advice, recommend, though it keeps fewer designs than are tied', async () => {
+  it('recommends the same design as a complete sweep and the advice, even if it keeps fewer than are tied', async () => {
     const [whole, some] = await bothOf<BestDesigns>('ranking.best');
     expect(some.recommended?.row).toEqual({ ...whole.recommended?.row, rank: expect.any(Number) as number });
     const few = await ended(bench.engine, 'runs.start', { study: STUDY, best: 2 });
@@ -83,7 +83,7 @@ describe('a sweep of the best designs', () => {
     expect(advice.designIndex).toBe(recommended?.row.designIndex);
   });
 
-  it('has maps that say which cells were not computed', async () => {
+  it('has maps that mark the cells that were not computed', async () => {
     const [whole, some] = await bothOf<LandscapeGrid>('landscape.grid', { x: 'blockThreads', y: 'launch' });
     const { rows } = await call<RankPage>('ranking.page', { runId: best.id, limit: BEST });
     const kept = new Set(rows.map((row) => row.designIndex));
@@ -103,7 +103,7 @@ describe('a sweep of the best designs', () => {
     expect(Math.min(...facets.facets.map((one) => one.best).filter((time) => !Number.isNaN(time)))).toBe(whole.best);
   });
 
-  it('predicts a design that is asked for and was not kept, but neither simulates nor measures it', async () => {
+  it('predicts a requested design that was not kept, but neither simulates nor measures it', async () => {
     const { rows } = await call<RankPage>('ranking.page', { runId: all.id, offset: BEST, limit: 1 });
     const designIndex = rows[0].designIndex;
     const row = await call<RankRow>('ranking.design', { runId: best.id, designIndex });
@@ -129,7 +129,7 @@ describe('a sweep of the best designs', () => {
     expect(simulated).toMatchObject({ state: 'complete', valid: 2 });
   });
 
-  it('is refused where it cannot be, with what to do', async () => {
+  it('is refused with advice if it is not possible', async () => {
     expect(await refusalOf('runs.start', { study: STUDY, best: 0 })).toMatch('best');
     const huge = smallStudy({
       axes: { blockThreads: { from: 1, to: 1024 }, unitsPerThread: { from: 1, to: 4000 }, registerCap: Array.from({ length: 40 }, (_, i) => 24 + i) }, // prettier-ignore
@@ -138,7 +138,7 @@ describe('a sweep of the best designs', () => {
     expect(await refusalOf('advice.robust', { runIds: [best.id] })).toMatch(`has only its ${BEST} best designs`);
   });
 
-  it('that is cancelled has saved nothing, and finds the same when it is resumed', async () => {
+  it('saves nothing if it is cancelled, and finds the same when it is resumed', async () => {
     const { runId } = await call<{ runId: number }>('runs.start', { study: STUDY, best: BEST });
     await call('runs.cancel', { id: runId });
     const [cancelled] = (await call<readonly RunSummary[]>('runs.list', {})).filter(({ id }) => id === runId);
@@ -150,11 +150,11 @@ describe('a sweep of the best designs', () => {
     expect(columns.designs?.length).toBe(BEST);
   });
 
-  it('that meets an exception has failed, and says why', async () => {
+  it('fails with the reason if an exception occurs', async () => {
     const { pool } = bench.engine.context;
     const run = pool.run.bind(pool);
     const broken = vi.spyOn(pool, 'run').mockImplementation((name, input, options) =>
-      // This is not a valid result of the task.
+      // The task returns an invalid result.
       name === 'searchBest' ? run('classify', input as never, options) : run(name, input, options),
     );
     const failed = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });

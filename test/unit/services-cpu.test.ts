@@ -76,8 +76,8 @@ describe('a study of CPUs and a GPU', () => {
   it('runs, ranks and compares both in one space', async () => {
     const run = await sweep(mixed());
     expect(run).toMatchObject({ state: 'complete', enumerated: 3 * 2 * 3 * 22 * 2 });
-    // Epyc: 16 of 20 core counts, two partitions; Grace: all 20; the A100: two granularities, blocks and launches, each
-    // with units in order and on the merge path.
+    // The Epyc has 16 of 20 core counts and two partitions, the Grace all 20. The A100 has two granularities, blocks
+    // and launches, each with units in order and on the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
     const size = await call<SpaceSize>('space.size', { study: mixed() });
     expect(size.valid).toBe(run.valid);
@@ -100,7 +100,7 @@ describe('a study of CPUs and a GPU', () => {
 
     const compared = await call<DeviceComparisonResult>('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
-    // No design is for both kinds.
+    // No design is valid on both kinds of devices.
     expect(compared.cross[0][1]).toBeNaN();
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     const table = compareRows(
@@ -121,7 +121,7 @@ describe('a study of CPUs and a GPU', () => {
       expect(document.text.length).toBeGreaterThan(100);
     }
     const cpuBest = compared.devices[0].best!;
-    // In the command line, it has cores and no blocks.
+    // In the command line, the design has cores and no blocks.
     expect(designCells(cpuBest.design)).toEqual([
       '–',
       '–',
@@ -150,7 +150,7 @@ describe('a study of CPUs and a GPU', () => {
     });
   });
 
-  it('maps and lines launches of the kind of device that is looked at, all of them where it is both', async () => {
+  it('maps show the launches of the selected kind of device, or all launches for both kinds', async () => {
     const run = await sweep(mixed());
     const map = (hold: object) =>
       call<LandscapeGrid>('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });
@@ -196,7 +196,7 @@ describe('a study of CPUs and a GPU', () => {
     );
   });
 
-  it('is predicted on the rows of an uploaded matrix in their order, and resumes with them', async () => {
+  it('predicts with the rows of an uploaded matrix in their order, and resumes with them', async () => {
     const uploaded = await call<{ lengths: string; workload: ResolvedWorkload; units: number }>('workload.upload', {
       fileName: 'rows.mtx',
       bytes: new Uint8Array(matrix),
@@ -236,13 +236,13 @@ describe('a study of CPUs and a GPU', () => {
     expect(best.breakdown!.timeMs).toBe(best.timeMs);
   });
 
-  it('says what is missing, and which devices it knows', async () => {
+  it('names missing fields, and the known devices', async () => {
     const { cores: _cores, ...axes } = mixed().axes;
     expect(await engine.call('space.size', { study: mixed({ axes }) })).toMatchObject({
       ok: false,
       error: { code: 'bad-input', context: { field: 'axes.cores' } },
     });
-    // The study view adds what a CPU needs.
+    // The study view adds the fields that a CPU needs.
     const gpus = unwrap(
       parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),
     );

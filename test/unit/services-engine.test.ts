@@ -30,7 +30,7 @@ async function columns(engine: Engine, runId: number) {
   return unwrap(await engine.context.store.loadRunColumns(runId));
 }
 
-/** It is large enough to be cancelled while it runs: several tasks. */
+/** The study is large enough to be cancelled while it runs: it has several tasks. */
 const wide = smallStudy({
   axes: {
     threadsPerUnit: [1, 2, 4, 8],
@@ -42,7 +42,7 @@ const wide = smallStudy({
 });
 
 describe('a sweep', () => {
-  it('gives the same bits with one worker and with three', async () => {
+  it('gives the same results bit by bit with one worker and with three', async () => {
     const one = await engineOn();
     const three = await engineOn(undefined, { workers: 3 });
     const a = await sweep(one, wide);
@@ -52,7 +52,7 @@ describe('a sweep', () => {
     expect(await columns(three, b.id)).toEqual(await columns(one, a.id));
   });
 
-  it('that is cancelled keeps what was saved, and resumes to the result of an uninterrupted one', async () => {
+  it('keeps its saved designs if it is cancelled, and resumes to the result of an uninterrupted one', async () => {
     const engine = await engineOn();
     const { id } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
     const progressed = new Promise<RunProgress>((resolve) => {
@@ -92,14 +92,14 @@ describe('a sweep', () => {
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
   });
 
-  it('does not start again where it runs, and cannot be cancelled twice', async () => {
+  it('does not start again while it runs, and cannot be cancelled twice', async () => {
     const engine = await engineOn();
     const run = await sweep(engine, smallStudy());
     expect(await engine.call('runs.cancel', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
     expect(await engine.call('runs.resume', { id: run.id })).toMatchObject({ ok: false, error: { code: 'conflict' } });
   });
 
-  /** Starts a sweep with a pool whose tasks fail as `failures` says. */
+  /** Starts a sweep with a pool whose tasks fail according to `failures`. */
   async function withPool(engine: Engine, failures: (attempt: number, first: number) => boolean) {
     const attempts = new Map<number, number>();
     const run: Pool['run'] = (name, input, options) => {
@@ -124,7 +124,7 @@ describe('a sweep', () => {
     const workload = { units: 2 ** 21 + 5, lengths: 'example:mandelbrot(2048,1024,20)' };
     const located = { study: unwrap(parseStudy(JSON.stringify(smallStudy({ workload })))), baseFolder: null, example: false }; // prettier-ignore
     const { order, plan } = unwrap(await prepareStudy(context, located));
-    expect(plan.ordered!.iterations).toBe(order!.iterations); // which a worker put into shared memory
+    expect(plan.ordered!.iterations).toBe(order!.iterations); // A worker put these lengths into shared memory.
     expect(order!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
     const counted = countLengths(repeatUnits(order!.iterations, workload.units));
     expect(plan.law.support).toEqual(Float64Array.from(counted.keys()).sort());
@@ -136,20 +136,20 @@ describe('a sweep', () => {
     const turn = (): void => void (packed || ((turns += 1), setImmediate(turn)));
     setImmediate(turn);
     const text = await packLengths(order!).finally(() => (packed = true));
-    expect(turns).toBeGreaterThanOrEqual(2); // a step has 2²⁰ lengths
+    expect(turns).toBeGreaterThanOrEqual(2); // Each step has 2²⁰ lengths.
     const read = await unpackLengths({ order: text });
     expect(read!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
     expect(read!.iterations).toEqual(order!.iterations);
   });
 
-  it('tries a task that fails once more', async () => {
+  it('repeats a failed task once', async () => {
     const engine = await engineOn();
     const { result, attempts } = await withPool(engine, (attempt) => attempt === 1);
     expect(result).toMatchObject({ ok: true, value: { state: 'complete' } });
     expect([...attempts.values()].every((count) => count === 2)).toBe(true);
   });
 
-  it('fails with the designs of a task that fails twice, and keeps the rest', async () => {
+  it('fails with the designs of a task that failed twice, and keeps the rest', async () => {
     const engine = await engineOn();
     let broken = -1;
     const { runId, result, attempts } = await withPool(engine, (_, first) => {
@@ -169,7 +169,7 @@ describe('a sweep', () => {
   });
 });
 
-it('refuses a setting that JSON cannot say', async () => {
+it('refuses a setting that JSON cannot express', async () => {
   const engine = await engineOn();
   const cycle: unknown[] = [];
   cycle.push(cycle);
@@ -183,7 +183,7 @@ it('refuses a setting that JSON cannot say', async () => {
 });
 
 describe('two engines on one database', () => {
-  it('see each other, and only the owner of a run writes it', async () => {
+  it('see each other, and only the owner of a run can change it', async () => {
     const file = temporaryFile();
     const first = await engineOn(file);
     const second = await engineOn(file);
@@ -206,7 +206,7 @@ describe('two engines on one database', () => {
 });
 
 describe('the boundary', () => {
-  it('answers unknown procedures and bad input with failures that say what is wrong', async () => {
+  it('answers unknown procedures and bad input with failures that explain what is wrong', async () => {
     const engine = await engineOn();
     const message = async (name: string, input: unknown): Promise<string> => {
       const result = await engine.dispatch(name, input);
@@ -228,7 +228,7 @@ describe('the boundary', () => {
     expect(await message('devices.delete', { id: 'nvidia-a100-sxm4-40gb' })).toMatch(/^conflict/);
   });
 
-  it('reads files and examples in the pool, so that other calls are answered meanwhile', async () => {
+  it('reads files and examples in the pool, so that other calls get answers meanwhile', async () => {
     const engine = await engineOn();
     const tasks = vi.spyOn(engine.context.pool, 'run');
     const bytes = new TextEncoder().encode('length\n1\n2\n2\n');
@@ -240,7 +240,7 @@ describe('the boundary', () => {
     expect(tasks.mock.calls.map(([task]) => task)).toEqual(['tableOfFile', 'lengthFile', 'workload']);
   });
 
-  it('makes a study of the eight SpMV kernels of a matrix: its rows, and a vector of its columns', async () => {
+  it('makes a study of the eight SpMV kernels for a matrix, with its rows and a vector as long as its columns', async () => {
     const engine = await engineOn();
     const upload = async (fileName: string, text: string) => {
       const bytes = new TextEncoder().encode(text);
@@ -260,7 +260,7 @@ describe('the boundary', () => {
       expect(await engine.call('studies.spmv', { lengths: other })).toMatchObject({ error: { code: 'bad-input' } });
   });
 
-  it('space.size counts what a sweep then finds', async () => {
+  it('space.size counts the same designs as a sweep', async () => {
     const engine = await engineOn();
     const study = smallStudy({
       constraints: [{ quantity: 'occupancyFraction', atLeast: 0.5 }],
@@ -277,7 +277,7 @@ describe('the boundary', () => {
     expect(run.invalid).toBeGreaterThan(0);
   });
 
-  it('a new database of a host with a window starts with the examples, once', async () => {
+  it('a new database of a host with a window gets the examples once', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
     const names = (await call<readonly StudyRecord[]>(first, 'studies.list', {})).map((study) => study.name);
@@ -289,7 +289,7 @@ describe('the boundary', () => {
     expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
   });
 
-  it('an old database gains the examples that are new, and none that was deleted', async () => {
+  it('an old database gets new examples, but none that was deleted', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
@@ -312,12 +312,12 @@ describe('the boundary', () => {
     );
   });
 
-  it('a start that was ended among the examples is made up for by the next, without a second of any', async () => {
+  it('a start that was ended while it added examples is completed by the next, without duplicates', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
-    // The database is as before the last of them, and before the record that all exist.
+    // The database is as before the last of the examples, and before the record that all exist.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();
@@ -332,7 +332,7 @@ describe('the boundary', () => {
     );
   });
 
-  it('a run records what it was predicted with', async () => {
+  it('a run records the inputs of its prediction', async () => {
     const engine = await engineOn();
     const run = await sweep(engine, smallStudy());
     const { machine } = await call<RunDetail>(engine, 'runs.get', { id: run.id });

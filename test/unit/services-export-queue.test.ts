@@ -7,7 +7,7 @@ import { exportHandlers } from '../../src-main/services/export/handlers.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-test('a document is rendered only after the one before was handed over, a failed one too', async () => {
+test('a document is rendered only after the previous one was delivered or failed', async () => {
   const log: string[] = [];
   const read = async (id: number) => {
     log.push(`render ${id}`);
@@ -35,7 +35,7 @@ describe('a long document', () => {
     runId = await bench.run(smallStudy());
   });
 
-  it.each(['json', 'csv', 't4'] as const)('comes in parts, the same as at once: %s', async (format) => {
+  it.each(['json', 'csv', 't4'] as const)('has the same content in parts as at once: %s', async (format) => {
     const whole = await bench.render(runId, format, { limit: 2000 });
     expect(whole.next).toBeUndefined();
     const handlers = exportHandlers(bench.engine.context, 20_000);
@@ -50,7 +50,7 @@ describe('a long document', () => {
     expect(again).toMatchObject({ ok: false, error: { code: 'not-found' } });
   });
 
-  it('is given up where more are begun than can be kept', async () => {
+  it('is dropped if more documents are begun than can be kept', async () => {
     const handlers = exportHandlers(bench.engine.context, 1);
     const begin = async () => unwrap(await handlers['export.render']({ runId, format: 'json', limit: 1 })).next!;
     const first = await begin();

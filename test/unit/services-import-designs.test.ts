@@ -22,7 +22,7 @@ interface Row {
 
 const bench = useBench();
 let sweepId: number;
-/** All designs of the sweep, the best first. */
+/** Returns all designs of the sweep, the best first. */
 let rows: readonly Row[];
 beforeAll(async () => {
   sweepId = await bench.run(smallStudy());
@@ -44,7 +44,7 @@ const ofDevice = (device: string, count: number): readonly Row[] => {
   return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
 };
 
-/** The parameters of a design under the names of a T4 export. */
+/** Returns the parameters of a design under the names of a T4 export. */
 const parametersOf = ({ device, design }: Row): Record<string, string | number> => ({
   device,
   threads_per_unit: design.threadsPerUnit,
@@ -56,7 +56,7 @@ const parametersOf = ({ device, design }: Row): Record<string, string | number> 
   register_cap: design.registerCap ?? 0,
 });
 
-/** A cache of Kernel Tuner with three repeats per configuration. */
+/** Makes a cache of Kernel Tuner with three repeats per configuration. */
 function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, number])[], head: object = {}): string {
   return JSON.stringify({
     kernel_name: 'walk',
@@ -86,8 +86,8 @@ interface T4 {
 const exported = async (limit: number): Promise<T4> =>
   JSON.parse((await bench.render(sweepId, 't4', { limit })).text) as T4;
 
-describe('configurations of a kernel of one’s own', () => {
-  it('are the designs of the sweep that is named: compared, calibrated with, and shown in its ranking', async () => {
+describe("configurations of a user's own kernel", () => {
+  it('are linked to the named sweep: compared with it, used for calibration, and shown in its ranking', async () => {
     const chosen = ofDevice(DEVICE, 20);
     const text = cache(
       chosen.map((row) => [parametersOf(row), measuredMs(row)]),
@@ -144,7 +144,7 @@ describe('configurations of a kernel of one’s own', () => {
     );
   });
 
-  it('that are no design of it stand alone and are counted, with the first and why', async () => {
+  it('are counted without a link if they are not designs of the sweep, with a reason for the first', async () => {
     const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
     const text = cache([
       [parametersOf(first), 5],
@@ -184,7 +184,7 @@ describe('configurations of a kernel of one’s own', () => {
     expect((await call<MeasuringDetail>('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
   });
 
-  it('may leave out the axes that have one value, and name none that fits several designs', async () => {
+  it('may leave out axes with one value, but must not fit several designs', async () => {
     const study = smallStudy({
       name: 'Blocks',
       devices: [DEVICE],
@@ -208,7 +208,7 @@ describe('configurations of a kernel of one’s own', () => {
     );
   });
 
-  it('are found by the parameters of every file for tuners, implementations too', async () => {
+  it('are found by the parameters of every exported file for tuners, including implementations', async () => {
     const run = await bench.run(
       smallStudy({
         name: 'Two ways',
@@ -243,7 +243,7 @@ describe('configurations of a kernel of one’s own', () => {
     expect(found[1]).toEqual(found[0]);
   });
 
-  it('are refused, with the reason, where none of them is a design; and nothing is left behind', async () => {
+  it('are refused with the reason if none of them is a design, and nothing remains', async () => {
     const before = await runCount();
     const row = parametersOf(ofDevice(DEVICE, 1)[0]);
     const reasons = async (parameters: object, more: object = { runId: sweepId }) =>
@@ -261,7 +261,7 @@ describe('configurations of a kernel of one’s own', () => {
     expect(await runCount()).toBe(before + 1);
   });
 
-  it('without a link stand alone, unless the open sweep has the parameters that only designs have', async () => {
+  it('have no link unless they have parameters that only designs have', async () => {
     const row = ofDevice(DEVICE, 1)[0];
     const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
     const single = await importText('own.json', text);
@@ -274,7 +274,7 @@ describe('configurations of a kernel of one’s own', () => {
 });
 
 describe('a measured run, exported', () => {
-  it('comes back with every repeat and every failure, beside its sweep', async () => {
+  it('can be imported with every repeat and every failure, and belongs to its sweep', async () => {
     const chosen = ofDevice(DEVICE, 5);
     const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
     const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
@@ -297,7 +297,7 @@ describe('a measured run, exported', () => {
     }
   });
 
-  it('is no document of another kind', async () => {
+  it('is not mistaken for another kind of document', async () => {
     const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
     const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
     expect(refused.ok ? '' : refused.error.message).toMatch(/is exported as t4 or kernel-tuner \(a cache\)/);
@@ -305,7 +305,7 @@ describe('a measured run, exported', () => {
 });
 
 describe('an exported T4 file', () => {
-  it('is of the run that it names: what was measured is taken, what is still predicted is left out', async () => {
+  it('belongs to the run that it names: measured times are imported, and predicted ones are left out', async () => {
     const file = await exported(1000);
     const of = (row: Row) => file.results[rows.indexOf(row)];
     const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
@@ -332,7 +332,7 @@ describe('an exported T4 file', () => {
     expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
   });
 
-  it('that was not changed is no measurement, even where its run is named', async () => {
+  it('does not count as a measurement if it is unchanged, even if the user names its run', async () => {
     const text = JSON.stringify(await exported(20));
     const imported = await importText('same.json', text);
     expect(imported.linked).toBeUndefined();
@@ -344,7 +344,7 @@ describe('an exported T4 file', () => {
     );
   });
 
-  it('of another run gives its run times alone: its other times may be that run’s predictions', async () => {
+  it('of another run gives only its run times, because its other times may be predictions', async () => {
     const another = await bench.run(
       smallStudy({ name: 'Other kernel', workload: { lengths: 'constant(7)', units: 100_000 } }),
     );
@@ -377,7 +377,7 @@ describe('an exported T4 file', () => {
 });
 
 describe('a CSV of measured times', () => {
-  it('is of the designs of the run that it is imported for, by number or by axes', async () => {
+  it('belongs to designs of the run for which it is imported, by number or by axes', async () => {
     const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
     const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
     const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
@@ -414,7 +414,7 @@ describe('a CSV of measured times', () => {
     expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));
   });
 
-  it('leaves out what was predicted, and is refused without a run or a design of it', async () => {
+  it('is imported without predicted times, and refused without a run or without a design of it', async () => {
     const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
     const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
     const imported = await importText('own.csv', text, { runId: sweepId });
@@ -442,7 +442,7 @@ describe('the command line', () => {
     return join(folder, name);
   };
 
-  it('imports for a run, and says what to do next', async () => {
+  it('imports for a run, and names the next command', async () => {
     const study = fileOf('study.json', JSON.stringify(smallStudy({ devices: [DEVICE] })));
     expect((await run('sweep', study)).status).toBe(0);
     const text = cache(ofDevice(DEVICE, 5).map((row) => [parametersOf(row), measuredMs(row)]));
@@ -462,7 +462,7 @@ describe('the command line', () => {
     );
   });
 
-  it('sets a measured time beside what is predicted of the kernel alone, in every list', async () => {
+  it('compares a measured time with the predicted time of the kernel alone, in every list', async () => {
     const sorted = fileOf(
       'sorted.json',
       JSON.stringify(

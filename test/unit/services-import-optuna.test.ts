@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
-/** Times of two designs in microseconds; one of them occurs twice. */
+/** Times of two designs in microseconds. One of the designs occurs twice. */
 const TRIALS: readonly OptunaTrial[] = [
   { values: [500], parameters: { ...parameters(128), grid: 256 } },
   { values: [510], parameters: { ...parameters(128), grid: 256 } },
@@ -37,8 +37,8 @@ async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
 }
 
 describe('a storage of Optuna', () => {
-  it('is imported: complete trials, the same parameters as repeats, choices by their text', async () => {
-    // The values in a database whose log is merged.
+  it('is imported with its complete trials, equal parameters as repeats, and choices by their text', async () => {
+    // The values are in a database whose log is merged.
     const withLog = storage([{ name: 'walk', trials: TRIALS }]).fill(2, 18, 20);
     for (const bytes of [storage([{ name: 'walk', trials: TRIALS }]), withLog]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
@@ -55,7 +55,7 @@ describe('a storage of Optuna', () => {
     }
   });
 
-  it('is refused where it does not say what its values are', async () => {
+  it('is refused if it does not say what its values mean', async () => {
     const walk = { name: 'walk', trials: TRIALS };
     expect(await refusal(storage([walk]))).toContain(
       'Specify the unit of the times: s, ms, us or ns (import --time-unit ms)',
@@ -76,7 +76,7 @@ describe('a storage of Optuna', () => {
     expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 3 });
   });
 
-  it('is read in slices, so that other calls are answered meanwhile', async () => {
+  it('is read in slices, so that other calls get answers meanwhile', async () => {
     const trials = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
       INSERT INTO trials (trial_id, number, study_id, state) SELECT i, i, 0, 'COMPLETE' FROM n;
       INSERT INTO trial_values (trial_id, objective, value, value_type) SELECT trial_id, 0, 1, 'FINITE' FROM trials;`;
@@ -97,7 +97,7 @@ describe('a storage of Optuna', () => {
     expect(Math.max(...turns)).toBeLessThan(all / 2);
   });
 
-  it('cannot bring a query of its own, or another schema', async () => {
+  it('cannot contain its own query or another schema', async () => {
     const endless =
       'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n) SELECT i AS trial_id, i AS number, 0 AS study_id, 0 AS state FROM n';
     const hostile = storage([], `DROP TABLE trials; CREATE VIEW trials AS ${endless}`);
@@ -110,7 +110,7 @@ describe('a storage of Optuna', () => {
 
 describe('a journal of Optuna', () => {
   const journal = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/optuna', name));
-  it('is read as a database is: complete and failed trials of each study, choices by their value', async () => {
+  it('is read like a database: complete and failed trials of each study, and choices by their value', async () => {
     const [tuning, two] = unwrap(await readOptunaStudies(journal('journal.log'), 'x'));
     expect(tuning).toMatchObject({ name: 'tuning', incomplete: 2, objectives: [{ minimised: true, name: null }] });
     expect(tuning.trials).toHaveLength(7);
@@ -122,14 +122,14 @@ describe('a journal of Optuna', () => {
     expect(await refusal(journal('journal.log'), { timeUnit: 'ms' })).toContain('Specify one of "tuning", "two"');
   });
 
-  it('may end within a line, and is refused where another one is damaged', async () => {
+  it('may end within a line, and is refused if another line is damaged', async () => {
     const text = new TextDecoder().decode(journal('journal.log'));
     expect((await readOptunaStudies(new TextEncoder().encode(text.slice(0, -30)), 'x')).ok).toBe(true);
     const damaged = await readOptunaStudies(new TextEncoder().encode(text.replace('\n', '}\n')), 'x');
     expect(damaged.ok ? '' : damaged.error.message).toMatch(/^x, line 1: the line is not JSON/);
   });
 
-  it('of an exported file finds its sweep, its device and every design, of several devices too', async () => {
+  it('made with an exported file is linked to its sweep, its devices and every design', async () => {
     const run = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-h100-sxm5-80gb'] }));
     const { text } = await bench.render(run, 'optuna', { limit: 1000 });
     const json = (line: RegExp): object => JSON.parse(line.exec(text)![1].replace('None', 'null')) as object;
@@ -140,7 +140,7 @@ describe('a journal of Optuna', () => {
       { op_code: 2, study_id: 0, user_attr: { lockstep: json(/^RUN = (.*)$/m) } },
       ...designs.flatMap((design, trial) => [
         { op_code: 4, study_id: 0 },
-        // The sampler's value before rounding.
+        // This is the value of the sampler before it was rounded.
         { op_code: 5, trial_id: trial, param_name: 'block_threads', param_value_internal: 77, distribution: '{"name":"IntDistribution"}' }, // prettier-ignore
         { op_code: 8, trial_id: trial, user_attr: { lockstep: { ...mark, ...design } } },
         { op_code: 6, trial_id: trial, state: 1, values: [trial + 1] },
@@ -152,15 +152,15 @@ describe('a journal of Optuna', () => {
     expect((await importFile(bytes, { timeUnit: 'ms' })).linked).toEqual({ runId: run, deviceId: device, designs: designs.length }); // prettier-ignore
     const other = device === 'nvidia-rtx-4090' ? 'NVIDIA H100 80GB HBM3' : 'NVIDIA GeForce RTX 4090';
     expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
-    // In a sweep with another number of units, the same parameters are other launches.
+    // In a sweep with another number of units, the same parameters give other launches.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
     expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('numbers belong to another sweep');
   });
 });
 
-describe('parameters under names of their own', () => {
-  it('are axes as a person says, and as earlier imports of the study said', async () => {
+describe('parameters with other names', () => {
+  it('are mapped to axes by the user, or as in earlier imports of the study', async () => {
     const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
     expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
     const questions = await call<ImportQuestions>('import.inspect', {
@@ -195,7 +195,7 @@ describe('parameters under names of their own', () => {
     );
   });
 
-  it('are named on the command line', async () => {
+  it('are mapped by an option of the command line', async () => {
     const file = join(folder, 'cli.db');
     writeFileSync(file, storage([{ name: 'walk', trials: TRIALS }]));
     const maps = [

@@ -37,7 +37,7 @@ async function bundledPlan(): Promise<PlanLine> {
     warmUps: 1,
   });
   const [{ bytes }] = files;
-  // A plain tar: 512-byte headers with the name first and the size in octal at 124.
+  // The archive is a plain tar: it has 512-byte headers with the name first and the size in octal at byte 124.
   for (let at = 0; at < bytes.length;) {
     const field = (from: number, length: number): string =>
       new TextDecoder().decode(bytes.subarray(at + from, at + from + length)).replace(/\0.*$/s, '');
@@ -63,7 +63,7 @@ const DEVICE: MeasuringDevice = {
   timer: 'device',
   properties: { sharedMemoryBytesPerBlock: 101376 },
 };
-/** Times that are not short decimal numbers of milliseconds. */
+/** These times are not short decimal numbers of milliseconds. */
 const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
 
 function resultsOf(plan: PlanLine, sample: object = {}): string {
@@ -86,7 +86,7 @@ function resultsOf(plan: PlanLine, sample: object = {}): string {
 }
 
 describe('clocks in a result file', () => {
-  it('are kept with power, temperature and reasons; predictions are compared at the measured one', async () => {
+  it('are kept with power, temperature and reasons, and predictions are made for the measured clock', async () => {
     const plan = await bundledPlan();
     const sample = { clockMhz: 1260, memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
     const text = resultsOf(plan, sample)
@@ -121,7 +121,7 @@ describe('clocks in a result file', () => {
 });
 
 describe('a result file', () => {
-  it('comes back number by number, beside the sweep that its designs are of', async () => {
+  it('is imported with every number, and linked to the sweep of its designs', async () => {
     const plan = await bundledPlan();
     expect(plan.source).toEqual({ runId: sweepId, study: 'Small', seed: 1, deviceId: DEVICE_ID });
     const imported = await importFile('results.jsonl', bytesOf(resultsOf(plan)));
@@ -188,7 +188,7 @@ describe('a result file', () => {
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0] / 1e6, repeats: 3 });
   });
 
-  it('stands alone where its sweep is not here, and says so', async () => {
+  it('is imported without a link and with a note if its sweep is not in the database', async () => {
     const plan = await bundledPlan();
     const source = plan.source!;
     const elsewhere = async (change: Partial<typeof source>): Promise<ImportedFile> =>
@@ -214,7 +214,7 @@ describe('a result file', () => {
     expect(changed.warnings).toEqual([another]);
   });
 
-  it('keeps what was measured before it stopped, and why a case failed', async () => {
+  it('keeps the measurements before it stopped, and the reasons of failures', async () => {
     const plan = await bundledPlan();
     const lines = resultsOf(plan).split('\n');
     const failed = JSON.stringify({ type: 'failed', case: plan.plan.cases[1].id, message: 'launch failed' });
@@ -231,7 +231,7 @@ describe('a result file', () => {
     expect((await detailOf(runId)).cases.map((one) => one.failure)).toEqual([null, 'launch failed']);
   });
 
-  it('is not resumed, and stays as it ended', async () => {
+  it('cannot be resumed, and stays as it ended', async () => {
     const { store } = bench.engine.context;
     const draft = {
       kind: 'import' as const,
@@ -254,7 +254,7 @@ describe('a result file', () => {
     unwrap(await store.deleteRuns([run.id]));
   });
 
-  it('leaves nothing behind where it is refused', async () => {
+  it('leaves nothing behind if it is refused', async () => {
     const before = await runCount();
     const plan = await bundledPlan();
     for (const text of [
@@ -293,7 +293,7 @@ describe("Kernel Tuner's files", () => {
     expect(detail.cases[0].label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
   });
 
-  it('take their device from the person, or else from their name', async () => {
+  it('take their device from the user, or else from their name', async () => {
     const bytes = dataFile('data/kernel-tuner/convolution-A100_T4.json.gz');
     const named = await importFile('convolution-A100_T4.json.gz', bytes, 'NVIDIA A100');
     expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
@@ -303,7 +303,7 @@ describe("Kernel Tuner's files", () => {
     expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
   });
 
-  it('as Lockstep writes them come back as the designs they were, with predictions and no measurement', async () => {
+  it('from an export of Lockstep are imported as the same designs, with predictions and no measurement', async () => {
     const { text } = await bench.render(sweepId, 't4', { limit: 50 });
     const imported = await importFile('small.json', bytesOf(text));
     expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 50, failed: 0 });
@@ -323,7 +323,7 @@ describe("Kernel Tuner's files", () => {
 });
 
 describe('loops and published losses', () => {
-  it('become cases of their own', async () => {
+  it('become separate cases', async () => {
     const loops = await importFile('spmv-times-ms.csv', dataFile('data/loops/spmv-times-ms.csv'));
     expect(loops).toMatchObject({ kind: 'loops', cases: 15, failed: 1 });
     expect(loops.warnings).toEqual(['The file does not name the device of the measurements.']);
@@ -336,7 +336,7 @@ describe('loops and published losses', () => {
   });
 });
 
-describe('what a file is', () => {
+describe('the kind of a file', () => {
   const kindOf = (text: string) => {
     const found = fileKind(bytesOf(text));
     if ('message' in found) return found.message;
@@ -372,7 +372,7 @@ describe('the command line', () => {
     lockstep('import', ...args, '--db', join(folder, 'test.db'));
   const path = (name: string): string => join(import.meta.dirname, '..', name);
 
-  it('prints what an import made', async () => {
+  it('prints the result of an import', async () => {
     const file = path('data/kernel-tuner/convolution-MI250X.json.gz');
     const { status, out, err } = await run(file, '--device', 'AMD Instinct MI250X', '--json');
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -389,7 +389,7 @@ describe('the command line', () => {
     );
   });
 
-  it('takes studies and devices to where they belong', async () => {
+  it('imports studies and devices, too', async () => {
     const study = await run(path('../db/examples/acts.json'), '--json');
     expect(JSON.parse(study.out)).toEqual({ kind: 'study', studyId: 1, name: 'Acts propagation' });
     const device = join(folder, 'device.json');
@@ -415,7 +415,7 @@ describe('the command line', () => {
     });
   });
 
-  it('names the file of a device that is none', async () => {
+  it('names the file of an invalid device', async () => {
     const device = join(folder, 'half.json');
     writeFileSync(device, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
     const { status, out, err } = await run(device, '--json');
@@ -423,7 +423,7 @@ describe('the command line', () => {
     expect(err).toMatch(/^lockstep: .*half\.json: name: is missing\n$/);
   });
 
-  it('says in one line what it cannot read, and which formats it knows', async () => {
+  it('refuses an unknown file in one line with the known formats', async () => {
     const { status, out, err } = await run(path('../package.json'));
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(err).toMatch(/^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/);

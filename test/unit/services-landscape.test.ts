@@ -27,7 +27,7 @@ const facetsOf = (more: object) => call<LandscapeFacets>('landscape.facets', { .
 const gridOf = (device: number) => call<LandscapeGrid>('landscape.grid', { ...SPACE, hold: { device } });
 
 describe('small maps', () => {
-  it('show what the map of their value shows', async () => {
+  it('show the same as the map of their value', async () => {
     const { columns, rows, facets } = await facetsOf({});
     expect([columns, rows]).toEqual([5, 4]);
     expect(facets.length).toBeGreaterThan(1);
@@ -39,7 +39,7 @@ describe('small maps', () => {
     }
   });
 
-  it('of fewer pixels than cells show the best of the cells of each', async () => {
+  it('show the best cell in each pixel if there are fewer pixels than cells', async () => {
     const { columns, rows, facets } = await facetsOf({ columns: 3, rows: 3 });
     expect([columns, rows]).toEqual([3, 3]);
     for (const [device, { timeMs, best }] of facets.entries()) {
@@ -57,7 +57,7 @@ describe('small maps', () => {
     }
   });
 
-  it('need an axis of their own', async () => {
+  it('need an axis that the map does not use', async () => {
     const refused = await bench.engine.call('landscape.facets', { runId, ...SPACE, facet: 'launch' });
     expect(refused).toMatchObject({
       ok: false,
@@ -69,7 +69,7 @@ describe('small maps', () => {
 describe('a roofline', () => {
   const DEVICE = { deviceId: 'nvidia-rtx-4090' };
 
-  it('has designs of one device under its two roofs, the fastest first', async () => {
+  it('shows the designs of one device below its two limits, the fastest first', async () => {
     const kernel = { name: 'streaming', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 64 };
     const streaming = await bench.run(smallStudy({ kernel }));
     const found = await call<Roofline>('landscape.roofline', { ...DEVICE, runId: streaming });
@@ -77,12 +77,12 @@ describe('a roofline', () => {
     expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
     expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);
     expect(Math.max(...found.bandwidthGbS)).toBeLessThanOrEqual(found.peakBandwidthGbS);
-    // Every design moves the same bytes, so less time means a higher rate.
+    // Every design moves the same number of bytes, so a shorter time means a higher rate.
     const [first, last] = [0, found.timeMs.length - 1];
     expect(found.bandwidthGbS[first] / found.bandwidthGbS[last]).toBeCloseTo(found.timeMs[last] / found.timeMs[first]);
   });
 
-  it('is empty where the kernel is not known to move anything', async () => {
+  it('is empty if the bytes that the kernel moves are not known', async () => {
     const kernel = { name: 'still', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 0 };
     const phases = { unit: { instructions: 0 }, prologue: { instructions: 0 } };
     const still = await bench.run(smallStudy({ kernel: { ...kernel, ...phases } }));
@@ -97,7 +97,7 @@ describe('a filter', () => {
   const whole = { deviceId: 'nvidia-rtx-4090' };
   const pageOf = (more: object) => call<RankPage>('ranking.page', { limit: 1000, ...more });
 
-  it('narrows a list and renumbers nothing: rank and ties are those of all designs of the device', async () => {
+  it('shortens a list without changing ranks and ties, which count all designs of the device', async () => {
     const [all, some] = [await pageOf({ filter: whole }), await pageOf({ filter })];
     expect(some.matching).toBeLessThan(all.matching);
     expect(some.ties).toBe(all.ties);
@@ -108,7 +108,7 @@ describe('a filter', () => {
     expect([one.rank, one.tied]).toEqual([last.rank, last.tied]);
   });
 
-  it('says of every cell of a map whether a valid design of it passes, and leaves the times alone', async () => {
+  it('marks the cells of a map that have a passing design, and does not change their times', async () => {
     const free = await call<LandscapeGrid>('landscape.grid', SPACE);
     expect(free.passing).toBeNull();
     const grid = await call<LandscapeGrid>('landscape.grid', { ...SPACE, filter });
@@ -137,7 +137,7 @@ describe('a filter', () => {
 });
 
 describe('equal designs', () => {
-  it('are one row of a list; opening it lists them, and finding one of them finds its row', async () => {
+  it('are one row of a list, which can be opened, and searching for one of them finds the row', async () => {
     // A cap above the compiler's number has no effect.
     const axes = {
       threadsPerUnit: [1, 4],

@@ -5,20 +5,20 @@ import { machineText, thisMachine } from '../../src-main/services/machine/machin
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
 describe('the machine of a run', () => {
-  it('says what its numbers are', () => {
+  it('is described with the meaning of its numbers', () => {
     const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
     expect(machineText(known)).toBe('box, linux 6.1, Xeon, 2 cores, Node 24.21.0');
     expect(machineText({ ...known, cores: 1 })).toContain('Xeon, 1 core, Node');
     expect(machineText(thisMachine())).toContain(`Node ${process.versions.node}`);
   });
 
-  it('is the device of an import, and nothing where its file says none', () => {
+  it('is the device of an import, and empty if its file names none', () => {
     expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
     expect(machineText(null)).toBe('');
   });
 });
 
-it('asks for the same Node in its package and at its start', () => {
+it('requires the same version of Node in its package and at its start', () => {
   expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`);
 });
 
@@ -27,14 +27,14 @@ describe('the pace of predictions', () => {
     designsPerMs(runs.reduce<readonly FinishedSweep[]>(withSweep, []));
   const large = { designs: 1_000_000, elapsedMs: 5000 };
 
-  it('is not that of a small run, most of which is starting', () => {
+  it('does not come from a small run, which mostly consists of starting', () => {
     const small = { designs: 840, elapsedMs: 500 };
     expect(after(small)).toBe(after());
     expect(after(large, small)).toBe(200);
     expect(after(small, large)).toBe(200);
   });
 
-  it('is that of the largest of the last runs', () => {
+  it('comes from the largest of the last runs', () => {
     expect(after(large, { designs: 2000, elapsedMs: 4000 })).toBe(200);
     expect(after({ designs: 2000, elapsedMs: 4000 })).toBe(0.5);
     expect(after(large, { designs: 1_000_000, elapsedMs: 10_000 })).toBe(100);

@@ -31,7 +31,7 @@ const found = (rows: readonly SimulatedDesign[]) =>
   rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
 
 describe('simulating the best of a sweep', () => {
-  it('gives the same bits with one worker and with three', async () => {
+  it('gives the same results bit by bit with one worker and with three', async () => {
     const [one, three] = [await engineOn(), await engineOn(undefined, { workers: 3 })];
     const runs = [await sweep(one, smallStudy()), await sweep(three, smallStudy())] as const;
     await simulate(one, { runId: runs[0], top: 6, maxReplications: 8 });
@@ -41,7 +41,7 @@ describe('simulating the best of a sweep', () => {
     expect(found(await list(three, runs[1]))).toEqual(found(rows));
   });
 
-  it('says of every number which fidelity it has, and ranks what was simulated first when asked', async () => {
+  it('marks each time as predicted or simulated, and ranks simulated designs first on request', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const before = await page(engine, { runId, limit: 8 });
@@ -70,7 +70,7 @@ describe('simulating the best of a sweep', () => {
       expect(tied).toBe(simulated.lowMs <= rows[0].simulated.highMs);
     }
 
-    // By prediction the order is unchanged, and simulated rows show their simulated time too.
+    // In the order of predictions nothing changes, and simulated rows show their simulated time too.
     const after = await page(engine, { runId, limit: 8 });
     expect(after.simulated).toBe(5);
     expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
@@ -96,7 +96,7 @@ describe('simulating the best of a sweep', () => {
     expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0].simulated.meanMs });
   });
 
-  it('lets a list that is on screen stand as it was opened, and says when its order is outdated', async () => {
+  it('keeps the order of an open list, and says when it is outdated', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const predicted = (await page(engine, { runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
@@ -126,7 +126,7 @@ describe('simulating the best of a sweep', () => {
     expect(await ask({ order: 12345 })).toMatchObject({ order: sorted.order, outdated: false });
   });
 
-  it('keeps of a design simulated twice the newest, and forgets a deleted run until it is restored', async () => {
+  it('shows the newest of two simulations of a design, and none of a deleted run', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const first = await simulate(engine, { runId, top: 2, maxReplications: 5 });
@@ -142,7 +142,7 @@ describe('simulating the best of a sweep', () => {
     expect(await list(engine, runId)).toHaveLength(3);
   });
 
-  it('stops as soon as the interval is as narrow as asked for, and says where it is not', async () => {
+  it('stops as soon as the interval is as narrow as requested, and says if it never is', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
     const widths: number[] = [];
@@ -154,14 +154,14 @@ describe('simulating the best of a sweep', () => {
         widths.push(simulated.replications);
       }
     }
-    // More precision takes more replications: 1/√n.
+    // More precision takes more replications, because the error falls as 1/√n.
     expect(Math.max(...widths.slice(3))).toBeGreaterThan(Math.min(...widths.slice(0, 3)));
     await simulate(engine, { runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
     const coarse = (await list(engine, runId)).find(({ simulated }) => simulated.replications === 6);
     expect(coarse?.simulated.precise).toBe(false);
   });
 
-  it('of work without imbalance takes whole waves exactly', async () => {
+  it('takes exactly whole waves for work without imbalance', async () => {
     const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'constant(32)', units: 1_000_000 },
@@ -190,7 +190,7 @@ describe('simulating the best of a sweep', () => {
       const cycles = depth * (waves * rate[R * W] + (last > 0 ? rate[last * W] : 0));
       const phi = 0.95 / design.threadsPerUnit + 0.05;
       const waveMs = (cycles * phi) / (device.clockMhz * 1e3);
-      // The error is one rounding per wave, and a few more.
+      // The tolerance is one rounding per wave, and a few more.
       expect(Math.abs(simulated.meanMs / waveMs - 1)).toBeLessThan((waves + 10) * Number.EPSILON);
       expect(new Set(simulated.timesMs).size).toBe(1);
       expect(simulated).toMatchObject({ replications: 5, standardDeviationMs: 0, precise: true });
@@ -198,7 +198,7 @@ describe('simulating the best of a sweep', () => {
     }
   });
 
-  it('that is cancelled keeps what was saved, and resumes with the designs that are missing', async () => {
+  it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
     const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', {
@@ -216,7 +216,7 @@ describe('simulating the best of a sweep', () => {
     const kept = await list(engine, id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
-    // Lists show the sweep that it simulates, and the progress.
+    // Lists show the simulated sweep, and the progress.
     const listed = (await call<readonly RunSummary[]>(engine, 'runs.list', {})).find((run) => run.id === id);
     expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
     expect((await call<RunDetail>(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
@@ -229,7 +229,7 @@ describe('simulating the best of a sweep', () => {
     expect(unwrap(await engine.context.store.listSimulations(id))).toHaveLength(12);
   });
 
-  it('refuses what cannot be simulated, in words', async () => {
+  it('refuses designs that cannot be simulated, with the reason', async () => {
     const engine = await engineOn();
     const runId = await sweep(
       engine,
@@ -307,7 +307,7 @@ describe('a timeline', () => {
     }
   });
 
-  it('ends when its page goes or a newer one is asked for, and leaves the worker to others', async () => {
+  it('ends when its page closes or requests a newer one, and frees the worker', async () => {
     const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
@@ -325,7 +325,7 @@ describe('a timeline', () => {
     await sweep(engine, smallStudy());
   });
 
-  it('of more units than one worker plays in seconds is refused', async () => {
+  it('is refused for more units than one worker can simulate in seconds', async () => {
     const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
@@ -339,7 +339,7 @@ describe('a timeline', () => {
   });
 });
 
-it('has no rank correlation where there is no order', () => {
+it('has no rank correlation if there is no order', () => {
   const row = (predictedMs: number, meanMs: number) =>
     ({ predictedMs, difference: 0, simulated: { meanMs } }) as unknown as SimulatedDesign;
   const of = (...rows: readonly SimulatedDesign[]) => predictionAgreement(rows).spearman;

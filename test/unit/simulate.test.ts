@@ -9,7 +9,7 @@ import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
 
-/** The rates differ for every number of active groups. */
+/** The cycles of an iteration differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 
 function launchOf(change: Partial<Launch>): Launch {
@@ -46,7 +46,7 @@ describe('a launch by hand', () => {
     );
   });
 
-  it('dispatches to the multiprocessor whose slot frees first', () => {
+  it('dispatches a block to the slot that is free first', () => {
     const launch = launchOf({ multiprocessors: 2, gridBlocks: 4 });
     const timeline = allocateTimeline(4);
     const device = unwrap(prepareDevice(launch, depthsOf([9], [2], [3], [4])));
@@ -56,15 +56,15 @@ describe('a launch by hand', () => {
     expect(device.lastDispatchCycles).toBe(5 * RATE[1]);
   });
 
-  it('deals slots that free at the same instant out evenly', () => {
+  it('distributes blocks evenly over slots that are free at the same instant', () => {
     const launch = launchOf({ multiprocessors: 2, residentBlocks: 2, gridBlocks: 6 });
     const timeline = allocateTimeline(6);
     unwrap(prepareDevice(launch, depthsOf([2], [2], [2], [2], [1], [1]))).run(seededRandom(1), timeline);
     expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
   });
 
-  it('takes instants that differ only by rounding for one', () => {
-    // 1 and then 5 iterations take as long as 6 at a constant rate, but not in floating point.
+  it('treats instants that differ only by rounding as one', () => {
+    // 1 iteration and then 5 take as long as 6 at a constant rate, but not in floating point.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
     const launch = launchOf({
@@ -80,13 +80,13 @@ describe('a launch by hand', () => {
     expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
   });
 
-  it('lets empty groups and blocks pass in no time', () => {
+  it('spends no time on empty groups and blocks', () => {
     const launch = launchOf({ groupsPerBlock: 2, gridBlocks: 3 });
     expect(cyclesOf(launch, depthsOf([0, 0], [0, 3], [0, 0]))).toBe(3 * RATE[1]);
     expect(cyclesOf(launchOf({ gridBlocks: 0 }), depthsOf())).toBe(0);
   });
 
-  it('records how many groups are active, so that the record holds all iterations', () => {
+  it('records how many groups are active, and the record contains all iterations', () => {
     const launch = launchOf({ multiprocessors: 3, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 40 });
     const law = unwrap(uniformLaw(1, 9));
     let iterations = 0;
@@ -110,11 +110,11 @@ describe('a launch by hand', () => {
         recorded += (active * (timeline.stepCycles[at[i]] - timeline.stepCycles[at[i - 1]])) / RATE[active];
       }
     }
-    // Sums of some hundred rounded products.
+    // These are sums of some hundred rounded products.
     expect(Math.abs(recorded - iterations)).toBeLessThan(1e-9 * iterations);
   });
 
-  it('refuses launches that mean nothing', () => {
+  it('refuses launches that make no sense', () => {
     const failure = (change: Partial<Launch>): string => {
       const result = prepareDevice(launchOf(change), depthsOf([1]));
       return result.ok ? '' : result.error.message;
@@ -144,7 +144,7 @@ describe('replications', () => {
     expect(new Set(long.cycles).size).toBeGreaterThan(30);
   });
 
-  it('stop once the mean is known well enough, with an interval around it', () => {
+  it('stop as soon as the interval of the mean is narrow enough', () => {
     const times = unwrap(replicate(device(), options));
     expect(times.cycles.length).toBeLessThan(400);
     expect(times.standardErrorCycles).toBeLessThanOrEqual(0.01 * times.meanCycles);
@@ -172,14 +172,15 @@ describe('fetched work', () => {
     );
 
   it('keeps every lane busy while there is work', () => {
-    // 8 lanes in 2 groups, 20 equal units: two full rounds, then 4 lanes of the first group alone.
+    // With 8 lanes in 2 groups and 20 equal units, there are two full rounds, then 4 lanes of the first group alone.
     expect(run({ groupsPerBlock: 2 }, 20, 4)).toBe(2 * 5 * RATE[2] + 5 * RATE[1]);
     expect(run({}, 0, 4)).toBe(0);
     expect(run({ gridBlocks: 7 }, 3, 1)).toBe(15 * RATE[1]);
   });
 
   it('makes the lanes of a group wait for the setup of one of them', () => {
-    // Two lanes, three units of 5 and 2 of setup: both start together, then one fetches the last unit alone.
+    // Two lanes have three units of 5 iterations with a setup of 2: both start together, then one fetches the last unit
+    // alone.
     const device = prepareFetchingDevice(launchOf({}), {
       law: constant,
       units: 3,
@@ -206,14 +207,14 @@ describe('fetched work', () => {
     expect(setups).toBeLessThanOrEqual(400);
   });
 
-  it('takes what the units take where one lane does all', () => {
+  it('takes the sum of all units if one lane runs all of them', () => {
     const law = unwrap(uniformLaw(0, 40));
     const cycles = run({}, 20_000, 1, law);
-    // 20 000 draws of deviation 11.8 around 20: five standard errors are 2.1 %.
+    // The sum of 20,000 draws with mean 20 and deviation 11.8 has five standard errors of 2.1 %.
     expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
   });
 
-  it('beats dealing the same units out in advance', () => {
+  it('is faster than dealing the same units in advance', () => {
     const law = unwrap(geometricLaw(0.05));
     const launch = launchOf({ multiprocessors: 2, groupsPerBlock: 4, gridBlocks: 4, residentBlocks: 2 });
     const dealt = unwrap(
@@ -271,7 +272,7 @@ describe('dealt units', () => {
         const setupIterations = loop === 'nested' ? 2 : 0;
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
-        // 32 000 groups whose depths deviate by at most half their mean: five standard errors.
+        // The tolerance is five standard errors of 32,000 groups whose depths deviate by at most half their mean.
         expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
       }
     },
@@ -280,7 +281,7 @@ describe('dealt units', () => {
   it.each([
     { kind: 'quantile-buckets', k: 4 },
     { kind: 'best-buckets', k: 2 },
-  ] as const)('of one length share no bucket with another, however many are drawn: $kind', (balancing) => {
+  ] as const)('of one length share no bucket with another length, however many are drawn: $kind', (balancing) => {
     const twoLengths = unwrap(
       categoricalLaw([
         { length: 1, probability: 0.5 },
@@ -312,7 +313,7 @@ describe('dealt units', () => {
     expect([...out]).toEqual([0, 0, 0, 0]);
   });
 
-  it('are refused where there are too many to put in order', () => {
+  it('are refused if there are too many to sort', () => {
     const result = dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 });
     expect(result).toMatchObject({ ok: false, error: { code: 'unsupported' } });
   });

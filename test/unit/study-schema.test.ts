@@ -78,7 +78,7 @@ function faults(schema: Schema, value: unknown, path = ''): string[] {
     case 'null':
       return here(value === null);
     default:
-      return []; // no type: any value
+      return []; // Without a type, any value is allowed.
   }
 }
 
@@ -87,11 +87,11 @@ const file = readFileSync(join(ROOT, 'db/study.schema.json'), 'utf8');
 const schema = JSON.parse(file) as Schema;
 
 describe('the study schema for editors', () => {
-  it('is what the contract says (npm run schema writes it)', () => {
+  it('agrees with the contract (npm run schema writes it)', () => {
     expect(file).toBe(studyJsonSchema());
   });
 
-  it('describes every field, and uses no keyword that this test would pass over', () => {
+  it('describes every field, and uses only keywords that this test knows', () => {
     const visit = (node: Schema, path: string): void => {
       for (const keyword of Object.keys(node)) expect(KEYWORDS, `${path}: ${keyword}`).toContain(keyword);
       for (const [name, field] of Object.entries(node.properties ?? {})) {
@@ -109,7 +109,7 @@ describe('the study schema for editors', () => {
   });
 
   const examples = readdirSync(join(ROOT, 'db/examples')).filter((name) => name.endsWith('.json'));
-  it.each(examples)('holds for the example %s, as does the contract', (name) => {
+  it.each(examples)('accepts the example %s, like the contract', (name) => {
     const text = readFileSync(join(ROOT, 'db/examples', name), 'utf8');
     expect(faults(schema, JSON.parse(text))).toEqual([]);
     expect(parseStudy(text).ok).toBe(true);
@@ -130,7 +130,7 @@ describe('the study schema for editors', () => {
     ['/kernel/serialFraction', (s) => void (s.kernel.serialFraction = 1.5)],
     ['/kernel/registersPerThread', (s) => void (s.kernel.registersPerThread = 1.5)],
     ['/devices', (s) => void (s.devices = [])],
-  ])('finds the fault at %s, as does the contract', (path, change) => {
+  ])('finds the error at %s, like the contract', (path, change) => {
     const study = structuredClone(oneDesign()) as never as Parameters<Change>[0];
     change(study);
     expect(faults(schema, study)).toEqual([path]);

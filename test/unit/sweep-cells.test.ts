@@ -13,7 +13,7 @@ const space = fc
   })
   .chain((axes) => {
     const size = axes.reduce((product, { count }) => product * count, 1);
-    // Few values, so that many are equal.
+    // There are few distinct times, so that many are equal.
     const time = fc.constantFrom(NaN, 1, 2, 3);
     return fc.record({
       axes: fc.constant(axes),
@@ -24,7 +24,7 @@ const space = fc
   });
 
 describe('the best designs of cells', () => {
-  it('are the first of the fastest of each, whichever way the axes are listed', () => {
+  it('are the first of the fastest designs in each cell, in any order of the axes', () => {
     fc.assert(
       fc.property(space, ({ axes, first, timeMs, turn }) => {
         let cells = 1;
@@ -55,7 +55,7 @@ describe('the best designs of cells', () => {
         expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
         expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
 
-        // Indices identify the designs if only some are given.
+        // If only some designs are given, their indices identify them.
         const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
         const ofSome = bestOfCells(
           timeMs.filter((time) => !Number.isNaN(time)),

@@ -44,7 +44,7 @@ function whole(plan: SweepPlan) {
   const predictor = createPredictor(plan);
   return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
 }
-/** The same plan with lengths given directly. */
+/** Returns the same plan with lengths that are given directly. */
 function withLengths(plan: SweepPlan, lengths: Float64Array): SweepPlan {
   return { ...plan, units: lengths.length, ordered: makeGivenLengths(lengths) };
 }
@@ -52,7 +52,7 @@ const EPS = Number.EPSILON;
 
 describe('designs of a CPU', () => {
   it.each(CPUS.map((device) => [device.id, device] as const))(
-    'are those of the contention models on %s',
+    'take the same time as in the contention models on %s',
     async (id, device) => {
       const { plan, columns, predictor } = whole(await planOf(onCpus({ devices: [id] })));
       CPU_PARTITIONS.forEach(({ split }, p) => {
@@ -61,7 +61,7 @@ describe('designs of a CPU', () => {
         const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
         const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
         times.forEach((time, c) => {
-          // The same sums in the same order, but for a factor of 1.
+          // These are the same sums in the same order, except for a factor of 1.
           expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
           const design = p * 72 + c;
           expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));
@@ -81,13 +81,13 @@ describe('designs of a CPU', () => {
           for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
         });
         const least = Math.min(...times);
-        // The fewest cores among equal times, except for rounding, as in the model.
+        // The model takes the fewest cores among times that are equal up to rounding.
         expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
       });
     },
   );
 
-  it('scale with the units that the rows stand for', async () => {
+  it('take time in proportion to the units that the rows represent', async () => {
     const one = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
     const many = whole(
       await planOf(
@@ -98,7 +98,7 @@ describe('designs of a CPU', () => {
       expect(many.columns.timeMs[design] / one.columns.timeMs[design]).toBeCloseTo(200, 9);
   });
 
-  it('cost the bytes of all units, whatever the partition and the bundling', () => {
+  it('move the bytes of all units with any partition and bundling', () => {
     const lengths = Float64Array.from({ length: MAX_ENTRIES + 12_345 }, (_, i) => i % 7);
     const total = lengths.reduce((a, b) => a + b, 0) * 12 + lengths.length * 20;
     const loads = createCpuLoads(
@@ -111,7 +111,7 @@ describe('designs of a CPU', () => {
       expect(computeCoreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
   });
 
-  it('take the triangular and the Amdahl workload of the slides', async () => {
+  it('reproduce the triangular and the Amdahl workload of the slides', async () => {
     const plan = await planOf(
       onCpus({
         kernel: { ...SPMV, bytesPerUnit: 0 },
@@ -136,19 +136,19 @@ describe('designs of a CPU', () => {
       const triangleBytes = 12 * triangle.reduce((a, b) => a + b, 0);
       const triangularMs = twoPhases(device, triangularLoads(triangleBytes, P), 'derived').timeMs;
       expect(Math.abs(timeOf(triangle) / triangularMs - 1)).toBeLessThan(1 / perCore);
-      // Half of the work is in one row, and the rest is even.
+      // Half of the work is in one row, and the other rows are equal.
       const amdahl = Float64Array.from({ length: P }, (_, i) => (i === 0 ? 1000 * (P + 1) : 1000));
       const amdahlBytes = 12 * 1000 * 2 * P;
       const timeMs = timeOf(amdahl);
       expect(Math.abs(timeMs / staircaseMs(maxRateCurve(device, P), amdahlLoads(amdahlBytes, P)) - 1)).toBeLessThan(
         1e-12,
       );
-      // The printed value has hundredths of GB/s, and so have the bandwidths.
+      // The printed values have hundredths of GB/s, and so have the bandwidths.
       expect(Math.abs(amdahlBytes / (timeMs * 1e6) / LANGGUTH_AMDAHL[at].twoPhase[0] - 1)).toBeLessThan(1e-3);
     });
   });
 
-  it('need fewer cores where one row cannot be divided', async () => {
+  it('need fewer cores if one row cannot be divided', async () => {
     // One row has half of the entries, so more cores only take bandwidth from its core.
     const lengths = Float64Array.from({ length: 160 }, (_, i) => (i === 0 ? 16_000 : 100));
     const plan = await planOf(
@@ -173,8 +173,8 @@ describe('designs of a CPU', () => {
   });
 });
 
-describe('what is valid where', () => {
-  it('says why of every other design of a mixed space', async () => {
+describe('valid and invalid designs', () => {
+  it('have a reason for every invalid design of a mixed space', async () => {
     const study = onCpus({
       devices: ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb'],
       axes: {
@@ -209,7 +209,7 @@ describe('what is valid where', () => {
     }
   });
 
-  it('knows lengths before it cuts by them, and gives every core a unit', async () => {
+  it('need known lengths to be cut by them, and a unit for every core', async () => {
     const reasons = async (study: StudyFile): Promise<string[]> =>
       Array.from(whole(await planOf(study)).columns.invalidReason, (code) => INVALID_REASONS[code].code);
     const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
@@ -243,26 +243,23 @@ describe('what is valid where', () => {
     ['axes.cores', { axes: { blockThreads: [1], balancing: PARTITIONS } }],
     ['axes.balancing', { axes: { blockThreads: [1], cores: [4] } }],
     ['kernel.bytesPerIteration', { kernel: { ...SPMV, bytesPerIteration: 0, bytesPerUnit: 0 } }],
-  ] satisfies readonly (readonly [string, Partial<StudyFile>])[])(
-    'asks for %s where there is a CPU',
-    (field, change) => {
-      const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
-      const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
-      expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
-      if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
-    },
-  );
+  ] satisfies readonly (readonly [string, Partial<StudyFile>])[])('requires %s for a CPU', (field, change) => {
+    const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
+    const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
+    expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
+    if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
+  });
 });
 
 describe('ordered lengths', () => {
-  it('come back from the text they are stored as', async () => {
+  it('can be read from the text in which they are stored', async () => {
     for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
       const ordered = makeGivenLengths(iterations);
       expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown })).toEqual(
         ordered,
       );
     }
-    // Entries of earlier versions contain several units each, which no GPU takes in one.
+    // Entries of earlier versions contain several units each, which no GPU runs as one.
     const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
     expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
       bundled,
@@ -271,19 +268,19 @@ describe('ordered lengths', () => {
       expect(await unpackLengths(wrong)).toBeNull();
   });
 
-  it('are drawn alike from the same seed, one for each unit', async () => {
+  it('are the same draws for the same seed, one for each unit', async () => {
     const { law } = await planOf(oneDesign());
     const drawn = drawLengths(law, 5000, 7);
     expect(drawn).toEqual(drawLengths(law, 5000, 7));
     expect(drawn).not.toEqual(drawLengths(law, 5000, 8));
     expect(drawn.iterations).toHaveLength(5000);
-    // Mean 20, deviation 19.5: five standard errors.
+    // The mean is 20 and the deviation 19.5; the tolerance is five standard errors.
     expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan(
       (5 * 19.5) / Math.sqrt(5000),
     );
   });
 
-  it('are bundled evenly where they are many', () => {
+  it('are bundled evenly if there are many', () => {
     const { units, iterations } = bundleLengths(makeGivenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
     expect(units).toBe(2 * MAX_ENTRIES + 2);
     expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);

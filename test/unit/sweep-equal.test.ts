@@ -28,7 +28,7 @@ const REGISTERS = 40;
 const columnsOf = fc
   .array(
     fc.record({
-      // Few distinct values, and times that differ by rounding only.
+      // There are few distinct values, and some times differ only by rounding.
       time: fc.constantFrom(NaN, 1, 1 + 1e-12, 1 + 1e-7, 2),
       grid: fc.constantFrom(4, 8),
       resident: fc.constantFrom(1, 2, 16),
@@ -47,12 +47,12 @@ const columnsOf = fc
     gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
   }));
 
-/** Compares two designs by the definition. */
+/** Compares two designs by the definition of equality. */
 function areEqual(ranking: Ranking, a: number, b: number): boolean {
   const { columns } = ranking;
   const at = (axis: number, design: number) => axisPosition(ranking, axis, design);
   const cap = (design: number) => Math.min(AXES.registerCap[at(AXIS.registerCap, design)] ?? Infinity, REGISTERS);
-  // A fetching launch has work for the blocks that are resident at first.
+  // A fetching launch has work only for the blocks that are resident at first.
   const blocks = (design: number) =>
     AXES.balancing[at(AXIS.balancing, design)] === 'dynamic-fetch'
       ? Math.min(columns.gridBlocks[design], MULTIPROCESSORS * columns.residentBlocks[design])
@@ -67,8 +67,8 @@ function areEqual(ranking: Ranking, a: number, b: number): boolean {
   );
 }
 
-describe('designs that differ in nothing that matters', () => {
-  it('stand for themselves or for an earlier one that they equal, and no two that stand for others are equal', () => {
+describe('designs that differ only in irrelevant values', () => {
+  it('are represented by the first design that equals them, and no two representatives are equal', () => {
     fc.assert(
       fc.property(columnsOf, (columns) => {
         const ranking = createRanking(AXES, columns);
@@ -87,7 +87,7 @@ describe('designs that differ in nothing that matters', () => {
     );
   });
 
-  it('are one row at the place of the one read first, whose count adds up to all designs', () => {
+  it('are one row at the place of the first one, and the counts of rows add up to all designs', () => {
     fc.assert(
       fc.property(columnsOf, fc.boolean(), (columns, fromEnd) => {
         const ranking = createRanking(AXES, columns);
@@ -104,7 +104,7 @@ describe('designs that differ in nothing that matters', () => {
     );
   });
 
-  it('are all listed behind the row that is opened', () => {
+  it('are all listed after their row when it is opened', () => {
     const first = Uint32Array.of(0, 0, 2, 0, 2);
     const designs = Uint32Array.of(2, 0, 1, 4, 3);
     const opened = groupedDesigns(designs, (design) => first[design], first.length, false, new Set([0]));

@@ -12,7 +12,7 @@ import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** The files of workloads are those of the examples. */
+/** Reads the files of workloads from the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
 export const GPUS = ['nvidia', 'amd', 'software'].flatMap(
   (name) => JSON.parse(readFileSync(join(ROOT, 'db/devices', `${name}.json`), 'utf8')) as GpuDevice[],

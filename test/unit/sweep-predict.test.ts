@@ -10,7 +10,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
-/** The whole space of a study. */
+/** Predicts the whole space of a study. */
 async function predicted(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)) {
   const plan = await planOf(study, devices);
   const predictor = createPredictor(plan);
@@ -25,7 +25,7 @@ async function reasonOf(study: StudyFile, devices: readonly Device[] = study.dev
 const EPS = Number.EPSILON;
 
 describe('one design of a constant workload, by hand', () => {
-  it('charges one loop over all units what the kernel says it adds, and a loop per unit nothing', async () => {
+  it('adds the cost that the kernel states for a flattened loop, and nothing for a nested one', async () => {
     const kernel = { ...KERNEL, serialFraction: 0.25, lengthsKnownBeforeLaunch: true };
     const axes = { threadsPerUnit: [1, 4], loop: ['nested', 'flattened'], balancing: ['none', 'dynamic-fetch'], blockThreads: [128], unitsPerThread: [2] }; // prettier-ignore
     const study = (flattenedCost: number) =>
@@ -36,7 +36,8 @@ describe('one design of a constant workload, by hand', () => {
         return Array.from({ length: 8 }, (_, design) => explainDesign(predictor, design)!);
       }),
     );
-    // Threads per unit, loop, balancing: from the slowest axis to the fastest. Fetching adds the cost of the counter.
+    // The axes are threads per unit, loop and balancing, from the slowest to the fastest. Fetching adds the cost of the
+    // counter.
     const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
     factor.forEach((expected, i) => {
       const [before, after] = [free[i], charged[i]].map(({ timeMs, parts }) => timeMs - parts.balancing);
@@ -45,7 +46,8 @@ describe('one design of a constant workload, by hand', () => {
     });
   });
 
-  // Without imbalance, whole waves run in step. A100: 108 multiprocessors, 4 schedulers, 64 FP32 lanes, 1410 MHz.
+  // Without imbalance, whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers, 64 FP32 lanes and 1410
+  // MHz.
   it.each([
     ['one full wave', 108 * 2, 4],
     ['two waves, the second partly filled', 108 * 9, 4],
@@ -72,13 +74,13 @@ describe('one design of a constant workload, by hand', () => {
     const cycles =
       length *
       (Math.floor(perMultiprocessor / resident) * rate(resident * groups) + (rest > 0 ? rate(rest * groups) : 0));
-    // Powers of 6.5 of numbers near 1e3: a few dozen roundings.
+    // Powers of 6.5 of numbers near 1e3 have errors of a few dozen roundings.
     expect(Math.abs(columns.timeMs[0] / (cycles / (a100.clockMhz * 1e3)) - 1)).toBeLessThan(64 * EPS);
     expect(columns.aggregateLoss[0]).toBe(1);
     expect(columns.meanLoss[0]).toBe(1);
   });
 
-  it('sharing a unit between u threads costs φ(u) an iteration', async () => {
+  it('sharing a unit between u threads takes φ(u) of an iteration', async () => {
     const study = (threadsPerUnit: number): StudyFile =>
       oneDesign({
         workload: { lengths: 'constant(100)', units: 1024 * threadsPerUnit },
@@ -98,7 +100,7 @@ describe('one design of a constant workload, by hand', () => {
   });
 });
 
-describe('invalid designs carry their reason and no time', () => {
+describe('invalid designs have a reason and no time', () => {
   const small = { ...gpu('nvidia-a100-sxm4-40gb') };
   const cases: readonly (readonly [InvalidReason, StudyFile, readonly Device[]])[] = [
     ['block-threads', oneDesign({ axes: { blockThreads: [2048] } }), [small]],
@@ -172,7 +174,7 @@ describe('invalid designs carry their reason and no time', () => {
     expect(describeDesign(predictor, 0).invalid).toBe(reason);
     expect(classifyDesigns(predictor, 0, 1)[columns.invalidReason[0]]).toBe(1);
   });
-  it('covers every reason there is', () => {
+  it('covers every reason', () => {
     expect(new Set(['valid', ...cases.map(([reason]) => reason)])).toEqual(
       new Set(INVALID_REASONS.map((reason) => reason.code)),
     );
@@ -258,9 +260,9 @@ describe('the reconvergence stack', () => {
       axes: { blockThreads: [128], unitsPerThread: [unitsPerThread] },
     });
 
-  it('costs a Kepler what the paper charges its groups, once a unit', async () => {
-    // 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths: 864 cycles; each group waits 79.6
-    // iterations of 40 instructions.
+  it("adds the paper's cost for a Kepler, once a unit", async () => {
+    // There are 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths, which take 864 cycles. Each
+    // group waits 79.6 iterations of 40 instructions.
     const k20 = gpu('nvidia-k20');
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));
@@ -271,7 +273,7 @@ describe('the reconvergence stack', () => {
     }
   });
 
-  it('names the longest unit where its own time is the reason, and only there', async () => {
+  it('names the longest unit only if its own time limits the launch', async () => {
     const lengths = 'categorical(10:0.99999,1000000:0.00001)';
     const axes = { blockThreads: [64, 256], unitsPerThread: [1] };
     const { predictor, columns } = await predicted(oneDesign({ workload: { lengths, units: 1_000_000 }, axes }));
@@ -285,7 +287,7 @@ describe('the reconvergence stack', () => {
     expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
       /^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/,
     );
-    // With this few, one is expected, and some launches have none.
+    // With this few units, one long unit is expected, and some launches have none.
     const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
     expect(longestUnitText(explainDesign(rare, 0)!)).toContain('a mean over launches with and without one that long');
     const { predictor: even } = await predicted(oneDesign());
@@ -293,14 +295,14 @@ describe('the reconvergence stack', () => {
     expect(longestUnitText(explainDesign(even, 0)!)).toBe('');
   });
 
-  it('costs nothing where threads are scheduled independently', async () => {
+  it('has no cost if threads are scheduled independently', async () => {
     const { predictor } = await predicted(study('nvidia-a100-sxm4-40gb', 1));
     expect(explainDesign(predictor, 0)!.parts.divergence).toBe(0);
   });
 });
 
 it('explains flattened loops over a given order by the rounds of that order', async () => {
-  // Neighbours are similar, so lanes of one loop end together, while those of independent draws would wait.
+  // Neighbours are similar, so the lanes of one loop end together, while lanes with independent draws would wait.
   const { predictor } = await predicted(
     oneDesign({
       workload: { lengths: 'example:mandelbrot', units: 1 << 19 },

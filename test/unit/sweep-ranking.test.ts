@@ -13,7 +13,7 @@ import {
   type SortColumn,
 } from '../../src-workers/sweep/ranking.ts';
 
-/** Only the fields of a device that a ranking reads. */
+/** A device with only the fields that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
   ({ kind: 'gpu', id, name, multiprocessors }) as unknown as GpuDevice;
 
@@ -34,7 +34,7 @@ const SIZE = 2 * 3 * 2 * 2 * 2 * 3 * 4;
 const columnsOf = fc
   .array(
     fc.record({
-      // Few distinct values, so that equal ones are common.
+      // There are few distinct values, so that equal ones are common.
       time: fc.oneof(fc.constant(NaN), fc.integer({ min: 1, max: 20 }), fc.double({ min: 0.1, max: 50, noNaN: true })),
       loss: fc.integer({ min: 1, max: 6 }),
       occupancy: fc.integer({ min: 0, max: 8 }),
@@ -102,7 +102,7 @@ describe('rankedDesigns', () => {
     );
   });
 
-  it('sorts valid designs by the column, equal ones by time, then in their order', () => {
+  it('sorts valid designs by the column, then by time, then by number', () => {
     fc.assert(
       fc.property(columnsOf, fc.constantFrom(...SORTS), (columns, sort) => {
         const ranking = createRanking(AXES, columns);
@@ -143,7 +143,7 @@ describe('rankedDesigns', () => {
     );
   });
 
-  it('lists only one reason of invalidity when asked, in the order of the designs', () => {
+  it('lists the designs with one reason of invalidity on request, by number', () => {
     fc.assert(
       fc.property(columnsOf, (columns) => {
         const list = rankedDesigns(

@@ -9,7 +9,7 @@ import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };
 const WIDE = gpu('amd-mi250x-gcd');
 
-it('fills no lane that a block does not have: 96 threads on groups of 64', async () => {
+it('fills only lanes that a block has: 96 threads in groups of 64', async () => {
   const gridBlocks = 2 * WIDE.multiprocessors;
   for (const balancing of ['none', 'dynamic-fetch', 'full-sort']) {
     const study = oneDesign({
@@ -22,7 +22,7 @@ it('fills no lane that a block does not have: 96 threads on groups of 64', async
     const design = playableDesign(predictor, 0)!;
     expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 3 });
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
-    // Three units of ten iterations in a row, two blocks of two groups on every multiprocessor.
+    // The launch has three units of ten iterations in a row, and two blocks of two groups on every multiprocessor.
     const { cyclesPerIteration, fetches } = design;
     // Units are fetched after 0, 10 and 20 iterations; then nothing is left.
     const cycles = fetches
@@ -34,7 +34,7 @@ it('fills no lane that a block does not have: 96 threads on groups of 64', async
   }
 });
 
-it('gives slots of a grid that does not divide the work one unit more', async () => {
+it('gives some slots one more unit if the grid does not divide the work', async () => {
   const gridBlocks = WIDE.multiprocessors;
   const times = [0, 1].map(async (more) => {
     const study = oneDesign({
@@ -52,7 +52,7 @@ it('gives slots of a grid that does not divide the work one unit more', async ()
   expect(Math.abs((odd.meanMs - even.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
 });
 
-it('draws other work for another seed or replication, the same for the same', async () => {
+it('draws the same work for the same seed and replication, and different work for others', async () => {
   const predictor = createPredictor(
     await planOf(oneDesign({ workload: { lengths: 'geometric(0.05)', units: 50_000 } })),
   );
@@ -77,7 +77,7 @@ it('keeps a timeline of very many blocks drawable, and refuses one that is too l
   expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
 });
 
-it('does not take a few equal times for certainty where a rare length could change them', async () => {
+it('is not certain after a few equal times if a rare length could change them', async () => {
   const played = async (lengths: string, seed: number): Promise<readonly number[]> => {
     const study = oneDesign({ workload: { lengths, units: 1024 }, axes: { blockThreads: [128], unitsPerThread: [1] } });
     const options = { seed, halfWidth: 0.02, maxReplications: 100 };
@@ -91,8 +91,8 @@ it('does not take a few equal times for certainty where a rare length could chan
   }
 });
 
-it('plays on where five replications may all have drawn a unit that not every launch has', async () => {
-  // A launch in 27 has none of 4000.
+it('continues if a unit that all five replications drew is missing in some launches', async () => {
+  // One launch in 27 has no unit of 4000 iterations.
   const study = (lengths: string) => oneDesign({ workload: { lengths, units: 20_000 } });
   const play = async (lengths: string): Promise<number> => {
     const predictor = createPredictor(await planOf(study(lengths)));
@@ -102,7 +102,7 @@ it('plays on where five replications may all have drawn a unit that not every la
   expect(await play('uniform(5, 50)')).toBeLessThan(30);
 });
 
-it('counts what orders the units as before the launch, and what fetches them within', async () => {
+it('counts sorting before the launch, and fetching within it', async () => {
   for (const [balancing, before] of [
     ['full-sort', true],
     ['dynamic-fetch', false],

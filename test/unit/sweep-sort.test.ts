@@ -2,12 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
 
-/** The reference for the radix sort: Array.sort, which is stable. Minus zero equals zero in both. */
+/** The reference for the radix sort is Array.sort, which is stable. Minus zero equals zero in both. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
   return Array.from(items).sort((a, b) => values[a] - values[b]);
 }
 
-/** Difficult values: neighbours that a float32 cannot separate, negatives, zeros of both signs, infinities, repeats. */
+/**
+ * Difficult values: neighbours that a float32 cannot separate, negative numbers, zeros of both signs, infinities,
+ * repeats.
+ */
 const troublesome = fc.oneof(
   fc.double({ noNaN: true }),
   fc.integer({ min: 0, max: 40 }).map((step) => 1 + step * Number.EPSILON),
@@ -28,11 +31,11 @@ const troublesome = fc.oneof(
 );
 
 describe('sortByValue', () => {
-  it('equals Array.sort over float64 values, stable where they are equal', () => {
+  it('equals Array.sort over float64 values, and is stable for equal ones', () => {
     fc.assert(
       fc.property(fc.array(troublesome, { maxLength: 300 }), fc.infiniteStream(fc.nat()), (list, picks) => {
         const values = Float64Array.from(list);
-        // Items in any order, some left out.
+        // The items are in any order, and some are left out.
         const items = Uint32Array.from(
           list.map((_, i) => i).sort((a, b) => ((a * 7919) % 311) - ((b * 7919) % 311) || a - b),
         ).filter(() => picks.next().value % 8 !== 0);
@@ -60,13 +63,13 @@ describe('sortByValue', () => {
     );
   });
 
-  it('leaves its input as it was', () => {
+  it('does not change its input', () => {
     const items = Uint32Array.of(2, 0, 1);
     sortByValue(items, Float64Array.of(3, 2, 1));
     expect(Array.from(items)).toEqual([2, 0, 1]);
   });
 
-  it('takes no items, one item, and items that all agree', () => {
+  it('sorts no items, one item, and items that are all equal', () => {
     expect(Array.from(sortByValue(new Uint32Array(0), Float64Array.of(1)))).toEqual([]);
     expect(Array.from(sortByValue(Uint32Array.of(4), Float64Array.of(0, 0, 0, 0, 9)))).toEqual([4]);
     expect(Array.from(sortByValue(Uint32Array.of(2, 0, 1), Float64Array.of(5, 5, 5)))).toEqual([2, 0, 1]);

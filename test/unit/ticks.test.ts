@@ -50,7 +50,7 @@ describe('ticks of a logarithmic axis', () => {
     fc.double({ min: 1.01, max: 1e4, noNaN: true }),
   ] as const;
 
-  it('are inside and ascending, no more than asked for and as far apart', () => {
+  it('are inside and ascending, at most as many as requested, and far enough apart', () => {
     fc.assert(
       fc.property(...anyRange, fc.integer({ min: 5, max: 9 }), (low, span, most) => {
         const ticks = logTicks(low, low * span, { max: most, apartFraction: 0.05 });
@@ -63,12 +63,12 @@ describe('ticks of a logarithmic axis', () => {
     );
   });
 
-  it('are none where there is no range', () => {
+  it('are empty if there is no range', () => {
     expect(logTicks(NaN, 1, {})).toEqual([]);
     expect(logTicks(2, 1, {})).toEqual([]);
   });
 
-  it('are powers of two, every second one of many', () => {
+  it('are powers of two, or every second one if there are many', () => {
     expect(powersOfTwo(1, 32)).toEqual([1, 2, 4, 8, 16, 32]);
     expect(powersOfTwo(1, 1024)).toEqual([1, 4, 16, 64, 256, 1024]);
     expect(powersOfTwo(3, 9)).toEqual([4, 8]);

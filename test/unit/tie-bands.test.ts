@@ -28,7 +28,7 @@ const V100 = gpu('nvidia-v100-sxm2-16gb');
 const H100 = gpu('nvidia-h100-sxm5-80gb');
 
 describe('the tie bands', () => {
-  it('are those of the measurements that are shipped', { timeout: 60_000 }, async () => {
+  it('follow from the measurements in the repository', { timeout: 60_000 }, async () => {
     const now = await measuredBands(join(db, 'evidence'), devices);
     expect(now.bands.map(({ devices: of, kinds, count }) => [of, kinds, count])).toEqual(
       kept.bands.map(({ devices: of, kinds, count }) => [of, kinds, count]),
@@ -47,7 +47,7 @@ describe('the tie bands', () => {
     }
   });
 
-  it('hold for every board of a measured chip, and for no other', () => {
+  it('apply to every board of a measured chip, and to no other', () => {
     const { fraction, source, count } = tieBand(A100);
     expect(fraction).toBe(
       kept.bands.find((band) => band.dataset === 'convolution' && band.devices[0].includes('a100'))!.fraction,
@@ -66,7 +66,7 @@ describe('the tie bands', () => {
     expect(deviceEvidence(V100)).toMatchObject({ device: V100.name, agreement: [{ dataset: 'ginkgo' }] });
   });
 
-  it('are wider between ways to take the work than between shapes, where they were not measured', () => {
+  it('are wider between ways to take the work than between shapes, if not measured', () => {
     expect(tieBand(V100, 'padded', 'even-share')).toEqual(tieBand(V100, 'even-share', 'padded'));
     expect(tieBand(V100, 'padded', 'even-share').source).not.toBeNull();
     for (const [one, other] of [
@@ -81,7 +81,7 @@ describe('the tie bands', () => {
       }
   });
 
-  it('of an unmeasured device are the upper quartile of the measured ones, and no narrower than most', () => {
+  it('are the upper quartile of the measured ones for an unmeasured device', () => {
     const isShape = ({ devices: of, kinds }: (typeof kept.bands)[number]): boolean =>
       of.length === 1 && kinds.length === 0;
     const known = (of: readonly { readonly fraction: number }[]): readonly number[] =>
@@ -115,7 +115,7 @@ describe('the expected times', () => {
       .find((one) => one.device === device && one.dataset === 'ginkgo')!
       .intervals.find((one) => one.kind === kind)!;
 
-  it('are those measured of the kind on the chip, else of the chip, else of other GPUs', () => {
+  it('follow from measurements of the kind on the chip, else of the chip, else of other GPUs', () => {
     const errorOf = ({ low, high }: { readonly low: number; readonly high: number }) => [Math.log(low), Math.log(high)];
     const padded = expectedTimes(V100, 'padded');
     const own = intervalOf(V100.id, 'padded');
@@ -132,14 +132,14 @@ describe('the expected times', () => {
     expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
   });
 
-  it('say no time below the floor of a launch, or below a prediction that is', () => {
+  it('are never below the minimum time of a launch, unless the prediction is', () => {
     const half = [Math.log(0.5), Math.log(2)] as const;
     expect(timeRange(0.01, 0, [half])).toEqual({ lowMs: 0.005, highMs: 0.02 });
     expect(timeRange(0.003, 0.01, [half]).lowMs).toBe(0.0025);
     expect(timeRange(0.001, 0, [half]).lowMs).toBe(0.001);
   });
 
-  it('hold 85 to 95 % of times that they were not made of: half of the matrices by the other half', async () => {
+  it('contain 85 to 95 % of held-out times: each half of the matrices by the other half', async () => {
     const [judged] = unwrap(await loadEvidence(join(db, 'evidence'), devices, { dataset: 'ginkgo' }));
     const half = judged.measured.matrices.map(({ name }) => createHash('sha256').update(name).digest()[0] % 2);
     const parts = [0, 1].map((which) => {
@@ -153,7 +153,7 @@ describe('the expected times', () => {
       const halves = parts.map((part) => sweptLaunches(part, one, device, 'catalogue'));
       const made = halves.map((launches) => intervalsOf(launches));
       for (const { kind, count } of intervalsOf(sweptLaunches(judged, one, device, 'catalogue'))) {
-        // With fewer launches (an A100's 97 and 108), the fraction itself is not known to 5 %.
+        // With fewer launches (97 and 108 on the A100s), the fraction itself is not known to 5 %.
         if (count < 200) continue;
         const held = halves.map(({ kinds, measured, predicted }, which) => {
           const { low, high } = made[1 - which].find((interval) => interval.kind === kind)!;
@@ -172,8 +172,8 @@ describe('the expected times', () => {
   });
 });
 
-describe('what has no evidence', () => {
-  it('is said of a device, and of a kind of implementation on a measured one', () => {
+describe('missing evidence', () => {
+  it('is reported for a device, and for a kind of implementation on a measured one', () => {
     expect(evidenceText(deviceEvidence(H100), ['padded'])).toMatch(/^No public measurements of this device/);
     const v100 = deviceEvidence(V100);
     expect(isMeasured(v100, 'padded')).toBe(true);
@@ -185,7 +185,7 @@ describe('what has no evidence', () => {
     expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
   });
 
-  it('is one mark over a list of times', () => {
+  it('is reported once for a list of times', () => {
     const [h100, v100] = [
       { name: 'H100', evidence: null, kinds: ['padded'] as const },
       { name: 'V100', evidence: deviceEvidence(V100), kinds: ['padded', 'dynamic-fetch'] as const },
@@ -229,7 +229,7 @@ const AXES: SpaceAxes = {
 };
 
 describe('ties', () => {
-  it('are the designs within the band of their own comparison with the fastest, wherever they stand in the list', () => {
+  it('are designs within the band of their own comparison with the fastest, at any place in the list', () => {
     const table = tieTableOf(AXES);
     const size = spaceSize(AXES);
     const counts = axisCounts(AXES);

@@ -11,7 +11,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('nvcc is lacking where its host compiler is', () => {
+it('nvcc counts as missing if its host compiler is missing', () => {
   vi.stubEnv('PATH', folder);
   forgetTools();
   writeFileSync(join(folder, 'nvcc'), '');

@@ -64,18 +64,18 @@ beforeAll(async () => {
 afterAll(() => host.close());
 
 describe('the token', () => {
-  test('is in the address, which the page takes it from', async () => {
+  test('is in the address, from which the page takes it', async () => {
     expect(host.address).toBe(`http://127.0.0.1:${host.port}/?token=${TOKEN}`);
     const first = await ask(`/?token=${TOKEN}`);
     expect(first).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
-    expect(first.headers['set-cookie']).toBeUndefined(); // a cookie would be sent to the servers of all other ports
+    expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would be sent to the servers of all other ports.
   });
 
-  test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong one is refused: %s', async (path) => {
+  test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) => {
     expect(await ask(path)).toMatchObject({ status: 403 });
   });
 
-  test('a weak one is refused', async () => {
+  test('a weak token is refused', async () => {
     expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toMatchObject({
       error: { code: 'bad-input' },
     });
@@ -129,7 +129,7 @@ describe('requests', () => {
     expect(await ask('http://evil.example/')).toMatchObject({ status: 400 });
   });
 
-  test('every answer is locked down; hashed files are kept, the page is not', async () => {
+  test('every answer has strict headers, and only hashed files may be cached', async () => {
     const script = await ask('/assets/index-Abcd1234.js');
     expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect((await ask('/')).headers['cache-control']).toBe('no-cache');
@@ -141,7 +141,7 @@ describe('requests', () => {
     }
   });
 
-  test('HEAD has the headers and no body', async () => {
+  test('HEAD returns the headers and no body', async () => {
     const answer = await ask('/', {}, 'HEAD');
     expect(answer).toMatchObject({ status: 200, body: '' });
     expect(Number(answer.headers['content-length'])).toBeGreaterThan(0);
@@ -172,25 +172,25 @@ describe('the WebSocket', () => {
     expect(await open(headers(), protocols)).toMatch(/403/);
   });
 
-  test('a refused one ends, whether its other side does or not', async () => {
+  test('a refused connection ends, even if the other side does not', async () => {
     const half = connect({ port: host.port, host: '127.0.0.1', allowHalfOpen: true });
     half.write(
       'GET /engine HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     );
     await new Promise((resolve) => half.resume().on('end', resolve));
-    // The reply to a write to a socket that the other side destroyed is a reset.
+    // A write to a socket that the other side destroyed is answered by a reset.
     const reset = new Promise((resolve) => half.on('error', (error: NodeJS.ErrnoException) => resolve(error.code)));
     const writing = setInterval(() => half.write('still here'), 10);
     expect(await reset).toMatch(/EPIPE|ECONNRESET/);
     clearInterval(writing);
   });
 
-  test('pages may not hold more than a limit of messages that are not complete', async () => {
+  test('incomplete messages of all pages have a limit', async () => {
     const opened = await Promise.all(Array.from({ length: 3 }, () => open({ origin: origin() })));
     const sockets = opened.filter((socket) => typeof socket !== 'string');
     expect(sockets).toHaveLength(3);
     const ended = Promise.race(sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))));
-    // A frame that is not the last of its message.
+    // The frame is not the last one of its message.
     const part = new Uint8Array(400_000);
     for (const socket of sockets) socket.send(part, { fin: false });
     expect(await ended).toBe(1006);
@@ -198,7 +198,7 @@ describe('the WebSocket', () => {
     await vi.waitFor(() => expect(pages).toBe(0));
   });
 
-  test('is at one path only', async () => {
+  test('is served at one path only', async () => {
     expect(await open({ origin: origin() }, own, `ws://127.0.0.1:${host.port}/`)).toMatch(/404/);
   });
 

@@ -16,7 +16,7 @@ import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 const roundTrip = (message: unknown) => unwrap(decodeMessage(encodeMessage(message)));
 
 describe('codec', () => {
-  test('keeps typed arrays, their kind and their content, whatever their offset', () => {
+  test('keeps the kind and the content of typed arrays at any offset', () => {
     const backing = Float64Array.of(9, 1, NaN, -0, Infinity);
     const message = {
       a: backing.subarray(1),
@@ -34,7 +34,7 @@ describe('codec', () => {
     expect(unwrap(decodeMessage(larger.subarray(3)))).toStrictEqual({ x: Float64Array.of(1, 2) });
   });
 
-  test('any plain value and any double arrives as it was', () => {
+  test('any plain value and any double arrives unchanged', () => {
     const value = fc.letrec((tie) => ({
       node: fc.oneof(
         { maxDepth: 5 },
@@ -67,7 +67,7 @@ describe('codec', () => {
     expect(roundTrip(undefined)).toBeNull();
   });
 
-  test('refuses to send what is not plain data', () => {
+  test('refuses to send values that are not plain data', () => {
     for (const bad of [() => 1, 1n, new Map(), new Date(0), new BigInt64Array(1), Symbol('s')])
       expect(() => encodeMessage({ bad })).toThrow(TypeError);
     const endless: Record<string, unknown> = {};
@@ -102,7 +102,7 @@ describe('codec', () => {
     expect(decoded).toMatchObject({ ok: false, error: { code: 'bad-input', message: expect.stringMatching(reason) } });
   });
 
-  test('no bytes make the decoder throw', () => {
+  test('the decoder never throws, whatever the bytes are', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof decodeMessage(bytes).ok === 'boolean'));
     const good = encodeMessage({ a: Float64Array.of(1, 2, 3), b: 'text', c: [NaN] });
     fc.assert(
@@ -127,7 +127,7 @@ function fakeEngine(call: EngineDoor['dispatch']) {
   return { engine, listeners };
 }
 
-/** A client and an engine in one process, connected by a real MessagePort. */
+/** Connects a client and an engine in one process by a real MessagePort. */
 function joined(call: EngineDoor['dispatch']) {
   const { port1, port2 } = new MessageChannel();
   const { engine, listeners } = fakeEngine(call);
@@ -174,7 +174,7 @@ describe('client and engine', () => {
     client.close();
   });
 
-  test('delivers events until unsubscribed, and forgets a closed page', async () => {
+  test('delivers events until the page unsubscribes or closes', async () => {
     const { client, listeners } = joined(async () => ({ ok: true, value: null }));
     const heard = vi.fn();
     const off = client.on('store.changed', heard);
@@ -189,7 +189,7 @@ describe('client and engine', () => {
     await vi.waitFor(() => expect(listeners.size).toBe(0));
   });
 
-  test('an engine hears when the page that waits for it has gone', async () => {
+  test('an engine is told when the page that waits for it has closed', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
     const engine: EngineDoor = {
       dispatch: async (_name, _input, gone) => {
@@ -206,7 +206,7 @@ describe('client and engine', () => {
     expect(gone.aborted).toBe(true);
   });
 
-  test('when the channel closes, waiting and later calls fail and engine.lost is heard once', async () => {
+  test('waiting and later calls fail when the channel closes, and engine.lost is sent once', async () => {
     const { client, port2 } = joined(() => new Promise(() => {}));
     const lost = vi.fn();
     client.on('engine.lost', lost);
@@ -217,7 +217,7 @@ describe('client and engine', () => {
     expect(lost).toHaveBeenCalledTimes(1);
   });
 
-  test('what is no reply is ignored', () => {
+  test('messages that are not replies are ignored', () => {
     let deliver: (message: unknown) => void = () => {};
     const channel: Channel = {
       send: () => {},
@@ -232,7 +232,7 @@ describe('client and engine', () => {
 });
 
 describe('the engine’s edge', () => {
-  test('drops what is no request', async () => {
+  test('ignores messages that are not requests', async () => {
     const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
     const send = vi.fn();
     const connection = serveConnection(fakeEngine(call).engine, send);
@@ -251,7 +251,7 @@ describe('the engine’s edge', () => {
     expect(send).not.toHaveBeenCalled();
   });
 
-  test('bounds the calls in flight of one connection', async () => {
+  test('limits the unanswered calls of one connection', async () => {
     const release: (() => void)[] = [];
     const sent: unknown[] = [];
     const { engine } = fakeEngine(

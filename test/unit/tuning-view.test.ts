@@ -7,7 +7,7 @@ import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
 import { sampleDesign } from './measure-samples.ts';
 
-/** Returns the state of a tuning after these times, two designs a run; null means failed. */
+/** Returns the state of a tuning after these times, with two designs in each run; null means failed. */
 function stepAfter(
   times: readonly (number | null)[],
   expectedRegret: number,
@@ -40,14 +40,14 @@ function stepAfter(
 }
 
 describe('plot of a tuning', () => {
-  it('draws the best of what was measured so far, a failed design as none', () => {
+  it('draws the best measured time so far, and a failed design as a gap', () => {
     const [found, random, measured] = tuningCurves(stepAfter([8, null, 4, 6], 0.1));
     expect(found.points.map(([, ms]) => ms)).toEqual([8, 8, 4, 4]);
     expect(measured.points[1][1]).toBe(Infinity);
     expect(random.points[0]).toEqual([1, 9]);
   });
 
-  it('groups what was measured by run, and says what each step gained', () => {
+  it('groups measurements by run, and states the gain of each step', () => {
     const steps = tuningSteps(stepAfter([8, null, 4, 6, 5, 7], 0.1).history);
     expect(steps.map(({ runId, bestMs, saved }) => [runId, bestMs, saved])).toEqual([
       [5, 8, null],
@@ -57,12 +57,12 @@ describe('plot of a tuning', () => {
     expect(tuningSteps(stepAfter([null, null], 0).history)[0]).toMatchObject({ stepBest: null, bestMs: Infinity });
   });
 
-  it('says how many random measurements are expected to be as good', () => {
+  it('states how many random measurements are expected to be as good', () => {
     expect(randomEquivalent(stepAfter([8, 4], 0.1))).toBe(4);
     expect(randomEquivalent(stepAfter([8, 3], 0.1))).toBeNull();
   });
 
-  it('says where it stands', () => {
+  it('describes its state', () => {
     const limits = { budget: 4, within: 0.03 };
     const says = (stopped: Parameters<typeof tuningVerdict>[1]['stopped'], running = false) =>
       tuningVerdict(stepAfter([8, 4], 0.125), { running, stopped }, limits);
@@ -79,9 +79,9 @@ describe('plot of a tuning', () => {
   });
 });
 
-describe('what is said of the prediction', () => {
+describe('the note about the prediction', () => {
   const says = (skill: number | null): string => skillText({ skill, measured: 16 });
-  it('is said where the measured order does not follow it, and nothing where it does or is unknown', () => {
+  it('is shown if the measured order contradicts it, and not if it agrees or is unknown', () => {
     expect(says(-0.41)).toBe(
       'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs): designs are chosen by the measurements.',
     );
@@ -97,7 +97,7 @@ describe('what is said of the prediction', () => {
 
 describe('designs that a tuning considers', () => {
   const list = Uint32Array.from({ length: 1000 }, (_, at) => at + 5);
-  it('are all where they are few, else a share of the best and an even sample of the rest', () => {
+  it('are all designs of a small space, or else a share of the best and an even sample of the rest', () => {
     expect(consideredAmong(list, 0.5, 1000)).toEqual([...list]);
     const half = consideredAmong(list, 0.5, 100);
     expect(half.slice(0, 50)).toEqual([...list.subarray(0, 50)]);
@@ -133,23 +133,23 @@ describe('tune', () => {
     expect((await run(0.001, 40)).stopped).toBe('all-measured');
   });
 
-  it('ends where all failed, and not where one has a time', async () => {
+  it('ends if all designs failed, but not if one has a time', async () => {
     expect(await run(0.001, 40, false, 2)).toEqual({ stopped: 'all-failed', shown: [[0, 1]] });
     expect((await run(0.001, 40, false, 1)).stopped).toBe('all-measured');
   });
 
-  it('says each reason once', () => {
+  it('states each reason once', () => {
     expect(failureReasons(stepAfter([null, 4, null], 0.1))).toEqual(['The compiler is missing.']);
     expect(failureReasons(stepAfter([4], 0.1))).toEqual([]);
   });
 
-  it('ends where a step adds nothing', async () => {
+  it('ends if a step adds nothing', async () => {
     expect(await run(0.001, 40, true)).toEqual({ stopped: 'other-device', shown: [] });
   });
 });
 
 describe('the mark of a run', () => {
-  it('is that of a failure where a complete measurement has no time', () => {
+  it('shows a failure if a complete measurement has no time', () => {
     const run = { kind: 'bench', state: 'complete', bestTimeMs: null } as const;
     expect(runOutcome(run)).toEqual({ mark: 'failed', text: 'complete, nothing measured' });
     expect(runOutcome({ ...run, bestTimeMs: 2 }).mark).toBe('complete');

@@ -39,11 +39,11 @@ describe('conventions', () => {
   it('log-normal rounds up, so its shortest length is 1', () => {
     const law = unwrap(laws.lognormalLaw(0, 1));
     expect(law.support[0]).toBe(1);
-    // P(e^N ≤ 1) is one half.
+    // The probability P(e^N ≤ 1) is one half.
     expectNear(law.probability[0] * (1 - law.truncatedMass), 0.5);
   });
 
-  it('a cut is the shortest that leaves at most the truncation, and is reported', () => {
+  it('a law is cut at the shortest length that leaves at most the truncation, and the rest is reported', () => {
     const law = unwrap(laws.geometricLaw(0.05));
     const last = law.support[law.support.length - 1];
     expect(0.95 ** last).toBeLessThanOrEqual(1e-6);
@@ -80,7 +80,7 @@ describe('conventions', () => {
     }
   });
 
-  it('mixture weighs its parts, and their truncated mass', () => {
+  it('a mixture weights its parts and their truncated mass', () => {
     const geometric = unwrap(laws.geometricLaw(0.5));
     const law = unwrap(
       laws.mixtureLaw([
@@ -126,7 +126,7 @@ describe('quantile and cumulative probability', () => {
   });
 });
 
-describe('failures say what is wrong, with the value and the limit', () => {
+describe('errors say what is wrong, with the value and the limit', () => {
   it.each([
     [laws.binomialLaw(3.5, 0.5), 'binomial(3.5,0.5): trials must be an integer ≥ 0, not 3.5'],
     [laws.binomialLaw(3, 1.5), 'binomial(3,1.5): p must be a probability between 0 and 1, not 1.5'],
@@ -161,7 +161,7 @@ describe('failures say what is wrong, with the value and the limit', () => {
     expect(failureOf(result)).toContain(message);
   });
 
-  it('refuses supports that would not fit, quickly', () => {
+  it('supports that are too large are refused quickly', () => {
     for (const law of [
       laws.geometricLaw(1e-7),
       laws.poissonLaw(1e12),

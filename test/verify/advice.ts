@@ -32,7 +32,7 @@ async function verifyAdvice(report: Report, amount: number): Promise<void> {
             await call(engine, 'advice.recommend', { ...about, deviceId, look });
         const asked = { ...about, deviceId: device.id, designIndex };
         const { inputs } = await call<Sensitivity>(engine, 'advice.sensitivity', { ...asked, inputs: VARIED_INPUTS });
-        if (inputs.length === 0) report.fail(`${name}: no input was varied`);
+        if (inputs.length === 0) report.fail(`${name}: no input was varied, so nothing was tested`);
         if (!device.id.startsWith('cpu'))
           await call(engine, 'advice.code', { ...asked, format: 'cuda' }).catch(() => null);
         const run = await ended(engine, 'runs.start', about);
@@ -57,7 +57,7 @@ async function verifyAdvice(report: Report, amount: number): Promise<void> {
 }
 
 export const section: Section = {
-  what: 'all that is advised on the examples, with every input varied: an answer, and no task that hangs',
+  what: 'all advice for the examples with every input varied: each call is answered, and no task hangs',
   full: 99,
   quick: 1,
   unit: 'examples at most',

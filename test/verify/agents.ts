@@ -26,7 +26,7 @@ type Struck =
 
 async function verifyAgents(report: Report, kills: number): Promise<void> {
   if (findTool('redis-server') === null) {
-    report.figure('agents', 'not tried: no redis-server here');
+    report.figure('agents', 'not tested: redis-server is missing');
     return;
   }
   const { uniform } = report;
@@ -103,7 +103,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
         if (!done) continue;
         complete++;
         run++;
-        if (!isDeepStrictEqual(now, expected)) report.fail(`${at}: complete with other results`);
+        if (!isDeepStrictEqual(now, expected)) report.fail(`${at}: the run is complete with other results`);
       }
     } finally {
       delete process.env.LOCKSTEP_TEST_REDIS;
@@ -112,7 +112,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
     }
   });
   for (const [what, count] of Object.entries(struck)) report.figure(what, count);
-  report.figure('runs complete, with the results of one machine alone', complete);
+  report.figure('runs completed with the results of a single machine', complete);
 }
 
 export const section: Section = {

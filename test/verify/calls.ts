@@ -15,12 +15,12 @@ const ROOT = join(import.meta.dirname, '../..');
 const IN_FLIGHT = 6;
 /** Started runs are cancelled after this many calls; otherwise the pool would do nothing else. */
 const CANCEL_EVERY = 100;
-/** A call that waits only for its own work ends sooner, even on a busy machine. */
+/** The longest wait for an answer. A call that waits only for its own work ends sooner, even on a busy machine. */
 const LIMIT_MS = 120_000;
 const MAX_MESSAGE_CHARACTERS = 4000;
 /** The memory that opened runs may keep. */
 const HEAP_GROWTH_BYTES = 2 ** 27;
-/** Returns the engine's heap, without garbage if Node may collect it (--expose-gc). */
+/** Returns the size of the engine's heap, without garbage if Node allows a collection (--expose-gc). */
 const heapBytes = (): number => {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
@@ -30,7 +30,7 @@ const heapBytes = (): number => {
 const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'advice.uncertainty', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
 const SLOW_SHARE = 0.02;
 
-/** Texts by field, which get further than random letters. */
+/** Texts for fields by name. They get further than random letters. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   deviceId: ['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090', 'amd-epyc-7302p', 'nvidia-a100-sxm4-40gb:66', 'nobody'],
   lengths: ['geometric(0.05)', 'poisson(3)', 'zipf(1.2,500)', 'example:collatz', 'constant(7)', 'file:none.csv', 'mixture(0.5*constant(1),0.5*geometric(0.2))'],
@@ -110,7 +110,7 @@ export function valid(schema: Schema, uniform: UniformSource, field = ''): unkno
         ? { type: 'sample', case: 'a', repeat: 0, warmUp: false, timeNs: 5, clockMhz: null }
         : { kind: 'gpu', id: 'own', sources: {} };
     default:
-      throw new Error(`verify does not know schemas of the type "${schema.type}"; add it to calls.ts`);
+      throw new Error(`verify does not know schemas of the type "${schema.type}". Add it to test/verify/calls.ts.`);
   }
 }
 
@@ -151,7 +151,7 @@ const HOSTILE_VALUES: readonly (() => unknown)[] = [
   () => new Array(5), // holes
 ];
 
-/** Replaces, removes, adds or exchanges something in a value. */
+/** Replaces, removes, adds or exchanges a part of a value. */
 export function mutated(value: unknown, uniform: UniformSource): unknown {
   const hostile = (): unknown => oneOf(uniform, HOSTILE_VALUES)();
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || uniform() < 0.15) {
@@ -179,7 +179,7 @@ export function mutated(value: unknown, uniform: UniformSource): unknown {
   return copy;
 }
 
-/** Returns a study that is predicted at once; half of them have a change. */
+/** Returns a study that is predicted at once. Half of the studies have a change. */
 function anyStudy(uniform: UniformSource): unknown {
   const study: StudyFile = smallStudy({
     axes: { blockThreads: [64, 128], threadsPerUnit: [1, 4], blocksPerMultiprocessor: [2] },
@@ -225,7 +225,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
   process.on('unhandledRejection', onRejection);
 
   await inFolder(async (folder) => {
-    // The engine is as for a page, which must not start the caller's programs.
+    // The engine runs as for a page, which must not start the user's programs.
     const engine = unwrap(await openEngine({ databaseFile: join(folder, 'calls.db'), resourceFolder: ROOT, host: 'serve', workers: 1, programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') } })); // prettier-ignore
     await cancelAll(engine);
     const swept = await ended(engine, 'runs.start', { study: smallStudy() });
@@ -254,7 +254,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       });
       clearTimeout(late);
       const ms = performance.now() - start;
-      if (answer === null) report.fail(`${at} gave no answer in ${inSeconds(LIMIT_MS)}: ${shown(input)}`);
+      if (answer === null) report.fail(`${at} got no answer in ${inSeconds(LIMIT_MS)}: ${shown(input)}`);
       if (!answer) return;
       if (ms > slowest.ms && name !== 'runs.wait') slowest = { ms, name };
       if (answer.ok) {
@@ -303,7 +303,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
     await engine.close();
   });
   process.off('unhandledRejection', onRejection);
-  for (const error of rejected) report.fail(`A promise was rejected that nobody waits for: ${error}`);
+  for (const error of rejected) report.fail(`A promise was rejected without a handler: ${error}`);
   if (({} as { polluted?: unknown }).polluted !== undefined) report.fail('The prototype of all objects was changed.');
   report.figure('mutated calls', answers.accepted + answers.refused);
   report.figure(
@@ -315,7 +315,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
 }
 
 export const section: Section = {
-  what: 'mutated calls made from the schemas: no internal error',
+  what: 'mutated calls, made from the schemas: none causes an internal error',
   full: 100_000,
   quick: 1500,
   unit: 'calls',

@@ -3,16 +3,19 @@ import fc from 'fast-check';
 import { PARSERS } from './parsers.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
 
-/** The longest processor time for a file, because other programs may use the processor. */
+/**
+ * The limit of the processor time for a file. Other programs may use the processor, so the time on the clock does not
+ * count.
+ */
 const LIMIT_MS = 2000;
-/** If no file ends for this time, the worker is ended because of an endless loop. */
+/** If no file ends within this time, the worker is ended because of an endless loop. */
 const SILENCE_MS = 60_000;
 
 interface Order {
   readonly parser: number;
   readonly files: number;
   readonly seed: number;
-  /** One number, which counts the started files. */
+  /** This array has one number, which counts the started files. */
   readonly begun: SharedArrayBuffer;
 }
 interface Answer {
@@ -62,7 +65,7 @@ async function inThread(worker: Worker, order: Order): Promise<Answer> {
   const watch = setInterval(() => {
     if (counter[0] !== last) [last, since] = [counter[0], performance.now()];
     else if (performance.now() - since > SILENCE_MS)
-      resolve({ failure: `File ${last} has no end within ${inSeconds(SILENCE_MS)}.`, slowestMs: SILENCE_MS });
+      resolve({ failure: `File ${last} was not read within ${inSeconds(SILENCE_MS)}.`, slowestMs: SILENCE_MS });
   }, 500);
   worker.postMessage(order);
   const answer = await promise;
@@ -86,7 +89,7 @@ export async function verifyFiles(
     report.say(`${name}: ${files} files, the slowest took ${inSeconds(answer.slowestMs)}`);
     if (answer.failure) {
       report.fail(`${name}, seed ${report.seed}: ${answer.failure}`);
-      await worker.terminate(); // it may never answer again
+      await worker.terminate(); // The worker may never answer again.
       worker = open();
     }
     if (answer.slowestMs > slowest.slowestMs) slowest = { ...answer, name };

@@ -2,7 +2,7 @@ import { verifyMonkey } from './monkey.ts';
 import type { Section } from './report.ts';
 
 export const section: Section = {
-  what: 'random actions on the study with the most implementations: opened, edited and swept at once, no worker hangs',
+  what: 'random actions on the study with the most implementations, opened, edited and swept at once: no worker hangs',
   full: 30,
   quick: 1,
   unit: 'minutes',

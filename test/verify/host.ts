@@ -44,7 +44,7 @@ function raw(port: number, request: string): Promise<string> {
 }
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 
-/** Tokens, host names and origins: the right one first; the others must all fail. */
+/** Tokens, host names and origins: the first of each is right, and all others must fail. */
 function upgrade(
   { port, address }: RunningHost,
   { uniform }: Report,
@@ -103,11 +103,11 @@ async function fromOutside(report: Report, host: RunningHost, requests: number):
     const status = statusOf(answer);
     const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
     if (status === 200 && (name === 'evil.example' || !(method === 'HEAD' ? body === '' : files.includes(body))))
-      report.fail(`${at}: ${method} ${path} of ${name} gives what is no file of the page`);
+      report.fail(`${at}: ${method} ${path} of ${name} returns something that is not a file of the page`);
     if (status !== 200 && (status < 400 || status >= 500)) report.fail(`${at}: ${method} ${path} has status ${status}`);
   }
   report.figure('requests with wrong tokens, hosts, origins, paths', requests);
-  report.figure('upgrades accepted, all of them right', accepted);
+  report.figure('accepted upgrades, all with the right token', accepted);
 }
 
 const descriptorsOf = (pid: number): number =>
@@ -149,11 +149,11 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
   }
   await setTimeout(3000);
   const held = descriptorsOf(pid) - before.descriptors;
-  // Incomplete requests have a minute, by Node's own limit; refused ones have no time.
+  // Node gives incomplete requests a minute. Refused ones have no time at all.
   if (held > many / 2 + 10)
-    report.fail(`${many} sockets, half of them refused: the host holds ${held} descriptors more.`);
+    report.fail(`After ${many} sockets, half of them refused, the host still holds ${held} more descriptors.`);
 
-  // Frames that announce more than the limit, are not messages, or break off.
+  // These frames announce more than the limit, are not messages, or break off.
   for (const send of [
     (socket: Socket) =>
       socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(MAX_REQUEST_BYTES + 1), Buffer.alloc(1000)])),
@@ -208,7 +208,7 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
   report.figure('memory of the host before and after', `${inMegabytes(before.memory)}, ${inMegabytes(memoryOf(pid))}`);
 }
 function longLength(bytes: number): Buffer {
-  const length = Buffer.alloc(12); // and a mask of zeros
+  const length = Buffer.alloc(12); // The mask of the frame has only zeros.
   length.writeBigUInt64BE(BigInt(bytes));
   return length;
 }
@@ -307,9 +307,9 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
       const text = await target.evaluate(() => document.body.innerText);
       if (/<script>alert\(1\)/.test(text)) shown++;
     }
-    // If this few views were shown, nothing was tested.
-    if (shown < views.length / 2) report.fail(`The hostile names are shown in ${shown} of ${views.length} views only.`);
-    if (dialogs > 0) report.fail(`${dialogs} scripts of names ran.`);
+    // If only a few views showed the names, nothing was tested.
+    if (shown < views.length / 2) report.fail(`Only ${shown} of ${views.length} views show the hostile names.`);
+    if (dialogs > 0) report.fail(`${dialogs} scripts from names ran.`);
     report.figure('views with names that are markup', `${views.length}, ${shown} show them as text`);
 
     const reached = await target.evaluate(async () => {
@@ -320,7 +320,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
           return false;
         }
       };
-      // Playwright's code may evaluate a text; code after a timer belongs to the page.
+      // Playwright's own code may evaluate a text, but code after a timer belongs to the page.
       await new Promise((resolve) => window.setTimeout(resolve, 0));
       const script = document.createElement('script');
       script.textContent = 'globalThis.inlineRan = true';
@@ -344,7 +344,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
     });
     for (const [what, is] of Object.entries(reached))
       if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);
-    // A socket is created before the policy refuses it, so nothing may leave.
+    // A socket is created before the policy refuses it, so only data that leaves counts.
     if (outside > 0) report.fail(`${outside} requests left for another server.`);
     report.figure('the page reaches', 'no Node, no other server, no code from a text');
   } finally {

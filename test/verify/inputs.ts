@@ -9,9 +9,9 @@ import { inFolder } from '../db/sample.ts';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
 
-/** A user gives up on an answer after this time, even on a busy machine. */
+/** The longest wait for an answer. A user gives up after this time, even on a busy machine. */
 const LIMIT_MS = 120_000;
-/** Failures that explain what is wrong with the inputs. */
+/** The codes of failures that explain what is wrong with the inputs. */
 const SAID: readonly Failure['code'][] = ['bad-input', 'conflict', 'unsupported'];
 
 /**
@@ -72,7 +72,7 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
   report.figure('said to be wrong', refused);
 }
 
-/** Returns a few designs, by parameters that every study can place. */
+/** Returns a few designs, with parameters that every study has. */
 function askedDesigns({ axes }: StudyFile): readonly object[] {
   return [64, 256, 1000].map((block) => ({
     threads_per_unit: 4,
@@ -100,7 +100,7 @@ async function within(engine: Engine, call: ProcedureName, input: object) {
 }
 
 export const section: Section = {
-  what: 'every procedure of advice on the examples with random inputs: an answer, or what is wrong, in two minutes',
+  what: 'every procedure of advice for the examples with random inputs: an answer or an explanation within two minutes',
   full: 200,
   quick: 18,
   unit: 'studies',

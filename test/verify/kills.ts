@@ -19,7 +19,7 @@ type Work = (typeof WORKS)[number];
 const KIND = { sweep: 'sweep', simulate: 'simulate', measure: 'bench' } as const;
 const IMPORTED_ROWS = 30_000;
 const GOLDEN = join(import.meta.dirname, '../data/store');
-/** A measuring program ends within seconds after its engine. */
+/** A measuring program ends within a few seconds after its engine. */
 const ORPHAN_LIMIT_MS = 20_000;
 
 interface Outcome {
@@ -102,7 +102,7 @@ function measuringFor(pid: number): readonly string[] {
       try {
         return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
       } catch {
-        return []; // it ended in the meantime
+        return []; // The process ended in the meantime.
       }
     })
     .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));
@@ -159,7 +159,7 @@ export function checkGolden(store: Store, version: number): readonly string[] {
       isDeepStrictEqual({ ...unwrap(store.loadRunColumns(3)) }, { ...best, count: best.designs.length }),
     );
     hold(
-      'what was looked at for them',
+      'the number of predicted designs',
       isDeepStrictEqual(unwrap(store.getRun(3)).kept, { wanted: 3, predicted, picked }),
     );
   }
@@ -238,21 +238,23 @@ async function killRuns(
         0,
         ...outcome.lines.flatMap((line) => (line.startsWith(`saved ${run?.id} `) ? Number(line.split(' ')[2]) : [])),
       );
-      if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, ${now.size} are there`);
+      if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, but ${now.size} exist`);
       const lost = [...saved].filter(([key, value]) => now.get(key) !== value);
-      if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);
-      // If it was killed before it was resumed, it is as its last attempt left it.
+      if (lost.length > 0) report.fail(`${at}: ${lost.length} saved parts are lost or changed`);
+      // If the process was killed before it resumed the run, the run is as its last attempt left it.
       if (outcome.killed && whom === 'engine' && !done && run && run.state !== 'interrupted' && run.state !== state)
         report.fail(`${at}: the run is ${run.state}, not interrupted`);
       state = run?.state ?? null;
       saved = now;
       if (done?.[1] !== 'complete' || !run) return;
       if (wasKilled) tally.resumed++;
-      if (now.size !== expected.size) report.fail(`${at}: complete with ${now.size} of ${expected.size} parts`);
+      if (now.size !== expected.size)
+        report.fail(`${at}: the run is complete with only ${now.size} of ${expected.size} parts`);
       // Measured times differ from run to run, but computed values do not.
       if (what === 'measure') return;
-      if (!isDeepStrictEqual(new Map(now), new Map(expected))) report.fail(`${at}: complete with other results`);
-      if (!isDeepStrictEqual(run.best, best)) report.fail(`${at}: the best design is another one`);
+      if (!isDeepStrictEqual(new Map(now), new Map(expected)))
+        report.fail(`${at}: the run is complete with other results`);
+      if (!isDeepStrictEqual(run.best, best)) report.fail(`${at}: the best design has changed`);
     });
     wasKilled = outcome.killed;
     if (what === 'measure' && outcome.killed && whom === 'engine') {
@@ -266,7 +268,7 @@ async function killRuns(
       [saved, wasKilled, state] = [new Map(), false, null];
     } else if (done && done[1] !== 'complete' && whom === 'engine') report.fail(`${at}: ended as ${done.join(' ')}`);
   }
-  if (killed < kills) report.fail(`${what}: only ${killed} of ${kills} kills fell into the work`);
+  if (killed < kills) report.fail(`${what}: only ${killed} of ${kills} kills happened during the work`);
 }
 
 /** An import exists completely, or not at all. */
@@ -298,9 +300,9 @@ async function killImports(report: Report, kills: number, folder: string, tally:
     const halves = imports.filter(
       (run) => run.state !== 'complete' || unwrap(open.store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
     );
-    if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are not whole`);
+    if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are incomplete`);
     // An import that was saved just before the kill may be unreported.
-    if (imports.length < complete) report.fail(`${at}: ${complete} imports were reported, ${imports.length} are there`);
+    if (imports.length < complete) report.fail(`${at}: ${complete} imports were reported, but ${imports.length} exist`);
     complete = 0;
     unwrap(open.store.deleteRuns(imports.map(({ id }) => id)));
     unwrap(open.store.purgeDeleted());
@@ -324,9 +326,9 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
     if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} is not what it was`);
+    for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} has changed`);
     open.close();
-    // Older SQLite programs complain about a version before 4. By now, the file has the newest version.
+    // Older SQLite programs warn about a version before 4, but the file has the newest version by now.
     const verdict = soundBySqlite(file);
     if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
   }
@@ -345,7 +347,7 @@ export async function verifyKills(report: Report, kills: number, works: readonly
     }
   });
   report.figure('kills', tally.kills);
-  if (works.includes('measure')) report.figure('of these the measuring program', tally.programs);
+  if (works.includes('measure')) report.figure('kills of the measuring program among these', tally.programs);
   report.figure('killed runs resumed to their end', tally.resumed);
   report.figure(
     'checked by',
@@ -354,7 +356,7 @@ export async function verifyKills(report: Report, kills: number, works: readonly
 }
 
 export const section: Section = {
-  what: 'kill -9 at random moments: nothing saved is lost, resumed to the same results',
+  what: 'kill -9 at random moments: no saved result is lost, and runs resume to the same results',
   full: 200,
   quick: 10,
   unit: 'kills',

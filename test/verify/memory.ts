@@ -8,14 +8,14 @@ import { editedStudy, EXAMPLES, exampleStudies, ROOT } from './random-study.ts';
 const MINUTE_MS = 60_000;
 /** The limit for the engine with its workers, which is acceptable for a desktop program. */
 const MOST_BYTES = 500 * 2 ** 20;
-/** The limit of the last quarter relative to the second, when all caches are full. */
+/** The limit for the memory of the last quarter divided by that of the second, when all caches are full. */
 const GROWTH_FRACTION = 1.1;
 /** The number of edits of one study before another one is opened. */
 const EDITS = 40;
 
 /**
  * Edits the examples like the Study view: each edit requests a coarse answer, then the whole one, and sometimes its
- * basis. The memory of the engine is that of this process, which has its workers.
+ * inputs. The memory of the engine is that of this process, because its workers are threads.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;
@@ -49,7 +49,7 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
   });
   const medians = quarters.map((bytes) => bytes.toSorted((a, b) => a - b)[Math.floor(bytes.length / 2)] ?? 0);
   const most = quarters.flat().reduce((a, b) => Math.max(a, b), 0);
-  report.figure('edits', `${edits}, of which ${refused} answers say what is wrong`);
+  report.figure('edits', `${edits}, of which ${refused} were refused with a reason`);
   report.figure('memory of the engine, median by quarter', medians.map(inMegabytes).join(', '));
   report.figure('the most', inMegabytes(most));
   if (most > MOST_BYTES) report.fail(`The engine took ${inMegabytes(most)}, above ${inMegabytes(MOST_BYTES)}.`);
@@ -58,7 +58,7 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
 }
 
 export const section: Section = {
-  what: 'edits one after another, as the Study view asks about them: the memory of the engine stays low and flat',
+  what: 'edits one after another, as in the Study view: the memory of the engine stays low and constant',
   full: 60,
   quick: 2,
   unit: 'minutes',

@@ -15,13 +15,13 @@ import { HOSTILE } from '../unit/export-runs.ts';
 import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const MINUTE_MS = 60_000;
-/** From here on, memory must be constant, because all views and charts are loaded. */
+/** From here on, memory must be constant, because all views and charts have been loaded. */
 const WARM_MINUTES = 5;
 const GROWTH = { fraction: 1.25, bytes: 10 * 2 ** 20 };
-/** A page without an answer for this time hangs, even on a busy machine. */
+/** The longest wait for an answer of the page. A page without one hangs, even on a busy machine. */
 const SILENCE_MS = 90_000;
 const ACTION_MS = 1500;
-/** Sweeps that were started end first. */
+/** The time after which sweeps that were started must have ended. */
 const SETTLED_MS = 300_000;
 
 const KEYS = ['Tab', 'Shift+Tab', 'Enter', 'Escape', 'Space', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageDown', 'Delete', 'Backspace', 'Control+k', 'Control+z', 'Control+Shift+z', 'Control+Enter', 'Control+s', 'p', '?', '/', '1', '2', '3', '4', '5', '6', '7', '8', '9']; // prettier-ignore
@@ -47,7 +47,7 @@ const CLICKED = 'button, a[href], summary, [role=row], [role=tab], [role=option]
 const TYPED = 'input:not([type=checkbox]):not([type=radio]):not([type=file]):not([type=range]), textarea';
 
 type Action = (page: Page, uniform: UniformSource, tell: (what: string) => void) => Promise<unknown>;
-/** The actions by their shares. Each describes itself before it acts. */
+/** The actions with their shares. Each of them describes itself before it acts. */
 const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
   [
     45,
@@ -122,7 +122,7 @@ const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
     (page, uniform, tell) => {
       const steps = uniform() < 0.7 ? -1 : 1;
       tell(steps < 0 ? 'back' : 'forward');
-      // Before the first view there is another page, which is not ours.
+      // Before the first view, the browser shows a page that is not ours.
       return page.evaluate((by) => {
         if (by > 0 ? navigation.canGoForward : navigation.canGoBack) history.go(by);
       }, steps);
@@ -190,7 +190,7 @@ function studyOf(databaseFile: string, name: string): number {
   return found.id;
 }
 
-/** Measures the memory in the same view, without garbage. */
+/** Measures the memory without garbage, always in the same view. */
 async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory> {
   await page.keyboard.press('Escape');
   await page.setViewportSize(SIZES[0]);
@@ -209,7 +209,7 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** @param name of the study for the actions; by default any */
+/** @param name the study for the actions; by default any */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {
@@ -247,7 +247,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
       const end = start + minutes * MINUTE_MS;
       while (performance.now() < end && report.failures.length < 10) {
         actions++;
-        // An impossible action (hidden or covered) fails within its time.
+        // An impossible action (on a hidden or covered element) fails within its time.
         const acted = await Promise.race([
           anyAction(actionsHere, report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
             () => true,
@@ -268,7 +268,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
           fail(`The page left the program for ${page.url()}`);
           return;
         }
-        for (; failures < heard.length; failures++) fail(`The page complains: ${heard[failures]}`);
+        for (; failures < heard.length; failures++) fail(`The page reports an error: ${heard[failures]}`);
         if (performance.now() - start > MINUTE_MS * (byMinute.length + 1)) {
           const now = await memory(page, cdp, host.pid);
           byMinute.push(now);
@@ -276,7 +276,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         }
       }
       if (studyId !== null) {
-        // With a hanging worker, nothing can be predicted any more.
+        // If a worker hangs, nothing can be predicted any more.
         await page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
         const card = page.getByRole('region', { name: 'Recommendation' });
         const settled = card.and(page.locator('[aria-busy=false]')).waitFor({ timeout: SETTLED_MS });
@@ -293,7 +293,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         report.figure('heap of the page after five minutes, at the end', `${inMegabytes(early)}, ${inMegabytes(late)}`);
       }
       report.figure('random actions', `${actions.toLocaleString('en')}, ${done.toLocaleString('en')} of them possible`);
-      report.figure('complaints of the page', heard.length);
+      report.figure('errors of the page', heard.length);
       report.figure('heap by minute, MB', byMinute.map(({ heap }) => (heap / 2 ** 20).toFixed(0)).join(' ') || '–');
       report.figure(
         'engine by minute, MB',
@@ -309,7 +309,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
 }
 
 export const section: Section = {
-  what: 'random actions in the real interface: no error, memory flat after five minutes',
+  what: 'random actions in the real interface: no error, and constant memory after five minutes',
   full: 30,
   quick: 1,
   unit: 'minutes',

@@ -29,7 +29,7 @@ import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
 
-/** Everything that reads a foreign file, with files to read. */
+/** The readers of all foreign files, each with files to read. */
 interface Parser {
   readonly name: string;
   readonly files: fc.Arbitrary<Uint8Array>;
@@ -48,7 +48,7 @@ export async function* chunks(bytes: Uint8Array, chunkBytes: number): AsyncGener
 // replaced.
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A megabyte in each of 10,000 files would measure the machine. */
+/** Files are smaller than this. A megabyte in each of 10,000 files would measure the machine. */
 const MAX_SAMPLE_BYTES = 12_000;
 function sample(path: string): Uint8Array {
   const bytes = readFileSync(join(ROOT, path));
@@ -101,7 +101,7 @@ function damaged(files: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> {
     return new Uint8Array(bytes);
   });
 }
-/** The usual mix of a format. */
+/** The usual mix of files for a format. */
 function filesOf(tokens: readonly string[], ...written: readonly (fc.Arbitrary<Uint8Array> | Uint8Array)[]) {
   const whole = written.map((one) => (one instanceof Uint8Array ? fc.constant(one) : one));
   return fc.oneof(anyBytes, nearly(tokens), ...whole.map(damaged), ...whole.map(damaged), ...whole);
@@ -167,7 +167,7 @@ const t4Files = fc
   )
   .map((results) => encode(JSON.stringify({ results, metadata: { timeunit: 'ms' }, schema_version: '1.0.0' })));
 
-/** The first two lines of a file of results. */
+/** The first two lines of a result file. */
 export const PLAN: PlanLine = {
   type: 'plan',
   plan: {
@@ -252,7 +252,7 @@ const CUBIN = (() => {
   view.setUint16(0x3c, 2, true);
   return bytes;
 })();
-/** Two units of one and two steps, of one thread group. */
+/** A trace of two units with one and two steps, in one thread group. */
 const TRACE = new Uint8Array(Uint32Array.of(0x5254534c, 1, 2, 0, 32, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0).buffer);
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, nam
   try {
     value = JSON.parse(decode(bytes));
   } catch {
-    return; // the reader refuses invalid JSON earlier
+    return; // The reader refuses invalid JSON earlier.
   }
   soundOrRefused(then(value), anything, names);
 }
@@ -334,7 +334,7 @@ const GPU = encode(
   JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
 );
 
-/** Files of NumPy: see make-lengths.py beside them. */
+/** Files written by NumPy; see make-lengths.py beside them. */
 const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
 const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
 const GRAPHS = [

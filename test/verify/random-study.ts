@@ -28,16 +28,16 @@ function randomValue(uniform: UniformSource, [low, high]: readonly [number, numb
   return Number.isInteger(low) && Number.isInteger(high) && high > 1 ? Math.round(value) : value;
 }
 
-/** The study with one number of its kernel changed. */
+/** Returns the study with one changed number of its kernel. */
 export function editedStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   const field = oneOf(uniform, KERNEL_NUMBERS);
   const value = randomValue(uniform, KERNEL_INPUTS[field].usual);
-  // A study file lacks unstated fields, and the changed one is written as in a complete kernel.
+  // A study file does not have unstated fields, so the changed one is written as in a complete kernel.
   const kernel = withKernelValue(study.kernel as KernelProfile, field, value);
   return { ...study, kernel: kernel as StudyFile['kernel'] };
 }
 
-/** Laws of the usual kinds, and of extreme lengths. */
+/** Laws of the usual kinds, and laws with extreme lengths. */
 const LENGTHS = [
   'constant(1)',
   'constant(5000)',
@@ -51,8 +51,8 @@ const LENGTHS = [
 ] as const;
 
 /**
- * Returns the study with random inputs: some of the kernel's, the lengths unless they are from a file, the units, and a
- * device.
+ * Returns the study with random inputs: some fields of the kernel, the lengths unless they are from a file, the units,
+ * and a device.
  */
 export function randomStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   let changed = study;

@@ -3,7 +3,7 @@ import { mersenneTwister, type UniformSource } from '../../src-workers/numeric/r
 /** The input of a section of `npm run verify`, and the place for its results. */
 export interface Report {
   readonly seed: number;
-  /** The random numbers of `seed`: the same choices in the same order. */
+  /** Random numbers from `seed`, which makes the same choices in the same order. */
   readonly uniform: UniformSource;
   readonly figures: readonly (readonly [what: string, result: string])[];
   readonly failures: readonly string[];
@@ -16,7 +16,7 @@ export interface Report {
 
 export interface Section {
   readonly what: string;
-  /** The amount in `npm run verify` and with `--quick`, and what is counted. */
+  /** The amount in `npm run verify` and with `--quick`, and the name of the counted things. */
   readonly full: number;
   readonly quick: number;
   readonly unit: string;

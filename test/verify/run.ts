@@ -1,6 +1,6 @@
 /**
- * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints a table of what it
- * withstood. Each section is a separate process, so that a crash fails only that section.
+ * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints a table of the
+ * attacks that it withstood. Each section is a separate process, so that a crash fails only that section.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Loaded before a program and its threads (node --import): the clock jumps back and forth by up to ten years.
+// This module is loaded before a program and its threads (node --import). It makes the clock jump back and forth by up
+// to ten years.
 const YEARS_MS = 10 * 365.25 * 86_400_000;
 const RealDate = Date;
 const start = RealDate.now();

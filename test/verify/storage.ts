@@ -24,7 +24,7 @@ import { wholeBelow, type Report, type Section } from './report.ts';
 
 const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
 const NEWEST = readMigrations(MIGRATIONS).length;
-/** A user without privileges. */
+/** The user id of a user without privileges. */
 const NOBODY = 65534;
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
     page.copy(bytes, b);
     return bytes;
   },
-  'rubbish behind it': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
+  'random bytes after its end': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
 };
 
 /** Reads all data of a database. Returns the failed results. */
@@ -87,7 +87,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   const { firstDesign: _first, ...chunk } = sampleChunk(0, sampleDraft().enumeratedCount);
   const expected = { ...chunk, designs: null };
   const file = join(folder, 'damaged.db');
-  // The file is in today's format, because the fixtures have no digests of packed columns.
+  // The file has the current format, because the fixtures have no digests of packed columns.
   const made = unwrap(open(file));
   const { id, enumeratedCount } = unwrap(made.store.createRun(sampleDraft()));
   for (let first = 0; first < enumeratedCount; first += 100)
@@ -124,7 +124,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
         found.unseen++;
         const read: Readonly<Record<string, unknown>> = { ...columns.value };
         const other = Object.entries(expected).filter(([name, column]) => !isDeepStrictEqual(read[name], column));
-        report.fail(`${at}: nothing says that ${other.map(([name]) => name).join(', ')} are read otherwise`);
+        report.fail(`${at}: no error reports that ${other.map(([name]) => name).join(', ')} have changed`);
       }
       if (failed.length > 0) found.partly++;
       else found.readable++;
@@ -136,7 +136,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   const { refused, readable, partly, unseen } = found;
   report.figure('damaged databases', count);
   report.figure('refused, partly read, read', `${refused}, ${partly}, ${readable}`);
-  report.figure('changed designs that nothing noticed', unseen);
+  report.figure('changed designs without an error', unseen);
 }
 
 function otherVersions(report: Report, count: number, folder: string): void {
@@ -210,7 +210,7 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
     const before = sweepIn(file)!;
     const lost = [...before.parts].filter(([key, value]) => expected.parts.get(key) !== value);
     if (lost.length > 0) report.fail(`A full disk: ${lost.length} of ${before.parts.size} saved designs are wrong`);
-    await work('sweep', file); // resumes
+    await work('sweep', file); // The run is resumed.
     expectSame(report, 'After a full disk', file, expected);
     report.figure(
       'disk full',
@@ -249,14 +249,14 @@ function readOnly(report: Report, folder: string): void {
   report.figure('read-only file, read-only folder', 'refused, unchanged');
 }
 
-/** Another program holds the lock, for less and for more time than a store waits for it. */
+/** Another program holds the lock, for less time and for more time than a store waits for it. */
 async function locked(report: Report, folder: string, expected: Swept): Promise<void> {
   for (const ms of [1500, 9000]) {
     const file = join(folder, `locked-${ms}.db`);
     unwrap(open(file)).close();
     const other = new Database(file);
     const sweeping = work('sweep', file);
-    // The lock falls into the time of the chunks; it may come before them, or after the last.
+    // The lock should be held while chunks are saved, but it may come before the first or after the last.
     await setTimeout(1200);
     other.pragma('busy_timeout = 20000');
     other.exec('BEGIN IMMEDIATE');
@@ -266,9 +266,12 @@ async function locked(report: Report, folder: string, expected: Swept): Promise<
     const { lines } = await sweeping;
     const error = lines.find((line) => /^(error|failed) /.test(line));
     if (error && !/locked by another program/.test(error)) report.fail(`Locked for ${ms} ms: ${error}`);
-    if (error) await work('sweep', file); // begins, or resumes
+    if (error) await work('sweep', file); // The run begins or is resumed.
     expectSame(report, `Locked for ${ms} ms`, file, expected);
-    report.figure(`locked by another program for ${ms} ms`, error ? 'said so; resumed to the same results' : 'waited');
+    report.figure(
+      `locked by another program for ${ms} ms`,
+      error ? 'reported; the run was resumed to the same results' : 'waited',
+    );
   }
 }
 
@@ -285,7 +288,7 @@ async function noMemory(report: Report, folder: string, expected: Swept): Promis
   rmSync(mark, { force: true });
   expectDone(report, 'A worker out of memory', starved);
   expectSame(report, 'A worker out of memory', file, expected);
-  report.figure('worker out of memory', 'another one did its task');
+  report.figure('worker out of memory', 'another worker did its task');
 }
 
 async function jumpingClock(report: Report, folder: string, expected: Swept): Promise<void> {

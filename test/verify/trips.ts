@@ -14,24 +14,24 @@ import { DEVICES, randomStudy } from '../unit/random-studies.ts';
 import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The number of designs of a study that are measured on a round trip. */
+/** The number of designs that are measured in a round trip of a study. */
 const SAMPLE = 100;
 /** The largest page of a ranking, which is listed for each study. */
 const LISTED = 1000;
 
 type Fields = Readonly<Record<string, unknown>>;
-/** A returning file: the design of each configuration, in the order of their times. */
+/** A file that returns from a tuner: the design of each configuration, in the order of their times. */
 interface Trip {
   readonly fileName: string;
   readonly bytes: Uint8Array;
   readonly wanted: readonly Fields[];
-  /** The devices named at consecutive imports; `null` means none. */
+  /** The devices that consecutive imports name; `null` means none. */
   readonly devices: readonly (string | null)[];
   /** Whether every configuration must be found, because none was changed. */
   readonly whole: boolean;
 }
 
-/** The time of configuration `at`, which identifies it, because no prediction is so round. */
+/** The time of configuration `at`. It identifies the configuration, because no prediction is so round. */
 const timeOf = (at: number): number => at + 1.25;
 
 /** Python code that chooses designs of an exported module, measures them and prints them. */
@@ -102,7 +102,7 @@ function tripStudy({ uniform }: Report): StudyFile {
   return { ...study, devices, ...(uniform() < 0.4 && { implementations: [{ name: 'plain' }, second] }) };
 }
 
-/** Values that a user may write by mistake, besides those of another design. */
+/** Values that a user may write by mistake, in addition to those of other designs. */
 const STRAY = [0, -1, 1, 2, 3, 48, 64, 100, 256, 1e12, 0.5, 'none', 'dynamic-fetch', 'nested', 'x'];
 
 /** Fills times into some rows of a run's table, like a user, and changes values in some. */
@@ -181,7 +181,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
     const input = { fileName, bytes, runId, timeUnit: 'ms', ...(device !== null && { deviceName: device }) };
     const result = await engine.call('import.file', input as never);
     if (!result.ok) {
-      // No configuration is a design, as the message says.
+      // None of the configurations is a design, as the message says.
       const { code, message } = result.error;
       if (whole || code !== 'conflict' || !/^none of [\d,]+ configurations? /.test(message)) fail(message);
       continue;
@@ -206,7 +206,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
     }
     const said = imported.warnings.map((warning) => REFUSED.exec(warning)).filter((one) => one !== null);
     const explained = said.reduce((sum, [, count]) => sum + Number(count.replaceAll(',', '')), 0);
-    if (explained !== alone) fail(`${alone} configurations stand alone, ${explained} are said to`);
+    if (explained !== alone) fail(`${alone} configurations have no link, but the message counts ${explained}`);
     const lost = imported.warnings.filter((warning) => REFUSED.test(warning) && !ELSEWHERE.test(warning));
     if (whole && lost.length > 0) fail(lost.join(' '));
   }
@@ -282,7 +282,7 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
 }
 
 export const section: Section = {
-  what: 'random designs out to CSV, T4, Kernel Tuner and Optuna, and back: each is itself, or refused with its reason',
+  what: 'random designs exported to CSV, T4, Kernel Tuner and Optuna, and imported: each is found or refused with a reason',
   full: 1000,
   quick: 50,
   unit: 'designs of each format',

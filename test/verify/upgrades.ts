@@ -9,20 +9,19 @@ import { inFolder, MIGRATIONS } from '../db/sample.ts';
 import { checkGolden, goldenFile, goldenVersions, soundBySqlite } from './kills.ts';
 import type { Report, Section } from './report.ts';
 
-/** Every old version opens with all its content, then has the newest version, and copies are kept. */
+/** Checks that every old version opens with all its content, then has the newest version, and that copies are kept. */
 export async function verifyUpgrades(report: Report): Promise<void> {
   const newest = readMigrations(MIGRATIONS).length;
   const versions = goldenVersions();
   for (let version = 1; version <= newest; version++)
     if (!versions.includes(version))
-      report.fail(`Version ${version} has no fixture: node test/data/store/make-golden.ts`);
+      report.fail(`Version ${version} has no fixture. Run node test/data/store/make-golden.ts.`);
   await inFolder(async (folder) => {
     for (const version of versions) {
       const file = join(folder, `v${version}.db`);
       copyFileSync(goldenFile(version), file);
       const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-      for (const wrong of checkGolden(open.store, version))
-        report.fail(`version ${version}: ${wrong} is not what it was`);
+      for (const wrong of checkGolden(open.store, version)) report.fail(`version ${version}: ${wrong} has changed`);
       open.close();
       const verdict = soundBySqlite(file);
       if (verdict !== 'ok\n') report.fail(`version ${version}: integrity_check says ${verdict.trim()}`);
@@ -35,7 +34,7 @@ export async function verifyUpgrades(report: Report): Promise<void> {
         if (userVersion(kept) !== version) report.fail(`version ${version}: the copy that is kept has another version`);
         kept.close();
       }
-      // The whole program opens it and shows the run.
+      // The whole program opens the file and shows the run.
       const engine = unwrap(await openEngine({ databaseFile: file, resourceFolder: join(import.meta.dirname, '../..'), host: 'cli', workers: 1 })); // prettier-ignore
       const runs = unwrap(await engine.call('runs.list', {}));
       if (!runs.some(({ id, state }) => id === 1 && state === 'complete'))

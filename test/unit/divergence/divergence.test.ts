@@ -8,7 +8,7 @@ import { distinctLengths, expectedDivergence } from '../../../src-workers/models
 import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { SINGLE_LOOP, type Program } from '../../../src-workers/models/divergence/program.ts';
 
-/** x < 3 ? y += 1 : y += 2, then z += 1 for all lanes. */
+/** The program of x < 3 ? y += 1 : y += 2, followed by z += 1 for all lanes. */
 const branches: Program = {
   name: 'branches',
   instructions: [
@@ -23,7 +23,7 @@ const branches: Program = {
 };
 
 describe('emulator', () => {
-  it('runs both sides of a branch and joins all lanes', () => {
+  it('runs both sides of a branch and joins all lanes after it', () => {
     const run = unwrap(runProgram(branches, { x: [1, 2, 3, 4] }));
     expect([...run.programCounters]).toEqual([0, 1, 2, 5, 3, 4, 6]);
     expect([...run.activeMasks]).toEqual([0b1111, 0b1111, 0b0011, 0b1100, 0b1100, 0b1111, 0b1111]);
@@ -35,8 +35,8 @@ describe('emulator', () => {
     expect(unwrap(runProgram(branches, { x: [5, 6] })).divergentBranches).toBe(0);
   });
 
-  it('computes per lane, in the active lanes only', () => {
-    // i counts to each lane's own M only if inactive lanes keep their values; otherwise the loop would end at once.
+  it('computes in each active lane separately', () => {
+    // i reaches each lane's own M only if inactive lanes keep their values; otherwise the loop would end at once.
     const run = unwrap(runProgram(SINGLE_LOOP, { M: [1, 5, 3] }));
     expect([...run.programCounters].filter((pc) => pc === 5)).toHaveLength(5);
     const later = unwrap(
@@ -48,13 +48,13 @@ describe('emulator', () => {
     expect(later.executed).toBe(1);
   });
 
-  it('keeps a stack of another shape', () => {
+  it('simulates a stack with other sizes', () => {
     const limits = Array.from({ length: 8 }, (_, lane) => 8 - lane);
     const run = unwrap(runProgram(SINGLE_LOOP, { M: limits }, { fastEntries: 4, chunkEntries: 2 }));
     expect(run).toMatchObject({ pushes: 8, spills: 2, loads: 2 });
   });
 
-  it('refuses what cannot run', () => {
+  it('refuses programs that cannot run', () => {
     const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
     expect(runProgram(pop, { x: [1] })).toMatchObject({
       error: { message: 'instruction 0 of "pop" pops an empty stack' },
@@ -83,7 +83,7 @@ describe('costs', () => {
     JSON.parse(readFileSync(new URL(`../../../db/devices/${file}.json`, import.meta.url), 'utf8')) as GpuDevice[];
   const divergence = { divergentBranches: 10, spills: 2 };
 
-  it('charges Kepler and Maxwell as measured, Pascal as Maxwell, and no other generation', () => {
+  it('has the measured costs for Kepler and Maxwell, those of Maxwell for Pascal, and no others', () => {
     for (const device of devices('nvidia')) {
       const rules = device.occupancy;
       if (rules.family !== 'nvidia') throw new Error(device.id);
@@ -98,7 +98,7 @@ describe('costs', () => {
     }
   });
 
-  it('says why there is no cost under independent thread scheduling, and offers both costs of Maxwell', () => {
+  it('explains why independent thread scheduling has no cost, and offers both costs of Maxwell', () => {
     const volta = { occupancy: { family: 'nvidia', computeCapability: '7.0' } } as const;
     expect(deviceStack(volta).costs).toBeNull();
     expect(deviceStack(volta).reason).toContain('Independent thread scheduling');
@@ -127,7 +127,7 @@ describe('timings', () => {
 });
 
 describe('expected divergence', () => {
-  it('of two lanes is the chance that they differ', () => {
+  it('for two lanes is the probability that their lengths differ', () => {
     const law = {
       label: 'test',
       support: Float64Array.of(1, 2, 7),
@@ -135,12 +135,12 @@ describe('expected divergence', () => {
       truncatedMass: 0,
     };
     const differ = 1 - (0.25 + 0.0625 + 0.0625);
-    // Two roundings per length.
+    // The tolerance covers two roundings per length.
     expect(Math.abs(expectedDivergence(law, 2).divergentBranches - differ)).toBeLessThan(6 * Number.EPSILON);
     expect(Math.abs(distinctLengths(law, 2)[1] - (1 - differ))).toBeLessThan(6 * Number.EPSILON);
   });
 
-  it('is nothing for one length whose probability rounding left above 1', () => {
+  it('is 0 for one length whose probability is rounded to slightly more than 1', () => {
     const law = {
       label: '',
       support: Float64Array.of(3),
@@ -150,7 +150,7 @@ describe('expected divergence', () => {
     expect(expectedDivergence(law, 32)).toEqual({ divergentBranches: 0, spills: 0 });
   });
 
-  it('is nothing for equal lengths, and at most one branch less than lanes', () => {
+  it('is 0 for equal lengths, and at most one less than the number of lanes', () => {
     const constant = {
       label: 'constant(5)',
       support: Float64Array.of(5),

@@ -16,8 +16,9 @@ const [v100, a100, h100, ada, mi300] = [
   'amd-mi300x',
 ].map(gpu);
 
-describe('lanes by class of instruction', () => {
-  // CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions; AMD CDNA 3 ISA guide.
+describe('lanes for each class of instructions', () => {
+  // The values are from the CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions, and the AMD
+  // CDNA 3 ISA guide.
   it.each([
     [v100, { fp32: 64, integer: 64, fp64: 32, special: 16, issue: 128 }],
     [a100, { fp32: 64, integer: 64, fp64: 32, special: 16, issue: 128 }],
@@ -26,7 +27,7 @@ describe('lanes by class of instruction', () => {
     [mi300, { fp32: 64, integer: 64, fp64: 64, special: 16, issue: 64 }],
   ])('$0.name', (device, lanes) => expect(classLanes(device)).toEqual(lanes));
 
-  it('are known for every compute capability, and never more than are issued', () => {
+  it('are known for every compute capability, and at most as many as are issued', () => {
     for (const computeCapability of NVIDIA_COMPUTE_CAPABILITIES) {
       const lanes = classLanes({ ...h100, occupancy: { family: 'nvidia', computeCapability } });
       expect(lanes.special, computeCapability).toBeLessThan(128);
@@ -42,7 +43,7 @@ describe('lanes by class of instruction', () => {
     expect(time(ada, { fp64Share: 0.1 })).toBeCloseTo(6.4, 12);
   });
 
-  it('are those of FP32 where nothing is said, as before, and no mix beats the issue rate', () => {
+  it('are those of FP32 if nothing is stated, and no mix is faster than the issue rate', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(v100, a100, h100, ada, mi300),
@@ -61,7 +62,7 @@ describe('lanes by class of instruction', () => {
 describe('a study with shares of instructions', () => {
   const study = (kernel: object) => oneDesign({ kernel: { ...KERNEL, bytesPerIteration: 0, ...kernel } });
 
-  it('has the issue cycles that follow', async () => {
+  it('has the issue cycles that follow from the shares', async () => {
     const { kernel } = await planOf(study({ integerShare: 1 }));
     const [plain, integer] = [{ ...kernel, integerShare: 0 }, kernel].map(
       (each) => pipelineParameters(h100, each, { spilledRegisters: 0 }).issueCycles,
@@ -72,7 +73,7 @@ describe('a study with shares of instructions', () => {
   it.each([
     ['kernel', { integerShare: 0.8, fp64Share: 0.5 }],
     ['kernel.unit', { unit: { instructions: 9, integerShare: 0.8, fp64Share: 0.5 } }],
-  ])('is refused where those of %s sum to more than all', (place, kernel) => {
+  ])('is refused if the shares of %s sum to more than 1', (place, kernel) => {
     const wrong = unwrap(parseStudy(JSON.stringify(study(kernel))));
     const axes = studyAxes(wrong, [h100]);
     expect(!axes.ok && axes.error.message).toBe(

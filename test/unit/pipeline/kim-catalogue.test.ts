@@ -35,7 +35,7 @@ const kernel: KernelProfile = {
 };
 
 describe('a device of the catalogue in Kim’s terms', () => {
-  it('never holds fewer blocks than the occupancy model, which knows more limits, and mostly as many', () => {
+  it('never holds fewer blocks than the occupancy model, which has more limits, and usually as many', () => {
     let equal = 0;
     let runs = 0;
     fc.assert(
@@ -74,12 +74,12 @@ describe('a device of the catalogue in Kim’s terms', () => {
     }
   });
 
-  it('has four SIMDs’ worth of width on GCN, and a scalar register file', () => {
+  it('has the width of four SIMDs on GCN, and a scalar register file', () => {
     const fury = byId('amd-r9-fury-x');
     const model = kimDevice(fury, { ...kernel, bytesPerIteration: 0 });
     expect(model.functionalUnits.map((unit) => unit.widthThreadGroups)).toEqual([4]);
     expect(model.registerFiles.map((file) => file.granularity)).toEqual([4, 16]);
-    // Four SIMDs of 256 vector and 800 scalar registers; a block is four waves.
+    // There are four SIMDs with 256 vector and 800 scalar registers, and a block has four waves.
     const slots = (vector: number, scalar: number) =>
       residentBlockSlots(model, kimLaunch(fury, { ...kernel, registersPerThread: vector }, 256, 1, scalar));
     expect(slots(24, 0)).toBe(10);
@@ -93,7 +93,7 @@ describe('a device of the catalogue in Kim’s terms', () => {
 });
 
 describe('block allocation', () => {
-  it('deadlocks with one block more than there are slots', () => {
+  it('refuses one block more than there are slots as a deadlock', () => {
     const device = byId('nvidia-a100-sxm4-40gb');
     const model = kimDevice(device, kernel);
     const slots = residentBlockSlots(model, kimLaunch(device, kernel, 256, 1));
@@ -101,8 +101,9 @@ describe('block allocation', () => {
     expect(deadlocks(model, kimLaunch(device, kernel, 256, slots * device.multiprocessors + 1))).toBe(true);
   });
 
-  it('wastes what a wave leaves of the functional units, and never beats them', () => {
-    // 3 groups per block on a unit 4 wide: two resident blocks, 6 groups, need 2 issues instead of 1.5.
+  it('wastes the part of the functional units that a wave leaves idle, and is never faster than they are', () => {
+    // A block has 3 groups and the unit is 4 wide. Two resident blocks have 6 groups, which need 2 issues instead of
+    // 1.5.
     const device = byId('amd-r9-fury-x');
     const profile = { ...kernel, bytesPerIteration: 0, sharedMemoryBytesPerBlock: 32768 };
     const model = kimDevice(device, profile);
@@ -115,7 +116,7 @@ describe('block allocation', () => {
     expect(series.inefficiency[5]).toBe(6 / 5);
   });
 
-  it('costs at least nothing, whatever the launch', () => {
+  it('never has negative costs', () => {
     fc.assert(
       fc.property(fc.constantFrom(...devices), fc.integer({ min: 1, max: 1024 }), (device, blockThreads) => {
         const model = kimDevice(device, kernel);

@@ -29,7 +29,7 @@ const kepler: PipelineParameters = { latencyCycles: 14.6, issueCycles: 0.43, kne
 describe('soft saturation', () => {
   it('costs the latency floor when nothing is active and the issue rate when everything is', () => {
     expect(cyclesPerIteration(kepler, 0)).toBe(14.6);
-    // At 400 groups the floor contributes (14.6/172)^6.5/6.5 of the whole, below 1e-7.
+    // At 400 groups the latency floor contributes (14.6/172)^6.5/6.5 of the whole, which is below 1e-7.
     expect(Math.abs(cyclesPerIteration(kepler, 400) / (0.43 * 400) - 1)).toBeLessThan(1e-7);
   });
 
@@ -57,7 +57,7 @@ describe('soft saturation', () => {
     expect(wavesTime(kepler, { ...launch, blocksPerMultiprocessor: 32 })).toBe(2 * cyclesPerIteration(kepler, 32));
   });
 
-  it('finds back the parameters that made the data', () => {
+  it('finds the parameters with which the data were made', () => {
     const rows = [];
     for (const groupsPerBlock of [1, 2, 4, 8]) {
       for (const blocksPerMultiprocessor of [1, 3, 9, 16, 30]) {
@@ -67,7 +67,7 @@ describe('soft saturation', () => {
     }
     const { parameters } = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
-    // Exact data: only the stopping rule of the least squares separates the two.
+    // The data are exact, so only the stopping rule of the least squares separates the two.
     expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
     expect(Math.abs(parameters.issueCycles / kepler.issueCycles - 1)).toBeLessThan(1e-5);
     expect(Math.abs(parameters.kneeSoftness / kepler.kneeSoftness - 1)).toBeLessThan(1e-3);
@@ -130,7 +130,7 @@ const kernel: KernelProfile = {
 };
 
 describe('parameters derived from device and kernel', () => {
-  it('charges issue by lanes, latency by dependence', () => {
+  it('have issue cycles by lanes and latency by dependence', () => {
     expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
       latencyCycles: 20 * 5 + 400,
       issueCycles: (20 * 32) / 64,
@@ -139,19 +139,19 @@ describe('parameters derived from device and kernel', () => {
     });
   });
 
-  it('counts the instructions of spilled registers', () => {
+  it('count the instructions of spilled registers', () => {
     expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64);
   });
 
-  it('is bound by bandwidth when the traffic needs longer than the instructions', () => {
-    // 10 bytes per SM and cycle; 32 lanes × 8 bytes.
+  it('are bound by bandwidth if the traffic takes longer than the instructions', () => {
+    // The device moves 10 bytes per SM and cycle, and the kernel 32 lanes × 8 bytes.
     const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
     expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
   });
 });
 
 describe('Hasan, Eq. 1–3', () => {
-  it('counts waves of resident blocks by a ceiling', () => {
+  it('rounds the number of waves up', () => {
     expect(residentBlockTime(HASAN_KEPLER20, 208, 14.5)).toBe(14.5);
     expect(residentBlockTime(HASAN_KEPLER20, 209, 14.5)).toBe(29);
   });
@@ -159,7 +159,7 @@ describe('Hasan, Eq. 1–3', () => {
   it('fills the device at 208 blocks of 128 threads, as the paper says', () => {
     expect(residentThreadGroupTime(HASAN_KEPLER20, 208, 128, 14.5)).toBe(14.5);
     expect(hasanEfficiency(HASAN_KEPLER20, 208, 128)).toBe(0.5);
-    // One wave more of blocks, and the second case of Eq. 3.
+    // These have one more wave of blocks, and the second case of Eq. 3.
     expect(hasanEfficiency(HASAN_KEPLER20, 416, 128)).toBe(0.25);
   });
 });
@@ -184,25 +184,25 @@ const kim: KimDevice = {
 const launch = { threadsPerBlock: 128, gridBlocks: 8, sharedMemoryBytesPerBlock: 0, registersPerThread: [10] };
 
 describe('Kim: structural model', () => {
-  it('says what breaks a limit', () => {
+  it('names the value that exceeds a limit', () => {
     expect(brokenLimits(kim, launch)).toEqual([]);
     expect(brokenLimits(kim, { ...launch, threadsPerBlock: 1024 })).toEqual([
       'threads per block: 1024 exceeds the limit of 512',
     ]);
   });
 
-  it('takes the least of the state buffers, rounding allocations up', () => {
+  it('is limited by the smallest state buffer, with allocations rounded up', () => {
     expect(residentBlockSlots(kim, launch)).toBe(6);
     expect(residentBlockSlots(kim, { ...launch, sharedMemoryBytesPerBlock: 4000 })).toBe(4);
     expect(residentBlockSlots(kim, { ...launch, registersPerThread: [41] })).toBe(2);
   });
 
-  it('takes the slowest functional unit', () => {
+  it('is limited by the slowest functional unit', () => {
     expect(functionalUnitCycles(kim, 0)).toBe(0);
     expect(functionalUnitCycles(kim, 3)).toBe(Math.max(5 * 3, 6 * 12));
   });
 
-  it('adds full waves and the rest', () => {
+  it('adds the times of full waves and of the rest', () => {
     expect(kimCycles(kim, launch)).toBe(functionalUnitCycles(kim, 16));
     expect(kimCycles(kim, { ...launch, gridBlocks: 14 })).toBe(
       functionalUnitCycles(kim, 24) + functionalUnitCycles(kim, 4),

@@ -10,7 +10,7 @@ import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-w
 import { lockstep } from './oracle.ts';
 
 describe('text form', () => {
-  it('reads names and numbers, spaces allowed', () => {
+  it('reads names and numbers, and allows spaces', () => {
     expect(parseBalancing(' window-sort( 4096 ) ')).toEqual({ ok: true, value: { kind: 'window-sort', units: 4096 } });
     expect(parseBalancing('best-buckets(4)')).toEqual({ ok: true, value: { kind: 'best-buckets', k: 4 } });
     expect(formatBalancing({ kind: 'quantile-buckets', k: 8 })).toBe('quantile-buckets(8)');
@@ -54,12 +54,12 @@ describe('cost', () => {
   const cost = (text: string, units = 1e6, bytesPerUnit = 16) =>
     computeBalancingCost(lockstep(text), units, { bytesPerUnit });
 
-  it('is nothing where nothing is done', () => {
+  it('is 0 if nothing is balanced', () => {
     for (const text of ['none', 'best-buckets(1)', 'dynamic-fetch', 'dynamic-fetch(group)'])
       expect(computeBalancingMilliseconds(device, cost(text))).toBe(0);
   });
 
-  it('grows from a window through buckets to a sort', () => {
+  it('grows from windows over buckets to a full sort', () => {
     const [window, buckets, sort] = ['window-sort(4096)', 'quantile-buckets(4)', 'full-sort'].map(
       (text) => cost(text).bytes,
     );
@@ -69,18 +69,18 @@ describe('cost', () => {
     expect(cost('window-sort(65536)')).toEqual(cost('full-sort'));
   });
 
-  it('moves no payload that is not there, and whole sectors of one that is', () => {
+  it('moves whole sectors of a payload, and nothing without one', () => {
     expect(cost('window-sort(4096)', 1, 0)).toEqual({ bytes: 8, passes: 1 });
     expect(cost('window-sort(4096)', 1, 16)).toEqual({ bytes: 8 + 32 + 16, passes: 2 });
   });
 
-  it('adds traffic and pass starts', () => {
+  it('is the sum of traffic and starts of passes', () => {
     expect(computeBalancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12);
   });
 });
 
 describe('partitions of sparse rows', () => {
-  it('deals out rows, entries, or both', () => {
+  it('divide rows, entries, or both', () => {
     const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
     expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
     expect([...evenNonZeros(rows, 2).nonZeros]).toEqual([6, 6]);
@@ -90,12 +90,12 @@ describe('partitions of sparse rows', () => {
     expect([...nonZeros]).toEqual([8, 4]);
   });
 
-  it('measures the worst worker against the mean', () => {
+  it('compare the slowest worker with the mean', () => {
     expect(loadImbalance(Float64Array.of(3, 1))).toBe(1.5);
     expect(loadImbalance(new Float64Array(4))).toBe(1);
   });
 
-  it('loses no row and no entry, and keeps the merge path within one item of even', () => {
+  it('lose no row and no entry, and the merge path is even within one item', () => {
     const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
     fc.assert(
       fc.property(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {

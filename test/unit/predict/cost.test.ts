@@ -1,4 +1,4 @@
-/* The cost of a kernel's phases for a launch. */
+/* Tests the cost of a kernel's phases in a launch. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
@@ -36,34 +36,34 @@ const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = 
   );
 const timeOf = async (asked: Asked): Promise<number> =>
   predictChunk(createPredictor(await planned(asked)), 0, 1).timeMs[0];
-/** Returns the instructions that a full device issues in this time, each for a thread group. */
+/** Returns the number of instructions of thread groups that a full device issues in this time. */
 const instructionsIn = (ms: number): number =>
   (ms * A100.clockMhz * 1e3 * A100.multiprocessors * A100.fp32LanesPerMultiprocessor) / A100.threadGroupWidth;
 
 describe('the phases of a kernel', () => {
-  it.each([1, 2, 8, 32])('are paid in full where %i threads share a unit', async (u) => {
+  it.each([1, 2, 8, 32])('have their full cost if %i threads share a unit', async (u) => {
     const axes = { threadsPerUnit: [u] };
     for (const sharing of ['deal', 'split'] as const) {
       const kernel = { sharing, combine: { instructions: 0 } };
       const none = await timeOf({ kernel, axes });
       const some = await timeOf({ kernel: { ...kernel, unit: { instructions: 1000, chainInstructions: 1 } }, axes });
-      // 1,000 instructions for each thread group, 32 / u units to each.
+      // Each thread group has 1,000 instructions, and 32 / u units.
       expect(instructionsIn(some - none) / (1000 * (UNITS / (32 / u)))).toBeGreaterThan(0.9);
       expect(instructionsIn(some - none) / (1000 * (UNITS / (32 / u)))).toBeLessThan(1.1);
     }
   });
 
-  it('cost a unit of one iteration one step of 32 threads that are dealt it', async () => {
+  it('cost one step of 32 threads for a dealt unit of one iteration', async () => {
     const kernel = { sharing: 'deal', combine: { instructions: 0 } } as const;
     const axes = { threadsPerUnit: [32] };
     const one = await timeOf({ kernel, axes, lengths: 'constant(1)' });
     for (const length of [2, 31, 32]) expect(await timeOf({ kernel, axes, lengths: `constant(${length})` })).toBe(one);
     expect(await timeOf({ kernel, axes, lengths: 'constant(33)' })).toBeCloseTo(2 * one, 9);
-    // If split, one iteration takes 1/32 of it, or as long as any launch.
+    // If the unit is split, one iteration takes 1/32 of it, or as long as any launch.
     expect(await timeOf({ kernel: { sharing: 'split' }, axes, lengths: 'constant(1)' })).toBeLessThan(one / 8);
   });
 
-  it('leave a kernel without any, and without traffic, at the pace of its iterations', async () => {
+  it('do not change the pace of a kernel that has none, and no traffic', async () => {
     for (const lengths of ['constant(20)', 'geometric(0.05)', 'mtx:ca-GrQc.mtx'])
       for (const u of [1, 4]) {
         const plan = await planned({ lengths, kernel: { serialFraction: 0.1 }, axes: { threadsPerUnit: [u] } });
@@ -78,7 +78,7 @@ describe('the phases of a kernel', () => {
       }
   });
 
-  it('combine a unit in log₂ u steps, and thread groups with barriers', () => {
+  it('combine a unit in log₂ u steps, and several thread groups with barriers', () => {
     const combine = { instructions: 10, chainInstructions: 6, dependentExchanges: 1 };
     const kernel = { ...KERNEL, sharing: 'deal', combine } as unknown as KernelProfile;
     const cost = (u: number) => computePhaseDemands(kernel, A100, u).unit;
@@ -107,7 +107,7 @@ describe('the phases of a kernel', () => {
 });
 
 describe('the cycles of a mean round', () => {
-  it('are the sum of what latency, issue and traffic add to them', () => {
+  it('are the sum of the parts of latency, issue and traffic', () => {
     const above = fc.double({ min: 1, max: 1e5, noNaN: true });
     fc.assert(
       fc.property(above, above, fc.oneof(fc.constant(0), above), fc.integer({ min: 1, max: 64 }), (τ, c, moved, w) => {
@@ -119,7 +119,7 @@ describe('the cycles of a mean round', () => {
     );
   });
 
-  it('make a launch of whole waves as long as its rounds', async () => {
+  it('make a launch of whole waves as long as the sum of its rounds', async () => {
     const kernel = {
       bytesPerIteration: 4,
       dependentLoadsPerIteration: 1,
@@ -144,7 +144,7 @@ describe('the lanes of a group', () => {
     const predictor = createPredictor(await planned({ lengths }));
     return countActiveLanes(predictor, { kind: 'none' });
   };
-  it('are all at work where all are as long, and fewer the more they differ', async () => {
+  it('are all active if lengths are equal, and fewer are active the more lengths differ', async () => {
     expect((await lanesOf('constant(20)')).ofReads).toBe(1);
     const few = (await lanesOf('uniform(1, 40)')).ofReads;
     const fewer = (await lanesOf('geometric(0.05)')).ofReads;
@@ -152,7 +152,7 @@ describe('the lanes of a group', () => {
     expect(fewer).toBeLessThan(few);
   });
 
-  it('need something the more often the more of them there are', async () => {
+  it('load more often the more lanes there are', async () => {
     const lanes = await lanesOf('geometric(0.05)');
     let before = 0;
     for (const n of [1, 2, 8, 32]) {
@@ -164,7 +164,7 @@ describe('the lanes of a group', () => {
     expect(lanes.any(1, 0.1)).toBeCloseTo(0.1, 9);
   });
 
-  it('move no bytes once they have ended: as much traffic takes as long, however the lengths differ', async () => {
+  it('move no bytes once they have ended, so equal traffic takes equal time however lengths differ', async () => {
     const kernel = { instructionsPerIteration: 1, bytesPerIteration: 512 };
     const even = await timeOf({ kernel, lengths: 'constant(20)' });
     const uneven = await timeOf({ kernel, lengths: 'categorical(1: 0.5, 39: 0.5)' });

@@ -22,7 +22,7 @@ import { dealtUnits } from '../../../src-workers/simulate/units.ts';
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
-/** Few units are long, and each of these takes longer than all others of a slot. */
+/** A law with a few long units, each of which takes longer than all other units of a slot. */
 const rare = unwrap(
   categoricalLaw([
     { length: 5, probability: 1 - 1 / 6000 },
@@ -44,7 +44,7 @@ function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number,
 }
 
 describe('a sorted order', () => {
-  it('rises within every window, and holds the lengths of the law as often as they are likely', () => {
+  it('is ascending within every window, and contains the lengths of the law as often as they are likely', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(geometric, uniform, rare),
@@ -66,11 +66,11 @@ describe('a sorted order', () => {
     );
   });
 
-  // Geometric(0.05) in groups of 32.
+  // The law is geometric(0.05), in groups of 32.
   it.each([
     { window: 256, loss: 1.503 },
     { window: 4096, loss: 1.041 },
-  ])('loses what the binomial law of the ranks says: $loss in windows of $window', ({ window, loss }) => {
+  ])('has the loss of the binomial law of ranks: $loss in windows of $window', ({ window, loss }) => {
     const units = 2 ** 18;
     const { lengths } = makeSortedOrder(geometric, units, window);
     let longest = 0;
@@ -79,7 +79,7 @@ describe('a sorted order', () => {
     expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
   });
 
-  it('stands for more units than it keeps: the same lengths, window after window and rank by rank', () => {
+  it('represents more units than it stores, with the same lengths in each window and rank', () => {
     const dealing = dealingOf(5_000_000, 32, 8, 4);
     for (const window of [4096, 5_000_000]) {
       const order = makeSortedOrder(geometric, dealing.units, window);
@@ -95,7 +95,7 @@ describe('a sorted order', () => {
 });
 
 describe('a reader of a sorted order', () => {
-  /** Runs of groups, of blocks and of others, in launches whose groups and blocks may or may not fit the windows. */
+  /** The launches have runs of groups, of blocks and of others, which may or may not fit the windows. */
   const launch = fc
     .record({
       window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),
@@ -143,7 +143,7 @@ describe('a reader of a sorted order', () => {
     );
   });
 
-  it('gives a group the depth of its lanes added up one by one', () => {
+  it('computes the same depth of a group as adding up its lanes one by one', () => {
     fc.assert(
       fc.property(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
         const { window, block, group } = one;
@@ -164,7 +164,7 @@ describe('a reader of a sorted order', () => {
         const depthOf = (order: UnitOrder): number =>
           computeGroupDepth(order, dealing, block, group, createDealingScratch(dealing));
         const { units, slotsPerBlock, gridBlocks } = dealing;
-        // If units end within the last round of a group, its last lane has one unit less than others.
+        // If units end within the last round of a group, its last lane has one unit less than the others.
         const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
         if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
         else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
@@ -219,7 +219,7 @@ describe('depths of dealt units', () => {
     { window: 1024, units: 65_536, n: 32, W: 4, rounds: 8, loop: 'flattened', setup: 3 },
     { window: 71_417, units: 71_417, n: 32, W: 8, rounds: 4, loop: 'nested', setup: 2 },
     { window: 71_417, units: 71_417, n: 8, W: 3, rounds: 2, loop: 'flattened', setup: 0 },
-  ] as const)('are those of played units: windows of $window, $rounds rounds, $loop, setup $setup', (one) => {
+  ] as const)('equal those of simulated units: windows of $window, $rounds rounds, $loop, setup $setup', (one) => {
     const { window, units, n, W, rounds, loop, setup } = one;
     for (const law of [geometric, uniform, zipf]) {
       const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
@@ -235,7 +235,7 @@ describe('depths of dealt units', () => {
     { window: 5000, units: 71_424, n: 4, W: 2, rounds: 12, loop: 'flattened', setup: 24, all: true },
     // A full sort computes every group of the block in which the last round ends, because depths decrease there.
     { window: 99_991, units: 99_991, n: 32, W: 20, rounds: 6, loop: 'flattened', setup: 0, all: false },
-  ] as const)('are exact where groups differ: windows of $window, setup $setup', (one) => {
+  ] as const)('are exact if groups differ: windows of $window, setup $setup', (one) => {
     const { window, units, n, W, rounds, loop, setup } = one;
     const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
     const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
@@ -254,13 +254,13 @@ describe('depths of dealt units', () => {
     { window: 256, n: 8, W: 4, gridBlocks: 512, slotsPerBlock: 32, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 8, gridBlocks: 512, slotsPerBlock: 256, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
-    // A partial last group, which does not align with the windows.
+    // The last group is partial, and does not align with the windows.
     { window: 4096, n: 32, W: 11, gridBlocks: 150, slotsPerBlock: 336, loop: 'nested', setup: 1 },
     { window: 5000, n: 32, W: 8, gridBlocks: 128, slotsPerBlock: 256, loop: 'flattened', setup: 0 },
     { window: 256, n: 8, W: 4, gridBlocks: 165, slotsPerBlock: 32, loop: 'nested', setup: 0 },
     { window: 1000, n: 16, W: 4, gridBlocks: 110, slotsPerBlock: 64, loop: 'flattened', setup: 0 },
     { window: 131_072, n: 32, W: 8, gridBlocks: 510, slotsPerBlock: 256, loop: 'nested', setup: 0 },
-  ] as const)('of a sample are those of all blocks: windows of $window, $gridBlocks blocks, $loop', (one) => {
+  ] as const)('are the same for a sample as for all blocks: windows of $window, $gridBlocks blocks, $loop', (one) => {
     const { window, n, W, gridBlocks, slotsPerBlock, loop, setup } = one;
     const units = 131_072;
     for (const law of [geometric, uniform]) {
@@ -289,16 +289,19 @@ describe('depths of dealt units', () => {
     { gridBlocks: 712, slotsPerBlock: 32, units: 200_000 },
     { gridBlocks: 1864, slotsPerBlock: 32, units: 250_000 },
     { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
-  ])('of a sample have the long units that few of $gridBlocks blocks get', ({ gridBlocks, slotsPerBlock, units }) => {
-    const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
-    const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
-    const all = computeAllBlocks(reader, dealing);
-    const sample = sampleBlocks(reader, dealing);
-    expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
-    expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
-  });
+  ])(
+    'contain, in a sample, the long units that only a few of $gridBlocks blocks get',
+    ({ gridBlocks, slotsPerBlock, units }) => {
+      const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
+      const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
+      const all = computeAllBlocks(reader, dealing);
+      const sample = sampleBlocks(reader, dealing);
+      expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
+      expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
+    },
+  );
 
-  it('keep a place in every round where the stride is a multiple of the window, and average it where it is not', () => {
+  it('have the same place in every round if the stride is a multiple of the window, and else an average one', () => {
     // 16 blocks of 256 slots are one window; with 15, their position in it changes.
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
@@ -311,7 +314,7 @@ describe('depths of dealt units', () => {
     expect(spreadOf(15)).toBeLessThan(0.1);
   });
 
-  it('are the sum of the longest of each round in nested loops, and the longest sum in a flattened one', () => {
+  it('are the sum of the longest units of the rounds in nested loops, and the longest sum in a flattened one', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
@@ -358,7 +361,7 @@ describe('depths of dealt units', () => {
 });
 
 describe('the starts of a group', () => {
-  it('are counted once each, however many there are, whole or not', () => {
+  it('are counted once each, for any number of them and for lengths that are not whole', () => {
     const scratch = createDealingScratch({ unitsPerGroup: 4 });
     const random = seededRandom(5);
     for (const count of [3, 5000, 40, 700]) {
@@ -371,7 +374,7 @@ describe('the starts of a group', () => {
 });
 
 describe('units of buckets over rounds that are not whole', () => {
-  it('add up to the shares, and the odd round is one of the last bucket', () => {
+  it('add up to the shares, and the remaining round belongs to the last bucket', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
@@ -395,7 +398,7 @@ describe('units of buckets over rounds that are not whole', () => {
     );
   });
 
-  it('are tabulated for slightly more units than there are, never fewer', () => {
+  it('are tabulated for slightly more units than exist, never for fewer', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
         const { units, scale } = tabulateRounds(mean);

@@ -52,7 +52,7 @@ function blockOf(depth: GroupDepth, groupsPerBlock: number) {
   return { survival, mean, deviation: Math.sqrt(Math.max(0, square - mean * mean)) };
 }
 
-describe('group depths against played launches', () => {
+describe('group depths compared with simulated launches', () => {
   const laws = { geometric, uniform, withEmpty, twoLengths };
   const n = 8;
   const groupsPerBlock = 4;
@@ -82,7 +82,7 @@ describe('group depths against played launches', () => {
     ['geometric', geometric, 0.015],
     ['uniform', uniform, 0.015],
     ['with empty units', withEmpty, 0.02],
-  ] as const)('dynamic fetch, %s: within the stated error', (_, law, tolerance) => {
+  ] as const)('dynamic fetch, %s, is within the stated error', (_, law, tolerance) => {
     for (const lanes of [8, 32]) {
       for (const m of [1, 2, 5, 24]) {
         const balancing = { kind: 'dynamic-fetch' } as const;
@@ -100,7 +100,7 @@ describe('group depths against played launches', () => {
     }
   });
 
-  it('dynamic fetch, two lengths far apart: at worst an eighth too short, with two units per lane', () => {
+  it('dynamic fetch of two distant lengths is at most an eighth too short, with two units per lane', () => {
     const balancing = { kind: 'dynamic-fetch' } as const;
     for (const [m, tolerance] of [
       [2, 0.125],
@@ -133,7 +133,7 @@ describe('group depths against played launches', () => {
     }
   });
 
-  it('runs the setup once a round in nested loops', () => {
+  it('has one setup in each round of nested loops', () => {
     for (const text of ['none', 'quantile-buckets(3)']) {
       const with0 = depthOf(geometric, n, text, 'nested', 3, 0);
       const with2 = depthOf(geometric, n, text, 'nested', 3, 2.5);
@@ -142,7 +142,7 @@ describe('group depths against played launches', () => {
     }
   });
 
-  it('runs the setup whenever a lane of a flattened loop starts a unit', () => {
+  it('has a setup whenever a lane of a flattened loop starts a unit', () => {
     const escapes = unwrap(
       categoricalLaw([
         { length: 10, probability: 0.8 },
@@ -161,7 +161,7 @@ describe('group depths against played launches', () => {
         });
       }
     }
-    // The lengths do not fit the transform, and the rounds exceed those that are computed.
+    // The lengths do not fit the transform, and there are more rounds than the number that is computed.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
     expect(Math.abs(computeIndependentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
@@ -170,7 +170,7 @@ describe('group depths against played launches', () => {
     expect(computeIndependentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
   });
 
-  it('counts starts of lanes that fetch until all stop', () => {
+  it('counts the starts of fetching lanes until all stop', () => {
     const escapes = unwrap(
       categoricalLaw([
         { length: 10, probability: 0.8 },
@@ -226,7 +226,8 @@ describe('group depths against played launches', () => {
         expect(Math.abs(model[at][i] / sampled - 1), `n=${lanes}, ${few} and ${many}`).toBeLessThan(0.02);
       }),
     );
-    // Each lane has two units, of a short and a long bucket. The second starts within six iterations in every lane.
+    // Each lane has two units, one from a short and one from a long bucket. The second starts within six iterations in
+    // every lane.
     expect(model[0][2]).toBeLessThanOrEqual(7);
     expect(computeOrderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
   });
@@ -256,7 +257,7 @@ function sampledStarts(units: readonly LengthLaw[], lanes: number, groups: numbe
 
 describe('depths kept for another setup', () => {
   it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
-    'of %s are those of a law seen first',
+    'of %s equal those of a new law',
     (text) => {
       for (const loop of ['nested', 'flattened'] as const)
         for (const m of [1, 3]) {
@@ -282,7 +283,7 @@ describe('depths kept for another setup', () => {
 
 describe('blocks of sorted windows', () => {
   it.each([1, 2, 3, 4, 5, 7])(
-    'of %d groups in windows of three are active as often as counted one by one',
+    'with %d groups in windows of three have the activity that counting one by one gives',
     (groups) => {
       const units = 6;
       const n = 2;
@@ -320,25 +321,25 @@ describe('blocks of sorted windows', () => {
 });
 
 describe('losses', () => {
-  it('reaches the published window-sort figures', () => {
+  it('agrees with the published figures of window sorts', () => {
     // The reference has three decimals.
     expect(Math.abs(depthOf(geometric, 32, 'window-sort(256)').aggregateLoss - 1.503)).toBeLessThan(5e-4);
     expect(Math.abs(depthOf(geometric, 32, 'window-sort(4096)').aggregateLoss - 1.041)).toBeLessThan(5e-4);
   });
 
-  it('agrees with the closed form where nothing is balanced', () => {
+  it('agrees with the closed form if nothing is balanced', () => {
     for (const n of [1, 2, 8, 32]) {
       const [exact] = lossMoments(geometric, [n]);
       for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
         const depth = depthOf(geometric, n, text);
-        // Sums of a few hundred products in another order.
+        // These are sums of a few hundred products in another order.
         expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
         expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
       }
     }
   });
 
-  it('keeps the mean of a law with more lengths than it keeps atoms', () => {
+  it('keeps the mean of a law with more lengths than the limit of atoms', () => {
     const long = unwrap(lognormalLaw(7, 1));
     expect(long.support.length).toBeGreaterThan(2000);
     for (const n of [2, 32]) {
@@ -347,7 +348,7 @@ describe('losses', () => {
     }
   });
 
-  it('states the mean loss of ordered and fetched units', () => {
+  it('has the mean loss of ordered and fetched units', () => {
     for (const [text, loop, m] of [
       ['quantile-buckets(3)', 'nested', 1],
       ['best-buckets(4)', 'nested', 1],
@@ -367,7 +368,7 @@ describe('losses', () => {
     }
   });
 
-  it('knows the mean loss of rare long units, however many a lane has', () => {
+  it('has the mean loss of rare long units, however many a lane has', () => {
     // A lane of m units has a binomial number of long ones.
     const law = unwrap(
       categoricalLaw([
@@ -388,7 +389,7 @@ describe('losses', () => {
     }
   });
 
-  it('does without lengths that are rarer than the rounding of 1', () => {
+  it('ignores lengths that are rarer than the rounding of 1', () => {
     const rare = unwrap(poissonLaw(64));
     const unordered = depthOf(rare, 32, 'none').aggregateLoss;
     for (const text of ['best-buckets(3)', 'quantile-buckets(3)', 'window-sort(256)']) {
@@ -398,7 +399,7 @@ describe('losses', () => {
     }
   });
 
-  it('has none for constant lengths, nor for no work at all', () => {
+  it('has no loss for constant lengths, and none without work', () => {
     for (const length of [0, 7]) {
       for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
         for (const m of text.includes('sort') ? [1] : [1, 3, 1000]) {
@@ -441,7 +442,7 @@ describe('best buckets', () => {
     for (let a = 1; a < 5; a++) {
       for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
     }
-    // The two sum the same few products.
+    // Both sum the same few products.
     expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
     const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
     expect(ranges).toHaveLength(3);

@@ -18,19 +18,19 @@ const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
     poolGroups: 1024,
   });
 
-describe('how often a group asks the counter', () => {
+describe('the number of fetches of a group', () => {
   it('is once for each unit of each lane, in most iterations of a wide group', () => {
     const { fetches } = depthOf(undefined);
     // The first unit of each is fetched before the first iteration.
     expect(fetches!.fetchers).toBe(32);
     expect(fetches!.additions).toBe(32 * 15);
-    // A lane starts a unit with probability 1/20 in any iteration, so one of 32 does with 1 − 0.95³² = 0.81.
+    // A lane starts a unit with probability 1/20 in any iteration, so one of 32 lanes does with 1 − 0.95³² = 0.81.
     expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
-    // Lanes start a unit every 20 iterations; no units are left when 16 are started.
+    // Lanes start a unit every 20 iterations, and no units are left when 16 are started.
     expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
   });
 
-  it('falls with the units of a fetch, and to once a round for a group', () => {
+  it('falls with the units of a fetch, down to one in each round if a group fetches', () => {
     const by = ([undefined, 2, 8] as const).map((fetch) => depthOf(fetch).fetches!);
     for (let i = 1; i < by.length; i++) {
       expect(by[i].additions).toBeLessThan(by[i - 1].additions);
@@ -40,27 +40,27 @@ describe('how often a group asks the counter', () => {
     expect([group.fetchers, group.additions, group.events]).toEqual([1, 15, expect.closeTo(15, 9)]);
   });
 
-  it('is nothing after the start where every lane has one unit', () => {
+  it('is 0 after the start if every lane has one unit', () => {
     expect(depthOf(undefined, 32, 1).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
     expect(depthOf(16, 32, 16).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
   });
 
-  it('waits for the longest of a round where a group fetches, and for the longest chunk at the end', () => {
+  it('includes waiting for the longest unit of a round if a group fetches, and for the longest chunk at the end', () => {
     const [lane, chunks, group] = ([undefined, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
     const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
-    // The last round of a pool of many groups begins at different times, with no loss beyond that of the rounds.
+    // In a pool of many groups, the last round begins at different times, so the only loss is that of the rounds.
     expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
   });
 });
 
-describe('what a fetch costs', () => {
+describe('the cost of a fetch', () => {
   const device = { memoryLatencyCycles: 600, multiprocessors: 100 } as GpuDevice;
   const pipeline = { latencyCycles: 500, issueCycles: 20, kneeSoftness: 1000, schedulers: 4 };
   const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320 };
 
-  it('is latency where any lane fetches, and a counter that serves one addition a cycle', () => {
+  it('is latency if any lane fetches, and a counter with one addition per cycle', () => {
     const cost = computeFetchCost(device, fetches, 1000, 1);
     expect(cost).toEqual({ startCycles: 32_000, iterations: 100, latencyCycles: 0.8 * 300, counterCycles: 3200 });
     expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 + 100 * (3200 - 500), 3);
@@ -84,7 +84,7 @@ describe('what a fetch costs', () => {
     return { predictor, times: [...predictChunk(predictor, 0, balancing.length).timeMs] };
   };
 
-  it('keeps a launch from ending before its counter has served all units', async () => {
+  it('does not let a launch end before its counter has served all units', async () => {
     const { predictor, times } = await timesOf('uniform(1,3)', ['dynamic-fetch', 'dynamic-fetch(4)', 'none']);
     const served = 2 ** 20 / (gpu('nvidia-a100-sxm4-40gb').clockMhz * 1e3);
     expect(times[0]).toBeGreaterThan(served);
@@ -94,13 +94,13 @@ describe('what a fetch costs', () => {
     expect(Object.values(parts.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(parts.timeMs, 9);
   });
 
-  it('matters little where units are long', async () => {
+  it('matters little if units are long', async () => {
     const { predictor, times } = await timesOf('uniform(9000,11000)', ['dynamic-fetch']);
     expect(explainDesign(predictor, 0)!.parts.balancing).toBeLessThan(0.02 * times[0]);
   });
 });
 
-describe('playing a launch that fetches', () => {
+describe('the simulation of a launch that fetches', () => {
   const launch = {
     multiprocessors: 2,
     residentBlocks: 2,
@@ -124,15 +124,16 @@ describe('playing a launch that fetches', () => {
       }),
     ).run(seededRandom(1));
 
-  it('runs every unit, whatever takes it', () => {
-    // 32 lanes, 4 groups on a multiprocessor: 4 cycles an iteration, 4 iterations a unit with its set-up.
+  it('runs every unit, whether a lane, a chunk or a group takes it', () => {
+    // There are 32 lanes, and 4 groups on a multiprocessor: an iteration takes 4 cycles, and a unit 4 iterations with
+    // its set-up.
     for (const fetch of [1, 'group'] as const) expect(play(fetch, 96)).toBe(3 * 4 * 4);
     expect(play(3, 96)).toBe(3 * 4 * 4);
     // Chunks of 3 for 31 lanes leave one lane idle, while its group continues.
     expect(play(3, 93)).toBe(3 * 4 * 4);
   });
 
-  it('counts what fetching costs until the queue is dry, and not after', () => {
+  it('includes the cost of fetching until the queue is empty, and not after', () => {
     const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0) =>
       unwrap(
         prepareFetchingDevice(launch, {
@@ -144,13 +145,13 @@ describe('playing a launch that fetches', () => {
           fetchingCyclesPerIteration,
         }),
       ).run(seededRandom(1));
-    // Two units for each of 32 lanes: the second ones are fetched when the first ones end.
+    // Each of 32 lanes has two units, and the second ones are fetched when the first ones end.
     expect(dry(launch.cyclesPerIteration)).toBe(2 * 10 * 4);
     expect(dry(Float64Array.of(7, 7, 7, 7, 7))).toBe(10 * 7 + 10 * 4);
     expect(dry(launch.cyclesPerIteration, 13)).toBe(13 + 2 * 10 * 4);
   });
 
-  it('lets a group wait for the longest of its units, and a lane not', () => {
+  it('makes a group wait for the longest of its units, but not a lane', () => {
     const [lane, group] = ([1, 'group'] as const).map((fetch) => play(fetch, 3200, [1, 9], 0));
     expect(group).toBeGreaterThan(1.3 * lane);
   });

@@ -68,8 +68,8 @@ function playedByIteration(
   return { starts, fetches };
 }
 
-describe('what groups fetch of a given order', () => {
-  it('is counted as lanes that fetch one after another count it', () => {
+describe('the units that groups fetch from a given order', () => {
+  it('are the same as those of lanes that fetch one after another', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 60 }),
@@ -91,7 +91,7 @@ describe('what groups fetch of a given order', () => {
     );
   });
 
-  it('loses no work: it is done when the units run out, or left then', () => {
+  it('lose no work: it is done when the units run out, or still left then', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 200 }),
@@ -116,18 +116,18 @@ describe('what groups fetch of a given order', () => {
     );
   });
 
-  it('ends with what is fetched last: long units at the end of the order are all under way, at its beginning none', () => {
+  it('end with those that are fetched last, so long units matter at the end of the order and not at its beginning', () => {
     const short = Array.from({ length: 4000 }, () => 5);
     const long = Array.from({ length: 100 }, () => 500);
     const lanesOf = (lengths: number[]) => readFetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
     const last = lanesOf([...short, ...long]).depth;
-    // All work is as long as 175 short units; the last hundred follow two dozen short ones.
+    // All of the work is as long as 175 short units, and the last hundred units follow two dozen short ones.
     expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
     const first = lanesOf([...long, ...short]).depth;
     expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
   });
 
-  it('starts fewer units apart where neighbours are alike, in a part of the groups as in all', () => {
+  it('start apart less often if neighbours are alike, in a part of the groups as in all', () => {
     const random = mersenneTwister(4);
     const alike = Array.from({ length: 1 << 17 }, (_, i) => 10 + ((i >> 9) % 20));
     const shuffled = alike
@@ -137,11 +137,11 @@ describe('what groups fetch of a given order', () => {
     const startsOf = (lengths: number[], units: number): number =>
       readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
-    // The first has too many units to simulate all of its groups; the second does not.
+    // The first order has too many units to simulate all of its groups, and the second has not.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
   });
 
-  it('has the mean loss of the order where a group fetches for all its lanes', () => {
+  it('have the mean loss of the order if a group fetches for all its lanes', () => {
     const lengths = Array.from({ length: 1000 }, (_, i) => 1 + ((i * 37) % 90) + (i % 7));
     const order = orderOf(lengths, 5000);
     expect(readFetchedOrder(order, 'group', 16).meanLoss).toBe(
@@ -154,7 +154,7 @@ describe('what groups fetch of a given order', () => {
   it.each([
     { units: 65_536, m: 2, blockThreads: 96 },
     { units: 524_288, m: 5, blockThreads: 256 },
-  ])('of a regular matrix takes as long as simulated: $m units per lane', async ({ units, m, blockThreads }) => {
+  ])('of a regular matrix take as long as simulated: $m units per lane', async ({ units, m, blockThreads }) => {
     const predictor = createPredictor(
       await planOf(
         oneDesign({

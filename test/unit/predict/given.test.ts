@@ -47,7 +47,7 @@ describe('losses in the given order', () => {
   it.each(matrices)('are those of consecutive rows: %s', async (file) => {
     const source = unwrap(await fileOpener(ROOT)(file));
     const parsed = await parseMatrixMarket(source, file);
-    // One of the matrices counts from 0, which the format does not allow.
+    // One of the matrices counts indices from 0, which the format does not allow.
     if (!parsed.ok) return expect(parsed.error.message).toContain('may count from 0');
     const rows = Array.from(parsed.value.rowLengths);
     const report = unwrap(await workloadLoss(`mtx:${file}`, SIZES, ROOT));
@@ -58,25 +58,25 @@ describe('losses in the given order', () => {
     }
   });
 
-  // Published reference values: 32 units in order, and shuffled.
+  // These are published reference values for 32 units, in order and shuffled.
   it.each([
     ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
     ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
     ['example:collatz', 1.87, 2.07],
     ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
-  ])('of %s are %f, and %f shuffled', async (workload, inOrder, shuffled) => {
+  ])('for %s are %f, and %f if shuffled', async (workload, inOrder, shuffled) => {
     const [row] = unwrap(await workloadLoss(workload, [32], ROOT)).rows;
     expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
     expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
   });
 
-  it('are null where the workload has no order', async () => {
+  it('are null if the workload has no order', async () => {
     const [row] = unwrap(await workloadLoss('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
     expect(row.givenOrder).toBeNull();
     expect(unwrap(await workloadLoss('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
   });
 
-  it('are those of the units one by one, repeated or cut off', () => {
+  it('equal those of the units one by one, whether repeated or cut off', () => {
     fc.assert(
       fc.property(
         lengthsOf(40),
@@ -138,7 +138,7 @@ const launch = fc
   });
 
 describe('a given order', () => {
-  it('is the one that measurements put their units in', () => {
+  it('is the same as in measurements', () => {
     fc.assert(
       fc.property(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
         const all = repeatUnits(lengths, units);
@@ -169,7 +169,7 @@ describe('a given order', () => {
     );
   });
 
-  it('is dealt out like any other: a launch knows the depth of every group', () => {
+  it('is dealt like any other, and a launch knows the depth of every group', () => {
     fc.assert(
       fc.property(launch, ({ lengths, law, kind, dealing }) => {
         const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
@@ -178,7 +178,7 @@ describe('a given order', () => {
         expect(blocks.lives.length).toBe(G);
         const scratch = createDealingScratch(dealing);
         const { lengthAt } = readGiven(order, dealing);
-        // Units are read one by one, without the knowledge of a reader about its order.
+        // Units are read one by one, without the reader's knowledge of the order.
         const plain = {
           lengthAt,
           longestSum: (first: number, count: number, stride: number) => {
@@ -204,7 +204,7 @@ describe('a given order', () => {
     );
   });
 
-  it('has a trend where some parts of a launch have more work, however the launch is dealt', () => {
+  it('has a trend if some parts of a launch have more work, however the launch is dealt', () => {
     const rising = Float64Array.from({ length: 4096 }, (_, i) => 1 + Math.floor(i / 64));
     const even = Float64Array.from({ length: 4096 }, (_, i) => 1 + ((i * 37) % 64));
     const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean => {
@@ -220,7 +220,7 @@ describe('a given order', () => {
     // With many repetitions, each part of the launch has the same lengths.
     expect(trendOf(rising, 4096 * 64, 1)).toBe(false);
     expect(trendOf(rising, 4096 * 64, 64)).toBe(true);
-    // Half of the blocks have one round more.
+    // Half of the blocks have one more round.
     expect(trendOf(even, 4096, 1.5)).toBe(true);
   });
 
@@ -251,7 +251,7 @@ describe('a given order', () => {
     expect(again.blocks.means).toEqual(blocks.means);
   });
 
-  it('is sampled evenly where a launch has too many groups: the mean life is that of all blocks', () => {
+  it('is sampled evenly if a launch has too many groups, so that the mean life is that of all blocks', () => {
     const lengths = Float64Array.from({ length: 5000 }, (_, i) => (i % 4999 === 0 ? 4000 : 1 + (i % 37)));
     const units = 400_000;
     const dealing: Dealing = {

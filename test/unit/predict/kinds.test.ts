@@ -1,4 +1,7 @@
-/* Other ways of taking the work than whole units: even shares, padding, and units that several thread groups share. */
+/*
+ * Tests ways of taking the work other than whole units: even shares, padding, and units that several thread groups
+ * share.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
@@ -45,7 +48,7 @@ function simulatedMs(predictor: Predictor, index = 0): number {
 }
 
 describe('text of a balancing', () => {
-  it.each(['padded', 'padded-slice(32)', 'nonzero-split', 'merge-path'])('%s reads and writes', (text) => {
+  it.each(['padded', 'padded-slice(32)', 'nonzero-split', 'merge-path'])('%s is read and written', (text) => {
     expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
   });
   it.each(['padded(3)', 'padded-slice', 'padded-slice(0)'])('%s is refused', (text) => {
@@ -61,7 +64,7 @@ describe('even shares', () => {
     );
   }
 
-  it('are dealt as a kernel that walks over the items would, for any lengths and launch', () => {
+  it('are the same as for a kernel that walks over the items, for any lengths and launch', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('nonzero-split' as const, 'merge-path' as const),
@@ -81,7 +84,7 @@ describe('even shares', () => {
             loop: 'nested',
             setupIterations,
           };
-          // Some lengths are repeated ones.
+          // Some lengths occur repeatedly.
           const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
           const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
           const items = itemsOf(kind, repeated);
@@ -106,7 +109,7 @@ describe('even shares', () => {
     );
   });
 
-  it('of a given order take what their search and carry cost, whatever was predicted with the same laws before', async () => {
+  it('in a given order include the cost of search and carry, whatever was predicted with the same laws before', async () => {
     const study = oneDesign({
       axes: { balancing: ['merge-path'], blockThreads: [256] },
       kernel: { ...KNOWN, unit: setup(1) },
@@ -121,7 +124,7 @@ describe('even shares', () => {
     expect(after).toBeGreaterThan(before);
   });
 
-  it.each(['nonzero-split', 'merge-path'] as const)('%s: whole waves of equal blocks, exactly', async (kind) => {
+  it.each(['nonzero-split', 'merge-path'] as const)('%s: take exactly whole waves of equal blocks', async (kind) => {
     const search = { search: setup(0.25), carry: setup(2) };
     const predictor = await predictorOf({ balancing: [kind], blockThreads: [256], unitsPerThread: [4] }, search, {
       lengths: 'constant(20)',
@@ -157,7 +160,7 @@ describe('even shares', () => {
     { kind: 'nonzero-split', lengths: 'uniform(1, 100)', iterations: 3, u: 4 },
     { kind: 'merge-path', lengths: 'geometric(0.05)', iterations: 3, u: 128 },
   ])(
-    '$kind of $lengths, set-up $iterations, $u threads per unit: as simulated',
+    '$kind of $lengths, set-up $iterations, $u threads per unit: take as long as simulated',
     async ({ kind, lengths, iterations, u }) => {
       const predictor = await predictorOf(
         { balancing: [kind], blockThreads: [256], unitsPerThread: [7], threadsPerUnit: [u] },
@@ -173,13 +176,13 @@ describe('even shares', () => {
     { kind: 'merge-path', lengths: 'mtx:ca-GrQc.mtx', u: 1, m: 7 },
     { kind: 'merge-path', lengths: 'example:mandelbrot', u: 4, m: 3 },
     { kind: 'nonzero-split', lengths: 'example:mandelbrot', u: 1, m: 12 },
-  ])('$kind of $lengths, $u threads per unit: as the order that is simulated', async ({ kind, lengths, u, m }) => {
+  ])('$kind of $lengths, $u threads per unit: take as long as the simulated order', async ({ kind, lengths, u, m }) => {
     const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [m], threadsPerUnit: [u] };
     const kernel = { unit: setup(3), search: setup(0.25), carry: setup(2) };
     const predictor = await predictorOf(axes, kernel, { lengths, units: 100_000 });
     const { timeMs, order, parts } = explainDesign(predictor, 0)!;
     expect(order).toBe('given');
-    // As draws, the image is predicted to take less than half the time.
+    // If units were draws, the image would be predicted to take less than half the time.
     expect(Math.abs(timeMs / simulatedMs(predictor) - 1)).toBeLessThan(0.01);
     const sum = Object.values(parts).reduce((a, b) => a + b, 0);
     expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-12);
@@ -187,7 +190,7 @@ describe('even shares', () => {
   });
 
   it.each(['none', 'nonzero-split', 'merge-path'])(
-    'of one thread per unit take no part of their time for cooperation where memory limits them: %s',
+    'with one thread per unit have no time for cooperation if memory limits them: %s',
     async (kind) => {
       const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [8], threadsPerUnit: [1] };
       const kernel = { bytesPerIteration: 64, instructionsPerIteration: 4, unit: { instructions: 4 } };
@@ -199,7 +202,7 @@ describe('even shares', () => {
     },
   );
 
-  it('do not depend on the spread of the lengths where units need no set-up, and no unit is too long for them', async () => {
+  it('do not depend on the spread of lengths if units need no set-up, even with very long units', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [10] };
     const times = await Promise.all(
       ['constant(50)', 'categorical(1: 0.99, 4901: 0.01)'].map(async (lengths) =>
@@ -209,7 +212,7 @@ describe('even shares', () => {
     expect(Math.abs(times[0] / times[1] - 1)).toBeLessThan(1e-9);
   });
 
-  it('put search and carry into the balancing of the breakdown', async () => {
+  it('have search and carry in the balancing part of the breakdown', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [2] };
     const priced = await predictorOf(axes, { search: setup(1), carry: setup(3) });
     const free = await predictorOf(axes, { search: setup(0), carry: setup(0) });
@@ -221,7 +224,7 @@ describe('even shares', () => {
     expect(Math.abs(sum / with_.timeMs - 1)).toBeLessThan(1e-12);
   });
 
-  it('leave no item over, and no slot but the last with fewer', () => {
+  it('contain every item, and only the last slot has fewer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
         const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
@@ -232,7 +235,7 @@ describe('even shares', () => {
     );
   });
 
-  it('need lengths that are known', async () => {
+  it('need known lengths', async () => {
     const predictor = await predictorOf(
       { balancing: ['merge-path', 'padded'], blockThreads: [128] },
       { lengthsKnownBeforeLaunch: false },
@@ -243,7 +246,7 @@ describe('even shares', () => {
 });
 
 describe('padding', () => {
-  it('makes every unit as long as the longest of all: exact for a list of lengths', async () => {
+  it('makes every unit exactly as long as the longest of a list', async () => {
     const axes = { balancing: ['padded'], blockThreads: [256], unitsPerThread: [3] };
     const lengths = 'categorical(3: 0.5, 17: 0.5)';
     const padded = await predictorOf(axes, {}, { lengths, units: 300_000 });
@@ -262,33 +265,36 @@ describe('padding', () => {
     { balancing: 'padded-slice(256)', lengths: 'geometric(0.05)', u: 1, loop: 'flattened', iterations: 0 },
     { balancing: 'padded-slice(4)', lengths: 'uniform(1, 100)', u: 1, loop: 'flattened', iterations: 2 },
     { balancing: 'padded-slice(64)', lengths: 'poisson(1)', u: 4, loop: 'nested', iterations: 1 },
-  ])('$balancing of $lengths, $loop: as simulated', async ({ balancing, lengths, u, loop, iterations }) => {
-    const predictor = await predictorOf(
-      {
-        balancing: [balancing],
-        blockThreads: [256],
-        unitsPerThread: [3],
-        threadsPerUnit: [u],
-        loop: [loop as 'nested' | 'flattened'],
-      },
-      { unit: setup(iterations) },
-      { lengths, units: 49_152 },
-    );
-    expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.03);
-  });
+  ])(
+    '$balancing of $lengths, $loop: takes as long as simulated',
+    async ({ balancing, lengths, u, loop, iterations }) => {
+      const predictor = await predictorOf(
+        {
+          balancing: [balancing],
+          blockThreads: [256],
+          unitsPerThread: [3],
+          threadsPerUnit: [u],
+          loop: [loop as 'nested' | 'flattened'],
+        },
+        { unit: setup(iterations) },
+        { lengths, units: 49_152 },
+      );
+      expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.03);
+    },
+  );
 
-  it('in slices of a group takes as long as no padding, and longer slices longer', async () => {
+  it('takes no more time in slices of a group, and more in longer slices', async () => {
     const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
     const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
     const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
-    // The laws are equal, but on other steps.
+    // The laws are equal, but their steps are not at the same places.
     expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
     for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
   });
 });
 
 describe('threads per unit beyond a thread group', () => {
-  it('plays thread groups that share a unit as one: the same time as all of them in step', () => {
+  it('simulates thread groups that share a unit as one, in the same time as all of them in step', () => {
     const cycles = Float64Array.from({ length: 65 }, (_, w) => 400 + 12 * w + (w > 20 ? 3 * (w - 20) : 0));
     for (const spans of [2, 4, 8]) {
       const launch = { multiprocessors: 5, residentBlocks: 3, gridBlocks: 47 };
@@ -315,7 +321,7 @@ describe('threads per unit beyond a thread group', () => {
     { u: 128, balancing: 'dynamic-fetch', lengths: 'geometric(0.05)', m: 20 },
     { u: 128, balancing: 'best-buckets(4)', lengths: 'uniform(1, 100)', m: 6 },
     { u: 64, balancing: 'window-sort(4096)', lengths: 'uniform(1, 100)', m: 5 },
-  ])('$u threads, $balancing, $lengths: as simulated', async ({ u, balancing, lengths, m }) => {
+  ])('$u threads, $balancing, $lengths: take as long as simulated', async ({ u, balancing, lengths, m }) => {
     const predictor = await predictorOf(
       { threadsPerUnit: [u], blockThreads: [256], balancing: [balancing], unitsPerThread: [m] },
       { serialFraction: 0.02, cooperationCost: 0.02, unit: setup(1) },
@@ -326,7 +332,7 @@ describe('threads per unit beyond a thread group', () => {
     expect(Math.abs(timeOf(predictor) / simulatedMs(predictor) - 1)).toBeLessThan(0.02);
   });
 
-  it('goes up to the block, and no further', async () => {
+  it('are at most those of a block', async () => {
     const predictor = await predictorOf({ threadsPerUnit: [128, 256], blockThreads: [128] });
     const { invalidReason, occupancyFraction } = predictChunk(predictor, 0, 2);
     expect(Array.from(invalidReason, (reason) => INVALID_REASONS[reason].code)).toEqual([
@@ -338,7 +344,7 @@ describe('threads per unit beyond a thread group', () => {
     );
   });
 
-  it('beats one thread group per unit for few very long units, and loses for many short ones', async () => {
+  it('are faster than one thread group per unit for a few very long units, and slower for many short ones', async () => {
     const best = async (lengths: string, units: number): Promise<number> => {
       const threads = [1, 32, 256];
       const predictor = await predictorOf(

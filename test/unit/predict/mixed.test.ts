@@ -40,7 +40,7 @@ describe('the text of a mixed balancing', () => {
     'mixed(3:8,group)',
     'mixed(1:8,2:8,group)',
     'mixed(1:8,2:4,group)',
-  ])('%s is refused, with what to write', (text) => {
+  ])('%s is refused with advice', (text) => {
     const parsed = parseBalancing(text);
     expect(parsed.ok).toBe(false);
     if (!parsed.ok) expect(parsed.error.message).toContain('mixed(1:8,group:256,block)');
@@ -57,7 +57,7 @@ describe('a mixed design', () => {
     expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
     const launches = listPlayableLaunches(predictor, 0);
     expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
-    // The work of the classes is all of the work.
+    // The classes together have all of the work.
     const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
     expect(Math.abs(work / (predictor.plan.units * predictor.meanLength) - 1)).toBeLessThan(1e-3);
   });
@@ -81,7 +81,7 @@ describe('a mixed design', () => {
     },
   );
 
-  it('has its launches one after another in its timeline', async () => {
+  it('shows its launches one after another in its timeline', async () => {
     const predictor = await predictorOf('zipf(1.6, 2000)', ['mixed(1:8,block)', 'none']);
     const timeline = unwrap(simulateTimeline(predictor, 0, 3, 0));
     const [{ design }, { design: wide }] = listPlayableLaunches(predictor, 0);
@@ -109,7 +109,7 @@ describe('a mixed design', () => {
     expect(unwrap(simulateTimeline(predictor, 1, 3, 0)).launchStartMs).toEqual(Float64Array.of(0));
   });
 
-  it('beats every single number of threads where lengths differ much', async () => {
+  it('is faster than every single number of threads if lengths differ much', async () => {
     const axes = { threadsPerUnit: [1, 2, 4, 8, 16, 32] };
     const predictor = await predictorOf('zipf(1.6, 2000)', ['none', 'full-sort', 'mixed(4)'], axes, 1 << 18);
     const { timeMs } = predictChunk(predictor, 0, spaceSize(predictor.plan.axes));
@@ -118,7 +118,7 @@ describe('a mixed design', () => {
     expect(bestOf('mixed(4)')).toBeLessThan(0.9 * bestOf('none'));
   });
 
-  it('stands for one thread per unit only, and needs lengths', async () => {
+  it('is allowed only with one thread per unit, and needs lengths', async () => {
     const axes = { threadsPerUnit: [1, 2] };
     const predictor = await predictorOf('geometric(0.05)', ['mixed(2)'], axes);
     expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual([null, 'classes']);
@@ -128,12 +128,12 @@ describe('a mixed design', () => {
     expect(describeDesign(unknown, 0).invalid).toBe('lengths-unknown');
   });
 
-  it('has blocks of a power of two where the block shares a unit', async () => {
+  it('has blocks of a power of two if the block shares a unit', async () => {
     const predictor = await predictorOf('geometric(0.05)', ['mixed(1:8,block)'], { blockThreads: [96, 128] });
     expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual(['block-not-multiple', null]);
   });
 
-  it('has the classes of the least estimate: more of them are no worse', async () => {
+  it('has the classes with the least estimate, so more classes are never worse', async () => {
     const predictor = await predictorOf('zipf(1.6, 2000)', ['none']);
     const device = predictor.plan.axes.devices[0] as GpuDevice;
     for (const most of [2, 3, 4]) {

@@ -18,7 +18,7 @@ export interface Played {
   /** The depth of every group, and of every block of consecutive groups. */
   readonly groups: Float64Array;
   readonly blocks: Float64Array;
-  /** The depth over mean lane length of every group (round by round for a nested loop). */
+  /** The depth of every group divided by its mean lane length (round by round for a nested loop). */
   readonly losses: Float64Array;
 }
 
@@ -97,7 +97,7 @@ function orderedUnits(
 ): Float64Array {
   const total = slots * m;
   const units = Float64Array.from({ length: total }, () => draw(uniform));
-  // One draw per equal part of the law, in order, because the model's shares are for infinitely many units.
+  // One draw is made in each equal part of the law, in order, because the model's shares are for infinitely many units.
   const sorted = () => {
     const cumulated = cumulative(law);
     let at = 0;
@@ -127,7 +127,7 @@ function orderedUnits(
     }
     case 'window-sort': {
       const size = balancing.units;
-      // One round is a plain division into windows. For more, a block meets another window, at another position, in
+      // One round is simply divided into windows. With more rounds, a block meets another window at another position in
       // every round.
       if (m === 1) {
         for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();

@@ -47,7 +47,7 @@ function countedLosses(width: number, height: number, threads: number, across: n
   return { aggregateLoss: lockstep / work, meanLoss: losses / groups };
 }
 
-describe('units of an image by tiles', () => {
+describe('the order of an image by tiles', () => {
   it.each([
     [256, 128, 256, 16, 1],
     [200, 150, 256, 16, 1],
@@ -64,13 +64,13 @@ describe('units of an image by tiles', () => {
       const { aggregateLoss, meanLoss, invalidReason } = predictChunk(createPredictor(await planOf(study)), 0, 1);
       expect(invalidReason[0]).toBe(0);
       const counted = countedLosses(width, height, threads, across, u);
-      // Columns keep losses in single precision.
+      // Columns store losses in single precision.
       expect(Math.abs(aggregateLoss[0] / counted.aggregateLoss - 1)).toBeLessThan(2 ** -23);
       expect(Math.abs(meanLoss[0] / counted.meanLoss - 1)).toBeLessThan(2 ** -23);
     },
   );
 
-  it('is the plain order where a block is one row of a width that divides the image', async () => {
+  it('is the plain order if a block is one row whose width divides the image', async () => {
     const study = oneDesign({
       workload: image(256, 128, 5 * 256 * 128),
       devices: ['nvidia-a100-sxm4-40gb', 'amd-rx-7900-xtx'],
@@ -93,7 +93,7 @@ describe('units of an image by tiles', () => {
   });
 
   it('keeps every unit at its place, with empty places beyond the edges', () => {
-    // 5 × 3 units in tiles of 2 × 2, two images and 4 units of a third.
+    // The lengths are 5 × 3 units in tiles of 2 × 2: two images, and 4 units of a third.
     const lengths = Float64Array.from({ length: 15 }, (_, unit) => unit + 1);
     const units = 2 * 15 + 4;
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
@@ -156,7 +156,7 @@ describe('units of an image by tiles', () => {
     expect(describeDesign(predictor, 0).design).not.toHaveProperty('blockWidth');
   });
 
-  it('leaves the numbers of designs as they are where a study names no width', async () => {
+  it('does not change the numbers of designs if a study names no width', async () => {
     const axes = { blockThreads: [64, 128], unitsPerThread: [1, 2], threadsPerUnit: [1, 2] };
     const plain = await planOf(oneDesign({ workload: image(64, 64), axes }));
     expect(encode(axisCounts(plain.axes), [0, 0, 0, 1, 0, 0, 1, 0, 1])).toBe(7);

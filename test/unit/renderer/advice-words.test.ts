@@ -29,7 +29,7 @@ const DESIGN: Design = {
 };
 
 describe('a design in words', () => {
-  it('names what decides first, in the chosen vocabulary', () => {
+  it('names the most decisive values first, in the chosen vocabulary', () => {
     expect(designWords(DESIGN, cuda)).toEqual({
       main: '4 threads per unit, blocks of 128',
       rest: '3,584 blocks, 1 unit per slot, units as they come, no register cap',
@@ -40,7 +40,7 @@ describe('a design in words', () => {
     });
   });
 
-  it('moves the balancing to the front where there is one', () => {
+  it('moves the balancing to the front if there is one', () => {
     const { main, rest } = designWords({ ...DESIGN, balancing: 'dynamic-fetch' }, cuda);
     expect(main).toBe('4 threads per unit, blocks of 128, dynamic fetch');
     expect(rest).not.toContain('as they come');
@@ -59,7 +59,7 @@ function fact(field: string, origin: Origin, value: number | string = 1, unit = 
   return { field, label: field, value, unit, origin, note: '', usual: null };
 }
 describe('inputs', () => {
-  it('lists assumed ones, those worth knowing first', () => {
+  it('lists assumed inputs, and first those worth knowing', () => {
     const inputs = [fact('a', 'assumed'), fact('b', 'given'), fact('c', 'assumed'), fact('d', 'assumed')];
     expect(
       assumptions(
@@ -77,14 +77,14 @@ describe('inputs', () => {
     expect(factValue(fact('w', 'given', 'geometric(0.05)'))).toBe('geometric(0.05)');
   });
 
-  it('says what is usual of assumed values alone', () => {
+  it('states the usual range only for assumed values', () => {
     expect(originText('assumed', [0.01, 0.25])).toContain('Usual: 0.01 to 0.25.');
     expect(originText('given', [0.01, 0.25])).not.toContain('Usual');
   });
 });
 
 describe('the interval beside the bar', () => {
-  it('ends at the edge with a mark where it goes on beyond it', () => {
+  it('ends at the edge with a mark if it continues beyond it', () => {
     expect(whisker({ lowMs: 2, highMs: 6 }, 8)).toEqual({ from: 0.25, to: 0.75, beyond: false });
     expect(whisker({ lowMs: 2, highMs: 20 }, 8)).toEqual({ from: 0.25, to: 1, beyond: true });
   });
@@ -106,7 +106,7 @@ describe('the recommendation in one line', () => {
     elapsedMs: 1,
   } as unknown as Recommendation;
 
-  it('names device, design, time, interval, change, and how sure it is once that is known', () => {
+  it('names device, design, time, interval, change, and the certainty once it is known', () => {
     const line = (uncertainty: Uncertainty | null) => lineText(answer, uncertainty, cuda).replaceAll('\u00a0', ' ');
     const shown = line(null);
     expect(shown).toBe(
@@ -116,7 +116,7 @@ describe('the recommendation in one line', () => {
     expect(line(known)).toBe(`${shown}; 80 % sure to be within 3 % of the best`);
   });
 
-  it('says how many times as fast, and as what', () => {
+  it('says how many times as fast it is, and compared with what', () => {
     const compared = (threadsPerUnit: number, ms: number, chosen = false) =>
       headline(
         {
@@ -151,7 +151,7 @@ describe('the recommendation in one line', () => {
       ...change,
     }) as unknown as Uncertainty;
 
-  it('says how sure it is and what decides it, and without a good chance what is expected to be lost', () => {
+  it('states its certainty and the deciding input, and the expected loss if the certainty is low', () => {
     const said = (change: object) => headline(answer, known(change), cuda).replaceAll('\u00a0', ' ');
     expect(said({ worthKnowing: [worth(0.05)] })).toBe(
       '4 threads per unit, blocks of 128: 1.62 × as fast as a thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
@@ -161,7 +161,7 @@ describe('the recommendation in one line', () => {
     expect(said({ worthKnowing: [worth(0.002)] })).toMatch(/of the best\.$/);
   });
 
-  it('is followed by what lessens the expected loss most', () => {
+  it('is followed by the input that reduces the expected loss most', () => {
     const separation = { count: 40, what: 'block sizes', measure: 2, within: 0.01, designs: [5, 6, 7], sentence: '' };
     expect(nextStep(null).kind).toBe('copy');
     expect(nextStep(known({})).kind).toBe('copy');

@@ -29,13 +29,13 @@ async function arrive(view: string, query: string, unknownView: string | null = 
   return { said, dropped };
 }
 
-describe('the device that views are about', () => {
+describe('the device that the views show', () => {
   const devices = [{ id: 'a' }, { id: 'b' }];
   it.each([
     ['the chosen one', 'b', 'a', 'b'],
     ['all of them', ALL_DEVICES, 'a', null],
-    ['the given one, where none was chosen', null, 'a', 'a'],
-    ['the given one, where the run has not the chosen one', 'x', 'a', 'a'],
+    ['the given one if none was chosen', null, 'a', 'a'],
+    ['the given one if the run does not have the chosen one', 'x', 'a', 'a'],
     ['not known yet', null, undefined, undefined],
   ])('is %s', (_, chosen, otherwise, expected) => {
     expect(deviceInView(devices, chosen, otherwise)).toBe(expected);
@@ -45,7 +45,7 @@ describe('the device that views are about', () => {
   });
 });
 
-describe('an address that names what is not there', () => {
+describe('an address with the name of a missing thing', () => {
   it.each([
     ['ranking', 'study=9', 'There is no study 9', ['study → 1']],
     ['ranking', 'study=1&run=7', 'There is no run 7', ['run', 'design', 'baseline']],
@@ -56,12 +56,12 @@ describe('an address that names what is not there', () => {
   ])('#/%s?%s', async (view, query, title, fields) => {
     expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields });
   });
-  it('is left alone where all of it is there', async () => {
+  it('is left unchanged if everything in it exists', async () => {
     expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual({ said: [], dropped: [] });
     expect(await arrive('ranking', 'study=1&device=all')).toEqual({ said: [], dropped: [] });
     expect(await arrive('landscape', 'study=1&selected=7')).toEqual({ said: [], dropped: [] });
   });
-  it('names a view that is none', async () => {
+  it('is reported if it names an unknown view', async () => {
     expect((await arrive('study', 'study=1', 'rankings')).said).toEqual(['There is no view “rankings”']);
   });
 });

@@ -27,7 +27,7 @@ describe('axis text', () => {
     expect(unwrap(parseAxis('1 … 32 ×2'))).toEqual([1, 2, 4, 8, 16, 32]);
   });
 
-  it('takes a comma for a separator where digits cannot be grouped by it', () => {
+  it('treats a comma as a separator if it cannot group digits', () => {
     expect(unwrap(parseAxis('1,2,4'))).toEqual([1, 2, 4]);
     expect(unwrap(parseAxis('128,256,512'))).toEqual([128, 256, 512]);
     expect(unwrap(parseAxis('1,024'))).toEqual([1024]);
@@ -35,7 +35,7 @@ describe('axis text', () => {
     expect(unwrap(parseAxis('512 1,024'))).toEqual([512, 1024]);
   });
 
-  it('says what was typed and what to write', () => {
+  it('names the typed text and what to write instead', () => {
     expect(message('64 abc')).toContain('“abc”');
     expect(message('1024 … 32')).toContain('runs backwards');
     expect(message('1 … 100000')).toContain('100,000 values');
@@ -43,13 +43,13 @@ describe('axis text', () => {
     expect(message('')).toContain('Write values such as');
   });
 
-  it('shows long even lists as a range', () => {
+  it('shows long lists with even steps as a range', () => {
     expect(printAxis([1, 2, 4, 8, 16, 32])).toBe('1 2 4 8 16 32');
     expect(printAxis([32, 40, 48, 56, 64, 72, 80])).toBe('32 … 80, step 8');
     expect(printAxis({ from: 1, to: 32 })).toBe('1 … 32');
   });
 
-  it('reads back the values of whatever it prints', () => {
+  it('reads back its own text with the same values', () => {
     const list = fc.uniqueArray(fc.integer({ min: 1, max: 4096 }), { minLength: 1, maxLength: 40 });
     const range = fc
       .record({ from: fc.integer({ min: 1, max: 2000 }), span: fc.nat(2000), step: fc.integer({ min: 1, max: 64 }) })

@@ -16,25 +16,25 @@ const row = (predictedMs: number, timeMs: number | null): Pick<RankRow, 'breakdo
 });
 
 describe('parts that were computed by another model than the time they explain', () => {
-  it('are said to be where they add up to more than 0.5 % beside it, either way', () => {
+  it('are marked as such if their sum differs from it by more than 0.5 %', () => {
     expect(isRecomputedApart(row(1, 1.006))).toBe(true);
     expect(isRecomputedApart(row(1, 0.994))).toBe(true);
     expect(isRecomputedApart(row(1, 1.004))).toBe(false);
     expect(isRecomputedApart(row(1, 0.996))).toBe(false);
   });
 
-  it('are not asked of a design without parts', () => {
+  it('are not marked for a design without parts', () => {
     expect(isRecomputedApart(row(1, null))).toBe(false);
   });
 });
 
-it('draws the parts of a time that are there: a negative one shortens the time, not the bar', () => {
+it('draws the existing parts of a time, and a negative part shortens the time, not the bar', () => {
   const parts = { idealWork: 2, imbalance: 1, lastWave: -0.5 } as NonNullable<RankRow['breakdown']>['parts'];
   expect(drawnMs({ timeMs: 2.5, parts, achieved, regime: regimeInfo('one-wave') })).toBe(3);
   expect(drawnMs(null)).toBe(0);
 });
 
-it('says what a time achieves, and which peak limits it, as far as both are known', () => {
+it('states which fractions of the peaks are reached, and which peak limits, as far as known', () => {
   const said = (change: Partial<Achieved>) => achievedText({ ...achieved, ...change }).replaceAll('\u00a0', ' ');
   expect(said({})).toBe('60 % of peak instruction issue, which limits it');
   expect(said({ bandwidthGbS: 1234.5, bandwidthFraction: 0.8, limit: 'bandwidth' })).toBe(
@@ -67,7 +67,7 @@ describe('the regime that gave a time', () => {
   it('has no figures where none are known', () => {
     expect(text(null)).toBe('Predicted as: A few waves.');
   });
-  it('is listed in the order in which they are tried', () => {
+  it('is listed in the order in which regimes are tried', () => {
     const ids = REGIME_INFO.map(({ id }) => id);
     expect(ids.slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id));
   });

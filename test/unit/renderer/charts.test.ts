@@ -27,7 +27,7 @@ describe('curves', () => {
   ];
   const input = { curves, xTitle: 'units', yTitle: 'loss', log2: true, yFrom: 1 };
 
-  it('have their names and last values at their ends, titles and ticks', () => {
+  it('have names and last values at the ends of lines, titles and ticks', () => {
     const words = wordsOf(drawn((theme, size) => curvesChart(input, theme, size), SIZE));
     for (const word of ['model', 'measured', '2.1', '2', 'units', 'loss', '1', '4', '8']) expect(words).toContain(word);
   });
@@ -73,14 +73,14 @@ describe('slices', () => {
   };
   const draw = (change: Partial<typeof input> = {}) => drawn((theme, size) => sliceChart({ ...input, ...change }, theme, size), SIZE); // prettier-ignore
 
-  it('say what is cut, and where the baseline lies', () => {
+  it('state what is cut, and where the baseline is', () => {
     const words = wordsOf(draw());
     expect(words).toContain('block size; 1 slower not drawn');
     expect(words).toContain('baseline 3.00');
     expect(draw()).toMatch(/<text[^>]*font-weight:600[^>]*>64<\/text>/);
     expect(countOf(draw(), 'accent')).toBe(1);
   });
-  it('draw a line over numbers, and only dots over names', () => {
+  it('draw a line over numbers, but only dots over names', () => {
     const lines = (svg: string) => svg.match(/stroke="series-1" stroke-width="1.5"/g) ?? [];
     expect(lines(draw())).toHaveLength(1);
     expect(lines(draw({ values: ['none', 'sorted', 'fetch', 'all'] }))).toHaveLength(0);
@@ -109,7 +109,7 @@ describe('the distribution of all designs', () => {
   const bars = (svg: string) =>
     [...svg.matchAll(/fill="series-1"( fill-opacity="0.45")?/g)].map(([, pale]) => Boolean(pale));
 
-  it('has a bar for each part that holds designs, pale where slower than the baseline', () => {
+  it('has a bar for each range with designs, which is pale if it is slower than the baseline', () => {
     expect(bars(draw())).toEqual([false, true, true]);
     expect(bars(draw({ baseline: null }))).toEqual([false, false, false]);
   });
@@ -118,11 +118,11 @@ describe('the distribution of all designs', () => {
     for (const word of ['best', ' 1.00', 'baseline', ' 3.00, rank 12', 'median', ' 4.50'])
       expect(words).toContain(word);
   });
-  it('shows what is selected', () => {
+  it('shows the selected design', () => {
     expect(countOf(draw(), 'accent')).toBe(1);
     const svg = draw({ brush: { from: 0, to: 0.5 } });
     expect(countOf(svg, 'accent')).toBe(3);
-    // It lies behind bars and words.
+    // The mark lies behind bars and words.
     expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('series-1'));
     expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('>best<'));
   });
@@ -153,7 +153,7 @@ describe('the waterfall', () => {
     );
     expect([countOf(svg, 'faster'), countOf(svg, 'slower'), countOf(svg, 'base')]).toEqual([2, 1, 1]);
   });
-  it('ends its longest bar before the widest value, sign and all', () => {
+  it('ends its longest bar before the widest value with its sign', () => {
     const width = 260;
     for (const decimals of [1, 4, 6]) {
       const svg = drawn((theme, size) => waterfallChart({ from, to, times: { ...IN_MS, decimals } }, theme, size), {
@@ -169,11 +169,11 @@ describe('the waterfall', () => {
 describe('occupancy and granularity', () => {
   const points = [1, 2, 3, 4].map((x) => ({ x: 32 * x, y: 1 - x / 8 }));
 
-  it('reads a curve at a value as the steps are drawn, and nothing beyond its end', () => {
+  it('reads a value of a curve by its drawn steps, and none beyond its end', () => {
     expect(occupancyAt(points as never, 64)).toBe(0.75);
     expect(occupancyAt(points as never, 500)).toBeNaN();
   });
-  it('rings the fastest point of each device and names each at the end of its line', () => {
+  it('has a ring at the fastest point of each device, and its name at the end of its line', () => {
     const curve = (short: string, series: number, times: readonly number[]) => ({
       name: `${short} long`,
       short,
@@ -182,7 +182,7 @@ describe('occupancy and granularity', () => {
     });
     const curves = [curve('A100', 0, [5, 3, 4]), curve('V100', 1, [9, NaN, 8])];
     const svg = drawn((theme, size) => granularityChart({ curves, axisTitle: 'threads per unit' }, theme, size), SIZE);
-    expect(countOf(svg, 'text')).toBeGreaterThanOrEqual(4); // two names, two rings
+    expect(countOf(svg, 'text')).toBeGreaterThanOrEqual(4); // There are two names and two rings.
     expect(svg.match(/stroke="text"/g)).toHaveLength(2);
     expect(wordsOf(svg)).toEqual(expect.arrayContaining(['A100', 'V100', '1', '2', '4', 'threads per unit']));
   });
@@ -201,7 +201,7 @@ describe('residuals by axis', () => {
     { axis: 'loop', explained: 0.31, rows: [row('none', [-0.2, 0, 0.1]), row('flattened', [0, 0.1, 0.3])] },
   ];
 
-  it('have a dot for each design, the selected one on top, and say what each axis explains', () => {
+  it('have a dot for each design, with the selected one on top, and state how much each axis explains', () => {
     const rowPx = residualRowPx(axes, 400);
     const size = { width: 500, height: residualsHeightPx(axes, rowPx) };
     const svg = drawn(

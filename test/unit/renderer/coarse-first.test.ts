@@ -8,7 +8,7 @@ interface Call {
   answer(result?: Result<string>): Promise<void>;
 }
 
-/** Returns a follower whose calls the test answers, and what it showed. */
+/** Returns a follower whose calls the test answers, and a list of what it showed. */
 function follower() {
   const calls: Call[] = [];
   const shown: string[] = [];
@@ -33,7 +33,7 @@ describe('an input that changes with every frame', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('has one coarse call under way at a time, always of the newest input', async () => {
+  it('has one coarse call at a time, always for the newest input', async () => {
     const { calls, shown, following } = follower();
     for (const input of ['a', 'b', 'c']) following.follow(input);
     expect(calls.map(({ input }) => input)).toEqual(['a']);
@@ -44,7 +44,7 @@ describe('an input that changes with every frame', () => {
     expect(shown).toEqual(['coarse a', 'coarse c']);
   });
 
-  it('is asked for exactly once it rests, however slow the coarse answer is', async () => {
+  it('gets an exact call once it rests, however slow the coarse answer is', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
     await vi.advanceTimersByTimeAsync(100);
@@ -78,7 +78,7 @@ describe('an input that changes with every frame', () => {
     expect(calls).toHaveLength(3);
   });
 
-  it('drops the exact answer of an input that was left behind', async () => {
+  it('drops the exact answer for an outdated input', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
     await calls[0].answer();
@@ -91,7 +91,7 @@ describe('an input that changes with every frame', () => {
     expect(shown).toEqual(['coarse a', 'coarse b']);
   });
 
-  it('shows the failure of an exact call, and of no coarse one', async () => {
+  it('shows the failure of an exact call, but not of a coarse one', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
     await calls[0].answer(fail('conflict', 'No design is valid'));
@@ -101,7 +101,7 @@ describe('an input that changes with every frame', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('drops the whole answer of an input that was left behind, and asks again where another call took its place', async () => {
+  it('drops the whole answer for an outdated input, and repeats a call that another one replaced', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
     await calls[0].answer();
@@ -117,7 +117,7 @@ describe('an input that changes with every frame', () => {
     expect(shown).toEqual(['coarse a', 'fastest a', 'fastest a', 'coarse b']);
   });
 
-  it('shows nothing any more once it is stopped', async () => {
+  it('shows nothing more once it is stopped', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
     following.stop();

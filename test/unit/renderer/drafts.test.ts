@@ -7,7 +7,7 @@ import { StudyEditor } from '../../../src-renderer/state/editor.svelte.ts';
 
 const named = (name: string): Study => ({ name }) as Study;
 
-/** A page that edits a study of a server, which may be gone. The browser's storage outlives the page. */
+/** A page that edits a study of a server, which may be unreachable. The browser's storage outlives the page. */
 function page(stored: { study: Study }) {
   const state = { up: true, unload: () => {} };
   vi.stubGlobal('window', { addEventListener: (_: string, listener: () => void) => (state.unload = listener) });
@@ -47,7 +47,7 @@ describe('an edit that could not be saved', () => {
     await editor.save();
   }
 
-  it('is there again when the page is opened, as a step that can be undone, and is saved', async () => {
+  it('is restored when the page is opened again, as a step that can be undone, and is saved', async () => {
     const server = { study: named('before') };
     await lost(server);
     expect(server.study.name).toBe('before');
@@ -58,10 +58,10 @@ describe('an edit that could not be saved', () => {
     expect(page(server).editor.undoLabel).toBeNull();
   });
 
-  it('is not taken for a study that is another by now', async () => {
+  it('is not applied to a study that has changed in the meantime', async () => {
     const server = { study: named('before') };
     await lost(server);
-    server.study = named('of another window, or another file');
+    server.study = named('from another window or another file is not applied');
     expect(page(server).editor.study).toBe(server.study);
   });
 });

@@ -34,7 +34,7 @@ describe('fields of a study in words of the interface', () => {
     ]);
   });
 
-  it('has a name for every field that an example study has', () => {
+  it('have a name for every field of the example studies', () => {
     const study = unwrap(parseStudy(readFileSync('db/examples/acts.json', 'utf8')));
     for (const part of ['workload', 'kernel', 'axes'] as const)
       for (const [key, value] of Object.entries(study[part])) {
@@ -44,13 +44,13 @@ describe('fields of a study in words of the interface', () => {
       }
   });
 
-  it('says a change in one sentence', () => {
+  it('describe a change in one sentence', () => {
     expect(changeText({ field: 'workload.units', was: '20000', is: '4' }, words)).toBe('Units was 20,000, is 4');
   });
 });
 
 describe('fields of the kernel', () => {
-  it('take exactly what a study may have', () => {
+  it('accept exactly the values that a study may have', () => {
     const { kernel } = studyFileSchema.entries;
     for (const { id, min, max } of kernelFields(words.say)) {
       const accepts = (value: number) =>

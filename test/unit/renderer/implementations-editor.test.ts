@@ -23,7 +23,7 @@ const two = withNewImplementation(study);
 const kernelAt = (of: typeof study, at: number) => implementationKernel(of.kernel, of.implementations![at]);
 
 describe('implementations in the editor', () => {
-  it('begin as copies of the kernel under names of their own', () => {
+  it('begin as copies of the kernel, each with its own name', () => {
     expect(two.implementations).toEqual([
       { name: 'propagate', kernel: {} },
       { name: 'propagate 2', kernel: {} },
@@ -37,7 +37,7 @@ describe('implementations in the editor', () => {
     expect(unwrap(parseStudy(JSON.stringify(two))).implementations).toHaveLength(2);
   });
 
-  it('have values of their own with an origin, and follow the study again', () => {
+  it('may have their own values with an origin, and may follow the study again', () => {
     const given = withGiven(two, 'registersPerThread', 99, 1);
     expect(given.kernel).toEqual(study.kernel);
     expect(kernelAt(given, 1).registersPerThread).toBe(99);
@@ -49,7 +49,7 @@ describe('implementations in the editor', () => {
     expect(kernelOrigin(assumed, 'registersPerThread')).toBe('assumed');
   });
 
-  it('read arrays instead of one number of bytes, and the number again without any', () => {
+  it('may have arrays instead of one number of bytes, and have the number again without arrays', () => {
     const array = { pattern: 'along-unit', elementBytes: 8 } as const;
     const gather = { pattern: 'scattered', elementBytes: 4, footprintBytes: 4096 } as const;
     const all = withAccesses(two, [array, gather]);
@@ -60,7 +60,7 @@ describe('implementations in the editor', () => {
     expect(one.kernel).toEqual(study.kernel);
     expect(kernelAt(one, 1)).toMatchObject({ accesses: [gather], bytesPerIteration: 0 });
     expect(one.implementations![1].kernel).not.toHaveProperty('bytesPerIteration');
-    // An implementation need not have what the study lists.
+    // An implementation may lack accesses that the study lists.
     const without = withAccesses(all, [], 1);
     expect(kernelAt(without, 1)).toMatchObject({ accesses: undefined, bytesPerIteration: 12 });
     expect(kernelAt(without, 0).accesses).toEqual([array, gather]);
@@ -73,14 +73,14 @@ describe('implementations in the editor', () => {
     );
   });
 
-  it('have the value of the study of their own once an origin is said', () => {
+  it("get the study's value as their own once an origin is stated", () => {
     const measured = withOrigin(two, 'instructionsPerIteration', 'measured', 1);
     expect(measured.implementations![1].kernel.instructionsPerIteration).toBe(study.kernel.instructionsPerIteration);
     expect(kernelOrigin(kernelAt(measured, 1), 'instructionsPerIteration')).toBe('measured');
     expect(kernelOrigin(kernelAt(measured, 0), 'instructionsPerIteration')).toBe('given');
   });
 
-  it('become the kernel where one is left, with the axes that it allows', () => {
+  it('become the kernel if only one is left, with the axes that it allows', () => {
     expect(withoutImplementation(two, 1)).toEqual({
       ...study,
       kernel: { ...study.kernel, origins: study.kernel.origins ?? {} },
@@ -96,7 +96,7 @@ describe('implementations in the editor', () => {
     expect(withAllowed(narrow, 1, 'threadsPerUnit', undefined)).toEqual(two);
   });
 
-  it('are compared one by one, in words', () => {
+  it('are compared value by value, in words', () => {
     const given = withGiven(two, 'serialFraction', 0.2, 1);
     const fields = differences(two, given, '').map(({ field }) => field);
     expect(fields).toContain('implementations[1].kernel.serialFraction');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { markdownBlocks } from '../../../src-renderer/views/export/markdown.ts';
 
 describe('the preview of a report', () => {
-  it('reads the Markdown of reports, escapes included', () => {
+  it('renders the Markdown of reports, including escapes', () => {
     const [heading, paragraph, table, list] = markdownBlocks(
       '# A \\<b\\>\n\n**x** `y|z` \\*w\\*\n\n| a | b |\n| :--- | ---: |\n| 1 \\| 2 | 3 |\n\n- one\n- two\n',
     );
@@ -24,7 +24,7 @@ describe('the preview of a report', () => {
     expect(list).toMatchObject({ kind: 'list', items: [[{ text: 'one' }], [{ text: 'two' }]] });
   });
 
-  it('takes nothing of it for markup: HTML, links and pictures stand as they are written', () => {
+  it('shows HTML, links and pictures as plain text', () => {
     const blocks = markdownBlocks(
       '<script>alert(1)</script>\n\nsee [x](javascript:alert(1)) <img src=x onerror=alert(1)> &lt;b&gt;\n\n- ![p](http://h/p.png)\n- **<i>y</i>**\n',
     );

@@ -110,8 +110,8 @@ function extremes({ controls }: Demo<Values, AnswerName>): readonly Readonly<Rec
   ];
 }
 
-describe.each(DEMOS)('the part to try of $id', ({ id, demo }) => {
-  it('shows sound figures at the ends of every control', () => {
+describe.each(DEMOS)('the demo of $id', ({ id, demo }) => {
+  it('shows valid figures at the ends of every control', () => {
     const placed = new Set<string>();
     for (const chosen of extremes(demo)) {
       const figures = figuresOf(id, chosen);
@@ -138,7 +138,7 @@ describe.each(DEMOS)('the part to try of $id', ({ id, demo }) => {
         }
       }
     }
-    // Every control is in a figure, and figures name no others.
+    // Each control is in a figure, and figures name no other controls.
     expect([...placed].sort()).toEqual(Object.keys(demo.controls).sort());
   });
 });
@@ -148,7 +148,7 @@ describe('controls', () => {
     width: segmented('Width of a {threadGroup}', { narrow: 'Narrow {blocks}', wide: 'Wide' }, 'wide'),
     size: slider('Size', { min: 1, max: (_, { width }) => (width === 'wide' ? 64 : 32), step: 1, default: Infinity }),
   };
-  it('keep to what the others allow', () => {
+  it('stay within the limits that the other controls set', () => {
     expect({ ...readValues(CONTROLS, {}, CONTEXT) }).toEqual({ width: 'wide', size: 64 });
     expect({ ...readValues(CONTROLS, { width: 'narrow', size: 50 }, CONTEXT) }).toEqual({ width: 'narrow', size: 32 });
     expect({ ...readValues(CONTROLS, { width: 'gone', size: -3 }, CONTEXT) }).toEqual({ width: 'narrow', size: 1 });
@@ -163,7 +163,7 @@ describe('controls', () => {
 });
 
 describe('figures', () => {
-  it('state the two losses where they disagree', () => {
+  it('state both losses if they differ', () => {
     expect(textOf(figuresOf('imbalance'))).toMatch(/\*\*10\.78\*\*.*\*\*9\.46\*\*/s);
     expect(textOf(figuresOf('imbalance', { law: 'uniform' }))).toContain('Choose the last law');
     expect(wordsOf(svgOf(figuresOf('imbalance'), 'loss-distribution'))).toContain('measured on a GPU');
@@ -171,12 +171,12 @@ describe('figures', () => {
     expect(other).toContain('simulated here');
     expect(other).not.toContain('measured on a GPU');
   });
-  it('put what limits occupancy into bold', () => {
+  it('show the limit of occupancy in bold', () => {
     const figures = figuresOf('occupancy');
     expect(table(figures, 'What each limit allows').flatMap(({ head, strong }) => (strong ? [head] : []))).toEqual(['Registers']); // prettier-ignore
     expect(blocksOf(figures)[1]).toMatchObject({ facts: [['occupancy', '50.0\u00a0%'], ['blocks', '4'], ['of 64 warps', '32']] }); // prettier-ignore
   });
-  it('say by how much the published equations miss the published table, and on what ours were fitted', () => {
+  it('state how far the published equations miss the published table, and to what ours were fitted', () => {
     const text = textOf(figuresOf('hasan'));
     expect(text).toContain('**7.9 points** on average, at most 32');
     expect(text).toMatch(/Soft waves \(fitted on 5 of 16 rows\): \*\*0\.4\*\*/);
@@ -189,7 +189,7 @@ describe('figures', () => {
     expect(figuresOf('kim')[1].hint).toBe('the launch is allowed');
     expect(textOf(figuresOf('kim'))).toContain('**g = 8**');
   });
-  it('show measured times of all cores of a published CPU only', () => {
+  it('show measured times only for all cores of a published CPU', () => {
     const heads = (chosen: Readonly<Record<string, unknown>>) => table(figuresOf('contention', chosen), 'The models side by side').map(({ head }) => head); // prettier-ignore
     expect(heads({})).toContain('Measured');
     expect(heads({ cores: 12 })).not.toContain('Measured');
@@ -201,7 +201,7 @@ describe('figures', () => {
     expect(bars({ cores: 12 })).toBe(12);
     expect(bars({ work: 'task', cores: 12 })).toBe(2);
   });
-  it('name the regimes that a CPU has, and mark the chosen launch', () => {
+  it('name the regimes of a CPU, and mark the chosen launch', () => {
     const words = wordsOf(svgOf(figuresOf('contention'), 'regimes'));
     expect(words).toEqual(expect.arrayContaining(['Bandwidth-bound', 'Longest task', 'Contended', 'chosen']));
   });
@@ -209,11 +209,11 @@ describe('figures', () => {
     expect(figuresOf('occupancy', {}, { ...CONTEXT, gpus: [] })).toEqual([]);
     expect(figuresOf('contention', {}, { ...CONTEXT, cpus: [] })).toEqual([]);
   });
-  it('draw each block of a simulated launch, and the part of it that is zoomed to', () => {
+  it('draw each block of a simulated launch, or of the part that is zoomed to', () => {
     const figures = figuresOf('simulator', { grid: 40 });
     const bars = (svg: string) => ['series-1', 'part-lastWave'].reduce((sum, fill) => sum + countOf(svg, fill), 0);
     const whole = svgOf(figures, 'simulated-launch');
-    // Forty bars, three of the legend, and the line and the area of the active warps.
+    // The picture has forty bars, three in the legend, and the line and the area of the active warps.
     expect(bars(whole)).toBe(40 + 3 + 2);
     expect(wordsOf(whole)).toEqual(expect.arrayContaining(['ideal', 'predicted', 'odd blocks', 'thousand cycles']));
     expect(wordsOf(svgOf(figures, 'simulated-launch', [0.9, 1]))).not.toContain('ideal');
@@ -245,7 +245,7 @@ describe('active thread groups of a launch', () => {
 });
 
 describe('the evidence', () => {
-  it('draws a point for every measured matrix, and says what the choice costs', () => {
+  it('draw a point for every measured matrix, and state the cost of the choice', () => {
     for (const gpu of ['ginkgo K40m', 'loops unnamed']) {
       const figures = figuresOf('evidence', { gpu });
       const charts = blocksOf(figures).filter((block) => typeof block === 'object' && block.kind === 'chart');

@@ -17,7 +17,7 @@ const FILES: Readonly<Record<string, string>> = { geometric: 'geo_005', uniform:
 
 describe('published work groups', () => {
   it.each(PUBLISHED_GROUPS)(
-    'of $law are the counts of the published rows, and the model agrees',
+    'for $law have the counts of the published rows, and the model agrees',
     ({ law, n, simulated, measured }) => {
       const name = `measured-${FILES[law]}-n${n}-first4096.csv.gz`;
       const [head, ...lines] = gunzipSync(readFileSync(join(import.meta.dirname, '../../data/smite', name)))
@@ -63,7 +63,7 @@ describe('the drawn distribution', () => {
   });
 });
 
-describe('the stack, replayed', () => {
+describe('the replay of the stack', () => {
   it.each([
     ['single', 0],
     ['single', 20],
@@ -87,7 +87,7 @@ describe('the stack, replayed', () => {
     }
   });
 
-  it('is stepped from one push or pop to the next, and back', () => {
+  it('can be stepped from one push or pop to the next, and back', () => {
     const run = runLoops('single', 5);
     const visited = [nextEvent(run, -1, 1)];
     while (nextEvent(run, visited.at(-1)!, 1) !== visited.at(-1)) visited.push(nextEvent(run, visited.at(-1)!, 1));

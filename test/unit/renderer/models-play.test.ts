@@ -14,7 +14,7 @@ const request: PlayRequest = {
   seed: 5,
 };
 
-describe('a launch that is played to be watched', () => {
+describe('a launch that is shown in the Models view', () => {
   const played = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
 
   it('never has two blocks in one slot at a time', () => {
@@ -52,7 +52,7 @@ describe('a launch that is played to be watched', () => {
 });
 
 const { engine } = useBench();
-it('is played by the engine, for laws and not for files', async () => {
+it('is simulated by the engine, for laws and not for files', async () => {
   const played = (lengths: string, more: object = {}) => engine.call('models.play', { ...request, lengths, ...more });
   const own = unwrap(playLaunch(unwrap(geometricLaw(0.1)), request));
   expect(unwrap(await played('geometric(0.1)')).blockEndCycles).toEqual(own.blockEndCycles);

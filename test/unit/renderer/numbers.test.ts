@@ -27,7 +27,7 @@ describe('numbers as they are written', () => {
     expect(count(NaN)).toBe('–');
   });
 
-  it('writes a number of hundreds of digits in a few', () => {
+  it('writes a number with hundreds of digits in a few', () => {
     for (const write of [count, (value: number) => fixed(value, 3), plain, (value: number) => percent(value)])
       for (const value of [1e308, -1e308, 1e22, Number.MAX_VALUE]) expect(write(value).length).toBeLessThan(12);
     expect([count(1e308), plain(-2.5e20), parseNumber(count(1e308))]).toEqual(['1.00e308', '−2.50e20', 1e308]);
@@ -40,13 +40,13 @@ describe('numbers as they are written', () => {
     expect(count(-0)).toBe('0');
   });
 
-  it('signs differences and says when nothing can be compared', () => {
+  it('writes differences with a sign, and says if nothing can be compared', () => {
     expect(change(4.134, 5.88)).toBe('−29.7');
     expect(change(2, 1)).toBe('+100.0');
     expect(change(1, 0)).toBe('–');
   });
 
-  it('drops digits that say nothing', () => {
+  it('drops digits without meaning', () => {
     expect(plain(0.05)).toBe('0.05');
     expect(plain(1 / 21, 3)).toBe('0.0476');
     expect(plain(6.5)).toBe('6.5');
@@ -54,7 +54,7 @@ describe('numbers as they are written', () => {
     expect(plain(2e-7)).toBe('2.0e−7');
   });
 
-  it('gives times four digits, in the unit that suits their size', () => {
+  it('writes times with four digits, in the unit that suits their size', () => {
     const cases = [
       [4.1184, '4.118 ms'], [0.031234, '31.23 µs'], [1204.4, '1.204 s'], [0.00152, '1.520 µs'], [1e-5, '10.00 ns'],
       [0.99999, '1.000 ms'], [-0.25, '−250.0 µs'], [3_600_000, '3,600 s'], [NaN, '–'], [0, '0 ms'],
@@ -70,7 +70,7 @@ describe('numbers as they are written', () => {
     expect([1.256, 12.44, 130.2].map(factor)).toEqual(['1.26\u00a0×', '12.4\u00a0×', '130\u00a0×']);
   });
 
-  it('writes durations and sizes in the unit a person would', () => {
+  it('writes durations and sizes in the usual unit', () => {
     expect(duration(3.21)).toBe('3.2\u00a0ms');
     expect(duration(120)).toBe('0.12\u00a0s');
     expect(duration(125_000)).toBe('2\u00a0min 05\u00a0s');
@@ -90,12 +90,12 @@ describe('numbers as they are typed', () => {
     expect(parseNumber('1e-6')).toBe(1e-6);
   });
 
-  it('refuses what is no number', () => {
+  it('refuses text that is not a number', () => {
     for (const text of ['', 'abc', '1/0', '1,2,3', '0x10', '1/2/3', 'Infinity', '--1'])
       expect(parseNumber(text), text).toBeNull();
   });
 
-  it('reads back every whole number it writes', () => {
+  it('reads back every whole number that it writes', () => {
     fc.assert(
       fc.property(fc.integer(), (value) => {
         expect(parseNumber(count(value))).toBe(value);
@@ -122,11 +122,11 @@ describe('sizes of memories', () => {
     ] as const)
       expect(parseMemorySize(text), text).toBe(value);
   });
-  it('refuse what is none', () => {
+  it('refuse text that is not a size', () => {
     for (const text of ['', 'KiB', 'B', '64 Kbit', '64 KiBs', '64 XB', '64 KiB 2', 'many', '64 B B', '64\nKiB 1'])
       expect(parseMemorySize(text), text).toBeNull();
   });
-  it('are written in the largest unit that says them in whole quarters', () => {
+  it('are written in the largest unit in which they are whole quarters', () => {
     expect([0, 1000, 1024, 101_376, 1_572_864, 52_428_800, 2 ** 40].map(memorySize)).toEqual(
       ['0 B', '1,000 B', '1 KiB', '99 KiB', '1.5 MiB', '50 MiB', '1 TiB'].map((text) => text.replace(' ', '\u00a0')),
     );

@@ -18,7 +18,7 @@ function example(name: string): Study {
   return unwrap(validate(studySchema, JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')), name));
 }
 
-/** Returns how a page handles a file, with an engine that stores studies. */
+/** Returns how a page imports a file, with an engine that stores studies. */
 function page(study: Study, isExample: boolean) {
   const studies = new Map<number, Study>([[1, study]]);
   const state = { opened: 1, notice: '', undo: null as (() => void) | null };
@@ -45,7 +45,7 @@ function page(study: Study, isExample: boolean) {
 }
 
 describe('a file that is imported into an example', () => {
-  it('begins a study of its own, with no word of the example', () => {
+  it('begins a new study, with no text of the example', () => {
     const acts = example('acts');
     const own = asOwn(acts, 'lengths');
     expect(own).toMatchObject({ name: 'lengths', description: '', kernel: { name: 'kernel' } });
@@ -54,7 +54,7 @@ describe('a file that is imported into an example', () => {
   });
 
   it.each(['acts', 'spmv-implementations', 'software', 'collatz'])(
-    'has no given value of the kernel of %s, and names those of the example among what is assumed',
+    'has no given value from the kernel of %s, and lists the values of the example as assumed',
     (name) => {
       const study = example(name);
       const own = asOwn(study, 'lengths');
@@ -75,7 +75,7 @@ describe('a file that is imported into an example', () => {
     },
   );
 
-  it('says so in words, and leaves what was assumed assumed', () => {
+  it('is explained in words, and assumed values stay assumed', () => {
     const own = asOwn(example('acts'), 'lengths');
     expect(kernelOrigin(example('acts').kernel, 'registersPerThread')).not.toBe('assumed');
     expect(kernelOrigin(own.kernel, 'registersPerThread')).toBe('example');
@@ -85,7 +85,7 @@ describe('a file that is imported into an example', () => {
     expect(kernelOrigin(asOwn(example('spmv-implementations'), 'a').kernel, 'registersPerThread')).toBe('assumed');
   });
 
-  it('keeps what the file says as imported, and what a person then says as given', () => {
+  it('keeps the values of the file as imported, and later input of the user as given', () => {
     const own = withFound(
       asOwn(example('acts'), 'walk'),
       { registersPerThread: 77 },
@@ -101,7 +101,7 @@ describe('a file that is imported into an example', () => {
     );
   });
 
-  it('leaves the example as it is, and undo takes the new study away', async () => {
+  it('does not change the example, and undo removes the new study', async () => {
     const acts = example('acts');
     const { app, studies, state } = page(acts, true);
     await changeByFile(app, 'steps.csv.gz', 'workload', 'steps.csv.gz imported', (s) =>
@@ -116,7 +116,7 @@ describe('a file that is imported into an example', () => {
     expect([studies.has(2), state.opened]).toEqual([false, 1]);
   });
 
-  it('of a study of one’s own changes that study', async () => {
+  it("changes the study if it is the user's own", async () => {
     const own = asOwn(example('acts'), 'mine');
     const { app, studies, state } = page(own, false);
     await changeByFile(app, 'steps.csv', 'workload', 'steps.csv imported', (s) =>
@@ -128,7 +128,7 @@ describe('a file that is imported into an example', () => {
     expect(studies.get(1)).toEqual(own);
   });
 
-  it('has blocks of two dimensions as long as its units are in rows', () => {
+  it('keeps blocks of two dimensions while its units are in rows', () => {
     const image = example('mandelbrot');
     expect(withWorkload(image, { units: 5 }).axes.blockWidth).toEqual(image.axes.blockWidth);
     const other = withWorkload(image, { lengths: 'example:collatz' });
@@ -141,7 +141,7 @@ describe('a file that is imported into an example', () => {
     expect(withWorkload(grid, { width: undefined }).axes).not.toHaveProperty('blockWidth');
   });
 
-  it('is named by the file', () => {
+  it('has the name of the file', () => {
     expect(['web.csv.gz', 'a.b.mtx', 'lengths', '.csv', 'x'.repeat(300)].map(studyName)).toEqual([
       'web',
       'a.b',

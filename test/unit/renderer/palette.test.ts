@@ -13,26 +13,26 @@ const labels = (query: string, ...among: readonly string[]) =>
   ).map(({ item }) => item.label);
 
 describe('finding commands', () => {
-  it('puts the start of the label before the start of a word before its middle', () => {
+  it('ranks the start of a label first, then the start of a word, then its middle', () => {
     const order = ['Simulate the selected design', 'Models: simulator', 'Dissimilar runs'];
     expect(labels('sim', ...[...order].reverse())).toEqual(order);
   });
 
-  it('puts a whole word before the beginning of a longer one', () => {
+  it('ranks a whole word before the beginning of a longer one', () => {
     expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']);
   });
 
-  it('takes parts in any order, and letters in order', () => {
+  it('accepts parts of words in any order, and letters in order', () => {
     expect(labels('theme dark', 'Use the dark theme')).toHaveLength(1);
     expect(labels('pds', 'Predict the design space')).toHaveLength(1);
     expect(labels('xyz', 'Predict the design space')).toEqual([]);
   });
 
-  it('leaves scattered letters out where another label has the query as it is written', () => {
+  it('ignores scattered letters if another label contains the query itself', () => {
     expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']);
   });
 
-  it('takes no letters that are scattered over a label', () => {
+  it('ignores letters that are scattered over a label', () => {
     const others = [
       'Copy link to what is on screen',
       'Use compact rows, as saved',
@@ -44,18 +44,18 @@ describe('finding commands', () => {
     expect(labels('csv', ...others, 'Export as CSV')).toEqual(['Export as CSV']);
   });
 
-  it('forgives a letter that was left out', () => {
+  it('accepts a missing letter', () => {
     expect(labels('lanscape', 'Landscape', 'Loss')).toEqual(['Landscape']);
     expect(labels('lndscpe', 'Landscape')).toEqual([]);
   });
 
-  it('finds by hidden words, after labels', () => {
+  it('also finds hidden words, ranked after labels', () => {
     const items = [{ label: 'Settings', words: 'dark mode' }, { label: 'Use the dark theme' }];
     expect(search(items, 'dark').map(({ item }) => item.label)).toEqual(['Use the dark theme', 'Settings']);
     expect(search(items, 'mode')[0]).toMatchObject({ item: { label: 'Settings' }, at: [] });
   });
 
-  it('marks what matched', () => {
+  it('marks the matching letters', () => {
     const label = 'Models: simulator';
     const parts = boldParts(label, search([{ label }], 'sim')[0].at);
     expect(parts.filter(({ bold }) => bold).map(({ text }) => text)).toEqual(['sim']);
@@ -89,7 +89,7 @@ describe('concepts', () => {
     expect(found(query)).toEqual(labels);
   });
 
-  it('name the pages of the Models view', () => {
+  it('have the names of the pages of the Models view', () => {
     expect(MODEL_NAMES.map(({ id, label }) => ({ id, label }))).toEqual(
       MODEL_PAGES.map(({ id, label }) => ({ id, label })),
     );

@@ -12,9 +12,9 @@ describe('pasted text', () => {
     ['https://example.org/a?b=1', null],
     ['17', null],
     ['Just some prose,\nof two lines.\n', null],
-  ])('%j is taken for %s', (text, name) => expect(pastedName(text)).toBe(name));
+  ])('%j is recognised as %s', (text, name) => expect(pastedName(text)).toBe(name));
 
-  it('that is nothing is refused with a word', async () => {
+  it('is refused with a reason if it is not recognised', async () => {
     const said: string[] = [];
     await takeText({ notices: { show: (text: string) => said.push(text) } } as unknown as App, 'Some prose.\nMore.');
     expect(said).toEqual(['Nothing was imported: the pasted text is neither a table with numbers nor a study']);

@@ -15,7 +15,7 @@ const run = (id: number, change: Partial<RunSummary> = {}) =>
 
 describe('the run that a run is compared with', () => {
   const runs = [run(5), run(4, { kind: 'bench' }), run(3, { state: 'failed' }), run(2), run(1, { studyId: 2 })];
-  it('is the prediction before it, else the one after it, of the same study', () => {
+  it('is the previous prediction of the same study, or else the next one', () => {
     expect(comparedRun(runs[0], runs)?.id).toBe(2);
     expect(comparedRun(runs[3], runs)?.id).toBe(5);
     expect(comparedRun(runs[4], runs)).toBeNull();
@@ -24,7 +24,7 @@ describe('the run that a run is compared with', () => {
 });
 
 describe('the best time of each run', () => {
-  it('keeps what was predicted apart from what was measured, oldest first', () => {
+  it('is listed separately for predictions and measurements, oldest first', () => {
     const runs = [run(4), run(3, { kind: 'bench', sourceRunId: 1 }), run(2, { bestTimeMs: null }), run(1)];
     const curves = bestOverTime(runs[0], runs, new Map([1, 2, 4].map((id) => [id, 1])));
     expect(curves.map(({ name, points }) => [name, points])).toEqual([
@@ -33,7 +33,7 @@ describe('the best time of each run', () => {
     ]); // prettier-ignore
   });
 
-  it('is joined with those of the same kernel and work alone', () => {
+  it('is joined only with those of the same kernel and work', () => {
     const runs = [run(5), run(4, { kind: 'simulate', sourceRunId: 2 }), run(3), run(2), run(1)];
     const problems = new Map([[1, 1], [2, 2], [3, 1], [5, 1]]); // prettier-ignore
     const ids = (at: number) =>

@@ -37,24 +37,24 @@ const design = (designIndex: number, timesMs: readonly number[], predictedMs = t
 const run = (rest: Partial<RunSummary>): RunSummary =>
   ({ kind: 'simulate', state: 'complete', valid: 20, elapsedMs: 4000, ...rest }) as RunSummary;
 
-describe('what is simulated next', () => {
+describe('the designs that are simulated next', () => {
   const gpus = new Set(['gpu']);
-  test('the next in the order of the list, without those that are known', () => {
+  test('are the next in the list that are not simulated yet', () => {
     const known = simulatedTimes([design(0, [1]), design(2, [1])]);
     expect(nextToSimulate([row(0), row(1), row(2), row(3), row(4)], gpus, known, 2)).toEqual([1, 3]);
   });
-  test('neither designs that cannot run nor those of a CPU', () => {
+  test('are not designs that cannot run, nor designs of a CPU', () => {
     const rows = [row(0, { invalid: 'registers' as never, rank: 0 }), row(1, { deviceId: 'cpu' }), row(2)];
     expect(nextToSimulate(rows, gpus, new Map(), 20)).toEqual([2]);
   });
 });
 
-describe('what it will take', () => {
-  test('goes by the newest simulation that ended, per design', () => {
+describe('the expected duration of a simulation', () => {
+  test('follows from the time per design of the newest complete simulation', () => {
     const runs = [run({ state: 'cancelled', elapsedMs: 9e6 }), run({ kind: 'sweep', elapsedMs: 9e6 }), run({})];
     expect(simulationCost(runs, 2)).toBe('about 0.40\u00a0s');
   });
-  test('is empty where nothing is known', () => {
+  test('is empty if no simulation is known', () => {
     expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe('');
   });
 });
@@ -65,7 +65,7 @@ describe('strip plots', () => {
     expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2])]))).toBe('2 seeds');
     expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2, 3])]))).toBe('2–3 seeds');
   });
-  test('share one scale that holds every replication and prediction that is near the fastest', () => {
+  test('share one scale with every replication and prediction near the fastest', () => {
     const scale = stripScale([design(0, [4, 4.2], 3.9), design(1, [4.1, 4.5]), design(2, [40, 41])])!;
     expect(scale.lowMs).toBeLessThan(3.9);
     expect(scale.highMs).toBeGreaterThan(4.5);
@@ -74,13 +74,13 @@ describe('strip plots', () => {
     expect(isOnScale(time([4, 4.2]), scale)).toBe(true);
     expect(isOnScale(time([40, 41]), scale)).toBe(false);
   });
-  test('have a scale of some width even where all times are the same', () => {
+  test('have a scale with some width even if all times are the same', () => {
     const scale = stripScale([design(0, [4, 4])])!;
     expect(scale.highMs).toBeGreaterThan(scale.lowMs);
     expect(stripScale([])).toBeNull();
   });
 });
 
-test('an interval has the decimals of its column', () => {
+test('have intervals with the decimals of their column', () => {
   expect(intervalText({ ...time([4]), lowMs: 4.155, highMs: 4.1684 }, IN_MS)).toBe('4.155 to 4.168');
 });

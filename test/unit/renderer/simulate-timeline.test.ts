@@ -13,7 +13,7 @@ import {
 } from '../../../src-renderer/views/ranking/timeline.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
 
-/** Two of four multiprocessors; the first uses two slots, one of them with two blocks. */
+/** The sample shows two of four multiprocessors; the first uses two slots, one of them with two blocks. */
 const timeline: SimulationTimeline = {
   designIndex: 7,
   replication: 0,
@@ -50,16 +50,16 @@ describe('the bars', () => {
     expect(barAt(timeline, starts, 1, 0, 2.9)).toBe(3);
     expect(barAt(timeline, starts, 5, 0, 1)).toBe(-1);
   });
-  test('have two tones, which separate those that follow each other in a slot', () => {
+  test('have two tones, which separate consecutive blocks of a slot', () => {
     expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]);
   });
   test('are coloured by the mean duration of a block in them', () => {
-    // Durations 1, 2, 3 over three blocks, and 3.
+    // The durations are 1, 2, 3 over three blocks, and 3.
     const { relative, shortestMs, longestMs } = relativeDurations(timeline);
     expect([...relative]).toEqual([0, 0.5, 0, 1]);
     expect([shortestMs, longestMs]).toEqual([1, 3]);
   });
-  test('say what is left out', () => {
+  test('state what is left out', () => {
     const text = partShown(timeline, (key, form) => term(key, 'cuda', form));
     expect(text).toContain('2 of 4 streaming multiprocessors, evenly spaced');
     expect(text).toContain('up to 3 blocks in a row');
@@ -74,7 +74,7 @@ describe('the bars', () => {
 });
 
 describe('rows', () => {
-  test('fill the room where they can, and scroll where they would be too flat', () => {
+  test('fill the available height, and scroll if they would be too flat', () => {
     expect(rowGeometry(2, 2, 56).totalPx).toBe(56);
     const crowded = rowGeometry(128, 16, 400);
     expect(crowded.lanePx).toBe(2);
@@ -92,14 +92,14 @@ describe('the window', () => {
         const view: Zoom = [from, Math.max(from + closest, Math.max(a, b))];
         for (const next of [zoomed(view, by, at, closest), moved(view, by), moved(view, -by)]) {
           expect(next[0]).toBeGreaterThanOrEqual(0);
-          // Two roundings of numbers up to 1.
+          // The tolerance covers two roundings of numbers up to 1.
           expect(next[1]).toBeLessThanOrEqual(1 + 4 * Number.EPSILON);
           expect(next[1] - next[0]).toBeGreaterThan(closest * (1 - 1e-9));
         }
       }),
     );
   });
-  test('keeps what is under the pointer where it is', () => {
+  test('keeps the place under the pointer', () => {
     const next = zoomed([0.25, 0.75], 0.5, 0.25, closest);
     expect(next).toEqual([0.3125, 0.5625]);
     expect(next[0] + 0.25 * 0.25).toBe(0.375);

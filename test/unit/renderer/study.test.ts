@@ -17,7 +17,7 @@ import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/
 import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
 
 describe('distributions of the editor', () => {
-  it('start from parameters their own law takes', () => {
+  it('start with parameters that their law accepts', () => {
     for (const distribution of DISTRIBUTIONS) {
       const values = distribution.parameters.map(({ start }) => start);
       expect(distribution.law(values), distribution.id).toMatchObject({ ok: true });
@@ -25,7 +25,7 @@ describe('distributions of the editor', () => {
     }
   });
 
-  it('take every value their sliders can reach', () => {
+  it('accept every value that their sliders can reach', () => {
     for (const distribution of DISTRIBUTIONS)
       distribution.parameters.forEach((parameter, i) => {
         for (const end of [parameter.min, parameter.max]) {
@@ -38,7 +38,7 @@ describe('distributions of the editor', () => {
       });
   });
 
-  it('are read back as they are written, and leave other workloads alone', () => {
+  it('are read back as they were written, and do not change other workloads', () => {
     const written = readDistribution('negative-binomial( 5 , 0.3 )')!;
     expect(writeDistribution(written)).toBe('negative-binomial(5,0.3)');
     expect(readDistribution('example:collatz')).toBeNull();
@@ -48,7 +48,7 @@ describe('distributions of the editor', () => {
 });
 
 describe('the lengths of a law', () => {
-  it('are counted as distinct ones, and only what was left out is said', () => {
+  it('are counted as distinct lengths, and only a part that was left out is mentioned', () => {
     const law = (support: readonly number[], truncatedMass = 0) => ({
       support: Float64Array.from(support),
       truncatedMass,
@@ -61,13 +61,13 @@ describe('the lengths of a law', () => {
 
 describe('the list of devices', () => {
   const LISTED = ['v100', 'a100', 'h100'];
-  it('keeps the row of a device that was unticked, and puts new ones behind the one before them', () => {
+  it('keeps the row of an unticked device, and inserts new devices after their predecessor', () => {
     expect(listedDevices(LISTED, ['v100', 'h100'])).toEqual(LISTED);
     expect(listedDevices(LISTED, ['v100', 'mi300', 'h100'])).toEqual(['v100', 'mi300', 'a100', 'h100']);
     expect(listedDevices([], ['h100', 'v100'])).toEqual(['h100', 'v100']);
     expect(listedDevices(['a100'], ['v100'])).toEqual(['v100', 'a100']);
   });
-  it('ticks a device where its row stands, so that it is the study that it was', () => {
+  it('ticks a device in its row again, which restores the same study', () => {
     for (const id of LISTED)
       expect(
         withListed(
@@ -83,18 +83,18 @@ describe('the list of devices', () => {
 describe('bars of the lengths', () => {
   const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
 
-  it('hold all the probability, drawn or stated', () => {
+  it('contain all of the probability, drawn or stated', () => {
     for (const made of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
       const law = unwrap(made);
       const bins = pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
       expect(sum(bins.probability) + bins.beyond).toBeCloseTo(1, 9);
       expect(bins.beyond).toBeLessThan(1e-3);
-      // Bars of at least 2 px.
+      // The bars are at least 2 px wide.
       expect(bins.probability.length).toBeLessThanOrEqual(300);
     }
   });
 
-  it('are on a logarithmic axis where the longest unit is beyond 30 means, so that the tail is no single bar', () => {
+  it('have a logarithmic axis if the longest unit exceeds 30 means, so that the tail is more than one bar', () => {
     const binsOf = (law: LengthLaw) => pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
     expect(binsOf(unwrap(geometricLaw(0.05))).log).toBe(false);
     const { log, edges, probability, to, beyond } = binsOf(unwrap(zipfLaw(1.5, 100_000)));
@@ -109,7 +109,7 @@ describe('bars of the lengths', () => {
     expect([few.log, few.edges[0], few.probability[0]]).toEqual([true, -0.5, 0.5]);
   });
 
-  it('reach as far as the marks', () => {
+  it('extend as far as the marks', () => {
     const bins = pmfBins({
       law: unwrap(geometricLaw(0.05)),
       mean: 20,
@@ -121,7 +121,7 @@ describe('bars of the lengths', () => {
 });
 
 describe('axis steps', () => {
-  it('are round, and all labels of an axis have the decimals they need', () => {
+  it('are round, and all labels of an axis have the necessary decimals', () => {
     expect(niceStep(0.082, 5)).toBe(0.02);
     expect(niceStep(1, 4)).toBe(0.25);
     expect(niceStep(300, 4)).toBe(100);
@@ -130,7 +130,7 @@ describe('axis steps', () => {
 });
 
 describe('vocabularies', () => {
-  it('have a word for everything', () => {
+  it('have a word for every term', () => {
     for (const { id } of VOCABULARIES) expect(term('threadGroup', id, 'many')).not.toBe('');
     expect(term('threadGroup', 'cuda')).toBe('warp');
     expect(term('block', 'opencl', 'many')).toBe('work-groups');
@@ -140,10 +140,10 @@ describe('vocabularies', () => {
   });
 });
 
-describe('what sharing a unit costs', () => {
+describe('the cost of sharing a unit', () => {
   const kernel = (serialFraction: number, cooperationCost: number, more: Partial<Study['kernel']> = {}) =>
     ({ serialFraction, cooperationCost, ...more }) as Study['kernel'];
-  it('is said by its cause, and nothing where it costs nothing', () => {
+  it('is described by its cause, and not at all if it costs nothing', () => {
     expect(sharingCostText(0.4, kernel(0.05, 0))).toBe(`costs 40${NBSP}% in serial work`);
     expect(sharingCostText(0.4, kernel(0, 0.1))).toBe(`costs 40${NBSP}% in cooperation`);
     expect(sharingCostText(0.4, kernel(0.05, 0.1))).toBe(`costs 40${NBSP}% in serial work and cooperation`);
@@ -161,7 +161,7 @@ describe('the lane costs beside the recommendation', () => {
     { threadsPerUnit: 8, unitsPerGroup: 4, laneCost: 2.5 },
   ];
   const say: Term = (id, form) => term(id, 'cuda', form);
-  it('say what is cheapest of what, and why another design is recommended', () => {
+  it('name the cheapest number of threads, and why another design is recommended', () => {
     expect(laneWords(rows, 8, say)).toMatchObject({
       best: '1 thread × 32 units',
       next: `2 threads +5.0${NBSP}%`,

@@ -15,7 +15,7 @@ const inspect = async (text: string, asked = {}): Promise<TableSummary> =>
   unwrap(await inspectTable(file(text), 'x.csv', asked));
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
 
-/** Returns the suggestion of the sheet for a file, and what is then imported. */
+/** Returns the suggestion of the sheet for a file, and the imported result. */
 async function suggested(text: string) {
   const summary = await inspect(text);
   const choice = suggestChoice(summary);
@@ -23,8 +23,8 @@ async function suggested(text: string) {
   return { summary, choice, reading, columns: toColumns(summary, choice) };
 }
 
-describe('what a table is taken for', () => {
-  it('of unknown names: the whole numbers that do not number the lines', async () => {
+describe('the interpretation of a table', () => {
+  it('prefers, among unknown names, whole numbers that do not number the lines', async () => {
     const { choice, reading, columns } = await suggested(
       lines('job,host,hops seen,ms', '1,a,5,0.5', '2,b,5,0.25', '3,a,9,1', '4,c,7,2'),
     );
@@ -40,10 +40,10 @@ describe('what a table is taken for', () => {
     ['5\n6\n', 'comma', false],
     ['"a,b";c\n"1,2";3\n', 'semicolon', true],
     ['2nd,steps\n1,4\n2,5\n', 'comma', true],
-  ])('%j: its delimiter and its header', async (text, delimiter, header) => {
+  ])('%j: finds its delimiter and its header', async (text, delimiter, header) => {
     expect(await inspect(text)).toMatchObject({ delimiter, header });
   });
-  it('counted lengths by the name of the counts, probabilities by their sum', async () => {
+  it('finds counted lengths by the name of the counts, and probabilities by their sum', async () => {
     const counted = await suggested(lines('value,count', '3,10', '12,30'));
     expect(counted.choice).toEqual({ meaning: 'count', length: 0, weight: 1 });
     expect(counted.reading).toEqual({ ok: true, units: 40, text: '40 units, 2 distinct lengths' });
@@ -51,17 +51,17 @@ describe('what a table is taken for', () => {
     expect(probable.choice).toEqual({ meaning: 'probability', length: 1, weight: 0 });
     expect(probable.reading).toMatchObject({ ok: true, units: null });
   });
-  it('edges by the names of their ends', async () => {
+  it('finds edges by the names of their ends', async () => {
     const { choice, reading, columns } = await suggested(lines('weight source target', '5 0 1', '5 0 2', '5 2 1'));
     expect(choice).toEqual({ meaning: 'target', length: 1, weight: 2 });
     expect(reading).toEqual({ ok: true, units: null, text: '3 edges; a length is an out-degree' });
     expect(columns).toEqual({ length: 'source', target: 'target', header: true, delimiter: 'space' });
   });
-  it('edges by two numbers with a space between them, as where nobody chooses', async () => {
+  it('finds edges by two numbers with a space between them, like an import without a choice', async () => {
     expect((await suggested(lines('0 1', '0 2', '2 1'))).choice).toEqual({ meaning: 'target', length: 0, weight: 1 });
     expect((await suggested(lines('0,1', '0,2', '2,1'))).choice.meaning).toBe('unit');
   });
-  it('in UTF-16, as spreadsheets save it', async () => {
+  it('reads UTF-16, as spreadsheets save it', async () => {
     const utf16 = async function* (): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(Buffer.from('\ufeffid\tsteps\r\n1\t3\r\n2\t12\r\n', 'utf16le'));
     };
@@ -70,7 +70,7 @@ describe('what a table is taken for', () => {
   });
 });
 
-describe('what is wrong with a choice, by its line', () => {
+describe('names the error of a choice with its line', () => {
   it.each([
     [lines('a,b', '1,x', '2,y'), 1, 'Line 2 of b has the text “x”. Choose a column of numbers.'],
     [lines('a,b', '1,4', '2,2.5'), 1, 'Line 3 of b has 2.5. Lengths are whole numbers of iterations. Choose'],
@@ -82,7 +82,7 @@ describe('what is wrong with a choice, by its line', () => {
     const reading = readChoice(await inspect(text), { meaning: 'unit', length, weight: null });
     expect(reading.ok ? '' : reading.problem).toContain(problem);
   });
-  it('a header alone, counts of 0, and a weight that is not chosen', async () => {
+  it('explains a header without rows, counts of 0, and a missing column of weights', async () => {
     const problem = async (text: string, weight: number | null) => {
       const reading = readChoice(await inspect(text, { header: true }), { meaning: 'count', length: 0, weight });
       return reading.ok ? '' : reading.problem;
@@ -93,7 +93,7 @@ describe('what is wrong with a choice, by its line', () => {
   });
 });
 
-describe('what the sheet says is what is imported, by the engine and by the command line', () => {
+describe('the engine and the command line import what the sheet shows', () => {
   const name = fc
     .string({
       minLength: 1,

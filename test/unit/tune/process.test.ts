@@ -35,7 +35,7 @@ describe('a process over designs', () => {
   const process = createProcess(field, widths);
   for (const design of known) process.add(design, noise);
 
-  it('expects of every design what the equations say, and of what was measured its part of the error', () => {
+  it('agrees with the equations for every design, and for the error of measured ones', () => {
     const { mean, pulls } = process.expect(z);
     const solved = solveSymmetric(matrix, [...z]);
     solved.forEach((value, i) => expect(pulls[i]).toBeCloseTo(value, 9));
@@ -48,7 +48,7 @@ describe('a process over designs', () => {
     }
   });
 
-  it('is as before when what was added is forgotten', () => {
+  it('returns to its earlier state when added measurements are removed', () => {
     const before = process.spread.slice();
     process.add(8, 0);
     expect(process.spread[8]).toBeLessThan(0.2 * before[8]);
@@ -64,12 +64,12 @@ describe('fitWidths', () => {
   const fitted = (value: (i: number) => number) =>
     fitWidths(field, { designs, z: at(value), noise: new Float64Array(SIDE ** 2) });
 
-  it('gives a long length to an axis that changes nothing', () => {
+  it('finds a long length scale for an axis without effect', () => {
     const [, , , first, second] = fitted((i) => Math.sin(Math.floor(i / SIDE) * 1.3));
     expect(second).toBeGreaterThan(first + 1);
   });
 
-  it('gives short lengths to what no axis explains, and to the line what is in proportion to it', () => {
+  it('finds short length scales for unexplained times, and a line for times in proportion to the prediction', () => {
     const noisy = fitted(() => standardNormal(uniform));
     const lined = fitted((i) => 2 * field.line[i] - 2);
     expect(noisy[3]).toBeLessThan(lined[3] - 1);

@@ -4,7 +4,7 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
 
 /**
- * Times increase with the distance from one design in a grid of sizes; `wrong` is the error of ln(time) along the first
+ * Times increase with the distance from one design in a grid of sizes. `wrong` is the error of ln(time) along the first
  * coordinate.
  */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
@@ -39,7 +39,7 @@ function tuned({ space, trueMs }: ReturnType<typeof grid>, budget: number, { see
 const bestOf = (times: Float64Array): number => times.indexOf(Math.min(...times));
 
 describe('createTuner', () => {
-  it('measures the best design first where the prediction is right, and knows that little is left', () => {
+  it('measures the best design first if the prediction is right, and expects little further gain', () => {
     const right = grid(8, 0);
     const { measured, estimate } = tuned(right, 12);
     expect(measured[0]).toBe(bestOf(right.trueMs));
@@ -63,7 +63,7 @@ describe('createTuner', () => {
     );
   });
 
-  it('expects no less regret than there is where predictions say nothing of times that differ by a factor of 30', () => {
+  it('does not underestimate the regret if predictions tell nothing about times that differ by a factor of 30', () => {
     const found = Array.from({ length: 12 }, (_, seed) => {
       const { space } = grid(8, 0);
       const uniform = mersenneTwister(seed);
@@ -80,7 +80,7 @@ describe('createTuner', () => {
     for (const { expected } of found) expect(expected).toBeGreaterThan(0.03);
   });
 
-  it('finds the best design where the prediction is the reverse of the truth', () => {
+  it('finds the best design if the prediction is the reverse of the truth', () => {
     const { space } = grid(16, 0);
     const trueMs = space.predictedMs.map((time) => 1 / time);
     for (const seed of [1, 2, 3]) {
@@ -89,7 +89,7 @@ describe('createTuner', () => {
     }
   });
 
-  it('begins with the best prediction, and spreads others over a space', () => {
+  it('begins with the best prediction, and spreads the next designs over the space', () => {
     const { space } = grid(16, 0);
     const first = createTuner(space, 1).propose(12);
     expect(first[0]).toBe(bestOf(space.predictedMs));
@@ -97,7 +97,7 @@ describe('createTuner', () => {
     expect(Math.min(high.length, low.length)).toBeGreaterThanOrEqual(3);
   });
 
-  it('expects no less regret than what the last two thirds of the measurements gained', () => {
+  it('expects at least the regret that the last two thirds of the measurements gained', () => {
     const { space } = grid(8, 0);
     const tuner = createTuner(space, 1);
     Array.from({ length: 30 }, (_, at) => tuner.observe(at, at < 20 ? 10 : 8, 0.01));
@@ -131,14 +131,14 @@ describe('createTuner', () => {
     );
   });
 
-  it('does the same at any common scale of the measured times', () => {
+  it('gives the same result for any common scale of the measured times', () => {
     const one = tuned(grid(7, 0.6), 16);
     const other = tuned(grid(7, 0.6), 16, { scale: 1024 });
     expect(other.measured).toEqual(one.measured);
     expect(other.estimate!.expectedRegret).toBeCloseTo(one.estimate!.expectedRegret, 8);
   });
 
-  it('repeats itself with a seed, and decides between equal designs by it', () => {
+  it('gives the same result for the same seed, and decides between equal designs by the seed', () => {
     const equal = grid(6, 0);
     equal.space.predictedMs.fill(1);
     const first = (seed: number): readonly number[] => createTuner(equal.space, seed).propose(4);
@@ -166,7 +166,7 @@ describe('createTuner', () => {
 });
 
 describe('shownSkill', () => {
-  it('is the rank correlation, once there are enough measurements', () => {
+  it('is the rank correlation as soon as there are enough measurements', () => {
     const times = Array.from({ length: 12 }, (_, at) => at + 1);
     expect(shownSkill(times, times)).toBeCloseTo(1);
     expect(shownSkill(times, times.toReversed())).toBeCloseTo(-1);
