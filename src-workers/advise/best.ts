@@ -39,12 +39,12 @@ interface Kept {
 }
 
 /**
- * Number of designs that are merged before the limit is updated, as a share of the wanted number. Sorting for fewer
- * designs saves no time.
+ * Number of designs that are merged before the limit is updated, as a share of the wanted number. Merging fewer designs
+ * at a time saves no time.
  */
 const MERGED_FRACTION = 0.05;
 
-/** Minimum capacity. */
+/** The smallest capacity of a list of designs. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
@@ -59,12 +59,12 @@ export interface BestKept extends Kept {
  * @param most maximum number of designs that can be added
  */
 export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
-  // Twice the wanted number, so that designs are rarely moved.
+  // There is room for twice the wanted number, so that designs are rarely moved.
   const capacity = Math.min(2 * Math.max(wanted, MIN_KEPT), most) + 1;
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  /** Number of kept designs behind the limit. */
+  /** The number of kept designs when the limit was last computed. */
   let ranked = 0;
   let limit = limitMs;
   const lower = (): void => {
@@ -109,7 +109,7 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   };
 }
 
-/** The properties of a design in the rule of the pick. */
+/** The properties of a design that the rule of the pick compares. */
 export interface PickedDesign {
   readonly design: number;
   readonly timeMs: number;

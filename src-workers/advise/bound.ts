@@ -21,12 +21,15 @@ import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
  * Slack below a bound. A bound is the least time that a launch needs, but the models of launches are approximations, so
- * a predicted time may be below its bound by their error. This slack is not proven to be enough. It is enough for the
+ * a predicted time may be below its bound by their error. This slack is not proven to be sufficient, but it is for the
  * designs of 38 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests). The worst
  * time was 3.5 % below its bound: one loop over sorted windows with an expensive change of unit.
  */
 const SLACK = 0.04;
-/** Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of blocks. */
+/**
+ * Additional slack for the counter of fetching designs. The error reached 13 % if multiprocessors hold different
+ * numbers of blocks.
+ */
 const COUNTER_SLACK = 0.25;
 
 /** Number of designs that are predicted best first. Each may need other laws than the previous one. */
@@ -125,10 +128,10 @@ function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): n
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN, and only the reason if it is invalid.
- * The search is best first (Hart, Nilsson & Raphael 1968): the design with the smallest bound is next, first for a
- * closer bound, then for its time. After some predictions the fastest time hardly improves. The other designs then
- * follow in the order in which neighbours share the most laws.
+ * gets the time NaN, and only the reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968): the
+ * design with the smallest bound is next, first for a closer bound, then for its time. After some predictions the
+ * fastest time hardly improves. The other designs then follow in an order in which neighbours share as many laws as
+ * possible.
  * @param bestMs the known time of another design, as if it were in the list
  */
 export function predictPromising(

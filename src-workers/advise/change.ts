@@ -35,7 +35,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const law = stretchedLaw(plan.law, value, moments(plan.law).mean);
       if (!plan.ordered) return { ...plan, id, law };
       const ordered = { ...plan.ordered, iterations: stretchedOrder(plan.ordered.iterations, value) };
-      // Models expect that the law of a given order is the law of its units.
+      // The models expect that the law of a given order is the law of its units.
       return { ...plan, id, ordered, law: ordered.given ? makeUnitLaw(law.label, ordered, plan.units) : law };
     }
     default: {

@@ -18,7 +18,10 @@ export interface BestMaps {
   }[];
 }
 
-/** The fastest design of each cell that has designs. If none of them is valid, one of them with time NaN. */
+/**
+ * The fastest design of each cell that has designs. If none of its designs is valid, the cell has one of them with time
+ * NaN.
+ */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;
@@ -126,7 +129,7 @@ export function bestMaps(
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
 }
 
-/** For each of `count` lines, the nearest of the chosen lines. */
+/** For each of `count` lines, finds the nearest of the chosen lines. */
 function nearest(chosen: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, line) =>
     chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),

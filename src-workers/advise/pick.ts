@@ -55,7 +55,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
     axes.devices.map(({ kind }) => Number(kind === 'cpu')),
   );
   const keys = [
-    // The higher of two caps wins, since it spills less.
+    // The higher of two register caps comes first, because it spills fewer registers.
     on(
       'registerCap',
       axes.registerCap.map((value) => (value === null ? 0 : 1 / value)),

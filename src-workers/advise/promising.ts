@@ -2,8 +2,8 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/
 import { spread } from './coarse.ts';
 
 /**
- * Finds designs that can be the best under some draw of the unknown inputs: the best of every group of one structure,
- * then other block sizes and launches of the leading groups.
+ * Finds designs that can be the best under some draw of the unknown inputs. These are the best design of every group of
+ * one structure, and other block sizes and launches of the leading groups.
  */
 
 /** A group that is slower than the best by more than this factor is skipped. */
@@ -36,7 +36,10 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/** Variants of the given designs: a few block sizes and launches each, without a register cap or with their own. */
+/**
+ * Lists variants of the given designs: each with a few block sizes and launches, without a register cap or with its
+ * own.
+ */
 export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
@@ -59,7 +62,7 @@ export function listVariants(axes: SpaceAxes, designs: readonly number[]): reado
   });
 }
 
-/** The given designs, and designs that differ from a given one only in the block size or only in the launch. */
+/** Lists the given designs, and designs that differ from a given one only in the block size or only in the launch. */
 export function listNeighbours(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };

@@ -11,7 +11,7 @@ export interface Scenario {
 export interface CommonDesign {
   /** The number of the design in every scenario. */
   readonly designs: readonly number[];
-  /** Time over the best time of each scenario, minus 1. */
+  /** The time of the design divided by the best time, minus 1, for each scenario. */
   readonly regret: readonly number[];
   readonly worst: number;
   readonly mean: number;
@@ -21,7 +21,7 @@ export interface LeastRegret {
   /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
-  /** The smallest worst-case regret first, then the smallest mean. */
+  /** The designs with the smallest worst-case regret first; equal ones by their mean regret. */
   readonly designs: readonly CommonDesign[];
   /** Worst regret of each scenario's best design over all scenarios; NaN if it is invalid or missing in one. */
   readonly ownBest: readonly number[];
@@ -54,7 +54,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));
   const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
-  // The positions in each scenario, for each axis, of the values that all scenarios have.
+  // For each axis, the positions in each scenario of the values that all scenarios have.
   const shared = AXIS_ORDER.map((axis) => {
     const places = scenarios.map(({ axes }) => new Map(texts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]
@@ -95,7 +95,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   function regretOf(scenario: number): number {
     return scenarios[scenario].timeMs[designIn(scenario)] / bestMs[scenario] - 1;
   }
-  /** The worst regret over all scenarios of a design of scenario `own`. */
+  /** Finds the worst regret over all scenarios of a design of scenario `own`. */
   function worstElsewhere(design: number, own: number): number {
     if (design < 0) return NaN;
     let rest = design;

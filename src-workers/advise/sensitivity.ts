@@ -19,9 +19,11 @@ export interface InputTrial {
   readonly picked: readonly number[];
   /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** The design that is picked just below that range, and the most that it saves, over the recommended time. */
+  /**
+   * The design that is picked just below that range, and the largest fraction of the recommended time that it saves.
+   */
   readonly below: TakenOver | null;
-  /** The same just above that range. */
+  /** The same for the design that is picked just above that range. */
   readonly above: TakenOver | null;
 }
 
@@ -82,10 +84,10 @@ export interface Best {
 }
 
 /**
- * Tries the values of one input. If the input scales the times of a family (designs that differ in block size and
- * launch alone), only the best of every family are compared. For other inputs, a coarse subset and these designs show
- * which families can hold the best design at any value, and these families are predicted in full. Between the values,
- * only the designs that were best at one of them are compared.
+ * Tries the values of one input. If the input scales the times of a family (designs that differ only in block size and
+ * launch), only the best of every family are compared. For other inputs, a coarse subset and these designs show which
+ * families can hold the best design at any value, and these families are predicted in full. Between the values, only
+ * the designs that were best at one of them are compared.
  * @param predictorAt predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
@@ -149,7 +151,7 @@ function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
-/** The designs that can be the best for a predictor's plan. */
+/** Lists the designs that can be the best for a predictor's plan. */
 function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
   if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
@@ -183,7 +185,7 @@ function findBest(predictor: Predictor, options: TrialOptions): Best {
   };
 }
 
-/** The families near the best time, each given by its design at the first block size and launch. */
+/** Lists the families near the best time, each as its design with the first block size and launch. */
 function findFamilies(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -204,7 +206,7 @@ function findFamilies(axes: SpaceAxes, designs: Uint32Array, times: Float64Array
   return near.map(([family]) => family).sort((a, b) => a - b);
 }
 
-/** The designs of families; only an evenly spread part of a large family. */
+/** Lists the designs of families; only an evenly spread part of a large family. */
 function listMembers(axes: SpaceAxes, families: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];

@@ -27,8 +27,9 @@ export interface ErrorPlace {
 }
 
 /**
- * The parts of the errors of designs: how they take their work, their block size within a group, and their launch.
- * @param fractions by place, then place: how far four of five measured pairs err (`TieTable`)
+ * Lists the parts of the errors of designs: how they take their work, their block size within a group, and their
+ * launch.
+ * @param fractions the error that four of five measured pairs do not exceed, by two places (`TieTable`)
  */
 export function errorParts(
   designs: readonly ErrorPlace[],
@@ -48,7 +49,7 @@ export function errorParts(
 }
 
 /**
- * Times with errors, by sample, then design.
+ * Draws times with errors, by sample, then design.
  * @param timeMs by draw of the inputs, then design
  * @param repeats samples of each draw
  */
@@ -79,7 +80,7 @@ export function withErrors(
 /** Two designs are distinguishable if one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
-/** Positions of the designs that cannot be distinguished from the chosen one, which comes first. */
+/** Lists the positions of the designs that cannot be distinguished from the chosen one, which comes first. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;

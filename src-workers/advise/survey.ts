@@ -14,7 +14,7 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** The result for a part: the designs that can be among the best. */
 export interface Survey {
-  /** Number of designs of the part, including designs that were skipped because their bound is too slow. */
+  /** Number of designs of the part. It includes designs that were skipped because their bound is too slow. */
   readonly predicted: number;
   /** Number of these designs that cannot run. */
   readonly invalid: number;

@@ -1,6 +1,6 @@
 import { sortedQuantile } from '../numeric/statistics.ts';
 
-/** A design counts as good if it takes at most this much longer than the best, as a fraction. */
+/** A design counts as good if its time exceeds the best by at most this fraction. */
 export const GOOD_FRACTION = 0.03;
 
 /** The results of the draws of unknown inputs for a design. A regret is ln(its time over the draw's best time). */
@@ -54,10 +54,10 @@ export function computeRegrets(
 const SHUFFLES = 8;
 
 /**
- * Expected value of knowing one input (of partial perfect information): the mean regret that is saved if its value
- * decides the design. The saving of a design over the chosen one is fitted by a parabola in the ranks of the input. A
- * fit to few draws always gains something by chance. The same fit to permuted ranks shows how much, and this is
- * subtracted.
+ * Computes the expected value of partial perfect information: the mean regret that is saved if the value of one input
+ * is known before the design is chosen. The saving of a design over the chosen one is fitted by a parabola in the ranks
+ * of the input. A fit to few draws always gains something by chance. The same fit to permuted ranks shows how much, and
+ * this is subtracted.
  * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {
@@ -85,7 +85,7 @@ function chooseStep(draws: number, shuffle: number): number {
   return step;
 }
 
-/** Least squares of 1, x and x² at fixed points: maps values to fitted values. */
+/** Fits 1, x and x² by least squares at fixed points. The returned function maps values to fitted values. */
 function parabolas(points: readonly number[]): (values: readonly number[]) => readonly number[] {
   // This is an orthonormal basis, by Gram and Schmidt.
   const basis: number[][] = [];

@@ -12,7 +12,7 @@ import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
-/** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted under draws from them. */
+/** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted with several draws from them. */
 
 /** Values at even steps of probability, ascending, from the minimum to the maximum of the draws. */
 export type Quantiles = readonly number[];
@@ -20,7 +20,9 @@ export type Quantiles = readonly number[];
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/** A field that nobody stated: of the study's kernel (`of` is −1), or of the implementation at position `of`. */
+/**
+ * A field that nobody stated. It belongs to the study's kernel (`of` is −1), or to the implementation at position `of`.
+ */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;

@@ -86,7 +86,7 @@ export function calibrateFromDesigns(
   if (plan.axes.implementations)
     return fail(
       'unsupported',
-      `the study has ${plan.axes.implementations.length} implementations, each with a kernel of its own, and a calibration fits one. Calibrate a study of one implementation`,
+      `the study has ${plan.axes.implementations.length} implementations with separate kernels, but a calibration fits one kernel. Calibrate a study of one implementation`,
     );
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
@@ -207,7 +207,7 @@ type Values = Readonly<Record<FittedParameter, number>>;
 /** Predicted times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups, for a descent that tries hundreds. */
+  /** Interpolates between two setups, for a descent that tries hundreds of them. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -336,7 +336,7 @@ function fitProblem(
   const meanLength = moments(plan.law).mean;
   const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
   const sharing = new Set(plan.axes.threadsPerUnit);
-  // A standard error of 0.5 in the logarithm means that the value is known within a factor of e, 19 times of 20.
+  // A standard error of 0.5 in the logarithm means that the value is known within a factor of e in 19 of 20 cases.
   const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
   const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
     { name: 'issueCycles', ...cycles },
@@ -404,7 +404,10 @@ function fitProblem(
   });
 }
 
-/** Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee; one knee is soft. */
+/**
+ * Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee, and one of them has a
+ * soft knee.
+ */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

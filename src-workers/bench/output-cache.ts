@@ -12,7 +12,7 @@ export interface CacheEntry {
   readonly key: string;
   readonly path: string;
   readonly log: string;
-  /** Whether this call made it. */
+  /** Whether this call made the output, or it was in the cache. */
   readonly made: boolean;
 }
 
@@ -77,9 +77,11 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/** Maximum size of the cache, enough for many plans and several compilers. One plan takes a few megabytes. */
+/**
+ * Maximum size of the cache. It is enough for many plans and several compilers, because one plan takes a few megabytes.
+ */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
-/** Far above any time limit of a compilation. A draft this old belongs to a killed process. */
+/** The age from which a draft belongs to a killed process. It is far above any time limit of a compilation. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
 /** Sets the time of an entry, which is its last use. */

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { SECRET_VARIABLES } from '../domain/program.ts';
 
-/** Environment variable with the id of the process that started our program and reads its output. */
+/** The environment variable with the id of the process that started our program and reads its output. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
 /** Interval of the check, ms. */
@@ -33,7 +33,9 @@ export function printLine(line: object): void {
   }
 }
 
-/** This process's environment without secrets, for a program that it starts, since others wrote that program. */
+/**
+ * Returns this process's environment without secrets, for a program that it starts, because others wrote that program.
+ */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const inherited = Object.entries(process.env).filter(([name]) => !SECRET_VARIABLES.includes(name.toUpperCase()));

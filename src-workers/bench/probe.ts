@@ -150,7 +150,10 @@ export interface FittingMeasurement {
 
 /** Minimum number of repeats while units can be reduced: 6 give a 95 % interval of the median despite one outlier. */
 const FEWEST_REPEATS = 7;
-/** Fraction of a design's time limit that a probed design may take, since the slowest may not have been probed. */
+/**
+ * The fraction of a design's time limit that a probed design may take. It is below 1, because the slowest design may
+ * not have been probed.
+ */
 const CASE_SHARE = 0.5;
 
 /** Reduces first the repeats, since they only change how certain a median is, and then the units. */
@@ -172,7 +175,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   while (repeats > fewest && !fits(asked.units, repeats)) repeats -= 1;
   let { units } = asked;
   if (parts && !fits(units, repeats)) {
-    // Fewer units than in the first round could leave no design with enough blocks.
+    // With fewer units than in the first round, no design might have enough blocks.
     const least = Math.min(units, rounds[0].units);
     let [low, high] = [least, units];
     while (high - low > 1) {
@@ -185,7 +188,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   return { units, repeats, estimateMs: estimate(units, repeats), fullMs: estimate(asked.units, asked.repeats) };
 }
 
-/** The number rounded down to two digits: 5431 → 5400. */
+/** Rounds a number down to two digits: 5431 → 5400. */
 function twoDigits(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return Math.floor(value / unit) * unit;

@@ -19,9 +19,9 @@ import { SECTOR_WORDS } from './unit-loop.ts';
 type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
-/** 128 MiB, the default maximum of a WebGPU buffer. */
+/** The maximum size of the table: 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers of the loop that its steps do not use. */
+/** The registers of the loop besides those of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
@@ -39,7 +39,7 @@ export interface UnitLoopShape {
   /** Machine instructions of the pass: all of them, and the instructions of integers and logic. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** Steps once per unit, and in each step that combines results. */
+  /** The number of steps once per unit, and the number in each step that combines results. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }
@@ -57,7 +57,10 @@ function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: Unit
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/** Number of lanes for which a dependent load reads one sector, large enough not to exceed the profile's bytes. */
+/**
+ * The number of lanes for which a dependent load reads one sector. It is so large that the loads do not exceed the
+ * profile's bytes.
+ */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -102,16 +105,16 @@ function overhead(profile: UnitLoopProfile, u: number) {
     // These instructions add to the result, count down to 0 and, for dealt units, find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
-    // Each load has a 64-bit address; the chain adds two links, and a check whether this pass has another load.
+    // Each load has a 64-bit address. The chain adds two links, and a check whether this pass has another load.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // Each streamed load has an address, its advance and wrap, and a link.
+    // Each streamed load has an address, the advance and wrap of this address, and a link.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** Integer instructions of a pass other than its steps, by how its threads share units. */
+/** The integer instructions of a pass besides its steps, by the way in which its threads share units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
 /** Instructions that change a unit, without its steps: in the nested form, and in one loop over all units. */
 const UNIT_INSTRUCTIONS = 38;
@@ -205,7 +208,7 @@ const FIRST = { step: 6, load: 6, turn: 5 } as const;
 /** Instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** Properties that a stand-in lacks. Limiting its resident blocks imitates the kernel's registers. */
+/** Properties of a kernel that a stand-in lacks. Limiting its resident blocks imitates the kernel's registers. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -264,7 +267,7 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/** An exchange is two instructions, and each dependent load moved one sector per lane. */
+/** An exchange was two instructions, and each dependent load moved one sector per lane. */
 function firstKernel({
   parallelSteps,
   serialSteps,

@@ -56,7 +56,7 @@ export function slotLayout(
   });
 }
 
-/** Why a balancing other than a `WholeUnitBalancing` is not measured. */
+/** Explains why a balancing that is not a `WholeUnitBalancing` cannot be measured. */
 export function explainNoStandIn(balancing: string): string {
   if (balancing === 'row-split') return `balancing ${balancing} is for the cores of a CPU. Use one for a GPU`;
   return `balancing ${balancing} cannot be measured by the loop that stands in for a kernel: it runs whole units, without padding. Choose a design with another balancing`;
@@ -122,7 +122,7 @@ export function unitOrder(
   }
 }
 
-/** Units by length, stable: least significant half first, 16 bits per pass. */
+/** Sorts units by length, and is stable: the least significant half first, 16 bits per pass. */
 function byLength(lengths: Uint32Array): Uint32Array {
   let order = Uint32Array.from({ length: lengths.length }, (_, unit) => unit);
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0);

@@ -1,6 +1,6 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** Lanes of a CUDA thread group (a warp); equal on every device so far. */
+/** The number of lanes of a CUDA thread group (a warp). It has been the same on every device so far. */
 export const CUDA_GROUP_WIDTH = 32;
 /**
  * Maximum number of threads of a block on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide,
@@ -19,7 +19,7 @@ export interface Ability {
   readonly bestBuckets: boolean;
   /** Whether the target runs only whole units, without padding and without even shares. */
   readonly wholeUnits: boolean;
-  /** Whether the blocks can take tiles of the units. No stand-in loop can. */
+  /** Whether the blocks can take tiles of the units. Stand-in loops cannot. */
   readonly tiles: boolean;
 }
 

@@ -5,7 +5,7 @@ const FORMS =
   'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
   'dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) or mixed(THREADS:LENGTH,…,THREADS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
 
-/** With more buckets, the passes cost more than the buckets can ever save. */
+/** The maximum number of buckets. With more, the passes cost more than the buckets can ever save. */
 const MAX_BUCKETS = 64;
 
 /** Maximum number of units of one fetch. With larger fetches, only a few slots work at the end of a launch. */
@@ -106,7 +106,7 @@ export function formatBalancing(balancing: Balancing): string {
   }
 }
 
-/** Each class is a launch. */
+/** The maximum number of classes. Each class is a launch. */
 export const MAX_CLASSES = 8;
 const MIXED_FORMS =
   `Use mixed(K) with 2 to ${MAX_CLASSES} classes, or name them, the shortest first: mixed(1:8,group:256,block) gives units of at most 8 ` +

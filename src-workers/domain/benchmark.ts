@@ -53,7 +53,7 @@ export interface SecondUnitLoopProfile {
   readonly integerShare: number;
   readonly fp64Share: number;
   readonly specialShare: number;
-  /** σ and κ. */
+  /** The serial fraction σ and the cost of cooperation κ. */
   readonly serialFraction: number;
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;
@@ -81,7 +81,7 @@ export interface FirstUnitLoopProfile {
 
 export type AnyUnitLoopProfile = UnitLoopProfile | SecondUnitLoopProfile | FirstUnitLoopProfile;
 
-/** The memory traffic in a CPU's prediction, bytes. */
+/** The memory traffic that a CPU's prediction counts, bytes. */
 export interface UnitTraffic {
   readonly bytesPerIteration: number;
   readonly bytesPerUnit: number;
@@ -92,7 +92,7 @@ export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** The profile has no meaning for a plan that no GPU runs. */
+  /** The profile of the loop. It has no meaning for a plan that no GPU runs. */
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
@@ -191,7 +191,10 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** Number of cases whose launches alternate. More are fairer, but an interrupted run then completes fewer cases. */
+/**
+ * The number of cases whose launches alternate. A larger number compares more cases fairly, but an interrupted run then
+ * completes fewer cases.
+ */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -298,7 +301,7 @@ export type BenchRecord =
       readonly memoryClockMhz?: number;
       readonly powerW?: number;
       readonly temperatureC?: number;
-      /** Bits, as NVML's `nvmlClocksThrottleReason…` have them. */
+      /** The bits of reasons, with the values of NVML's `nvmlClocksThrottleReason…`. */
       readonly throttleReasons?: number;
     }
   /** Compares the result with the CPU's, or its `digest` with other designs. On a difference, `message` has both. */
@@ -345,7 +348,7 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** All records of one case together. A case with neither time nor failure has values alone. */
+/** All records of one case together. A case with neither a time nor a failure has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
   /** Every counted launch, in order; empty if the case failed. */
@@ -378,7 +381,7 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   values: {},
 };
 
-/** The verdict of a comparison of two measured times about the later one. */
+/** The verdict about the later of two measured times. */
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {

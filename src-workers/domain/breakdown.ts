@@ -42,7 +42,7 @@ export interface Breakdown {
 /** `given`: the units of the workload, as the balancing orders them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
-/** `The units are those of the workload in its order.`; empty on a CPU. */
+/** Returns, for example, `The units are those of the workload in its order.`; empty on a CPU. */
 export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   if (order === undefined) return '';
   return order === 'given'
@@ -64,7 +64,7 @@ export interface Achieved {
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
-/** `61 % of peak instruction issue, which limits it; 190 GB/s, 12 % of peak bandwidth`. */
+/** Returns, for example, `61 % of peak instruction issue, which limits it; 190 GB/s, 12 % of peak bandwidth`. */
 export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, limit }: Achieved): string {
   const part = (fraction: number): string => `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)}\u00a0%`;
   const limits = (which: Achieved['limit']): string => (limit === which ? ', which limits it' : '');
@@ -96,7 +96,10 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   return `${name} Differs from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
-/** 0.0053 → `0.5 %`, with a no-break space. A small fraction is not rounded to zero. */
+/**
+ * Writes a fraction as a percentage, such as 0.0053 as `0.5 %`, with a no-break space. A small fraction is not rounded
+ * to zero.
+ */
 function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }

@@ -2,7 +2,10 @@
 
 type Cell = string | number | null;
 
-/** A cell: quoted if it would be read as several, prefixed if a spreadsheet would read a formula, empty for null. */
+/**
+ * Writes a cell. It is quoted if it would be read as several cells, prefixed if a spreadsheet would read it as a
+ * formula, and empty for null.
+ */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';
@@ -10,7 +13,7 @@ export function csvCell(value: Cell, separator = ','): string {
   return /[",;\n\r]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Rows as lines, without a line break at the end. */
+/** Writes rows as lines, without a line break at the end. */
 export function tableText(rows: readonly (readonly Cell[])[], separator = ','): string {
   return rows.map((row) => row.map((cell) => csvCell(cell, separator)).join(separator)).join('\n');
 }

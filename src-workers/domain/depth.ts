@@ -1,6 +1,6 @@
 /**
- * Law of a work group's depth: the iterations for which it keeps its thread group busy, for one order of the units. A
- * time prediction needs no other property of a workload.
+ * The law of a work group's depth, which is the number of iterations for which it keeps its thread group busy, for one
+ * order of the units. A time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
   /** The same law, earlier by `setupDepth` iterations if all depths have the same setup; more designs share it. */

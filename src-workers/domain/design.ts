@@ -27,7 +27,10 @@ export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/** A class of lengths, and the threads that share each of its units: a number, a thread group, or the whole block. */
+/**
+ * A class of lengths, and the threads that share each of its units: a number of threads, a thread group, or the whole
+ * block.
+ */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
   /** The longest length of the class, iterations; omitted for the last class, which has all longer units. */
@@ -139,12 +142,12 @@ export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThrea
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
-/** `csr: `, the prefix of a text about a design; empty if the design has no implementation. */
+/** Returns `csr: `, the prefix of a text about a design; empty if the design has no implementation. */
 export function implementationText({ implementation }: Pick<Design, 'implementation'>): string {
   return implementation === undefined ? '' : `${implementation}: `;
 }
 
-/** `128`, or `8x16`: the block of a design as one word. */
+/** Writes the block of a design as one word: `128`, or `8x16`. */
 export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
   blockText(design).replaceAll(' × ', 'x');
 

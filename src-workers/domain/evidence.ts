@@ -46,7 +46,7 @@ export function implementationKind(device: Device, threadsPerUnit: number, balan
 
 const listed = new Intl.ListFormat('en');
 
-/** `padded units and even shares` */
+/** Returns a list of kinds, such as `padded units and even shares`. */
 export function kindsText(kinds: readonly ImplementationKind[]): string {
   return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
 }
@@ -148,7 +148,7 @@ export function evidenceGaps(
   return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
-/** The largest difference of tied times, and its source: `within 18 %, from shapes of a kernel on …`. */
+/** Returns the largest difference of tied times and its source, such as `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
     ? `within ${percent(fraction)}, ${takenFrom}, as no such times of this device are known`

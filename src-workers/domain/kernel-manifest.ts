@@ -74,7 +74,10 @@ export function elementType(text: string): ElementType | null {
   return { value, count: values, isStruct: count !== undefined, bytes: values * VALUE_TYPES[value].bytes };
 }
 
-/** The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch per class, others have one. */
+/**
+ * The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch for each class, and other
+ * designs have one launch.
+ */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
   unitsPerThread: 'units of each slot, one after another',

@@ -26,8 +26,8 @@ export interface MemoryAccess {
 
 /**
  * How threads share a unit. `deal`: iterations are dealt to the lanes, ⌈length / u⌉ to each, and the results are
- * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes and takes
- * φ(u) = (1−σ)/u + σ + κ·log₂u of its time (Swatman et al. 2022).
+ * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes, and then
+ * takes φ(u) = (1−σ)/u + σ + κ·log₂u of its time (Swatman et al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];

@@ -484,7 +484,7 @@ export interface DecidingField {
   readonly of: string | null;
 }
 
-/** The entries that have a value. */
+/** The entries of an object that have a value. */
 function defined<Values extends object>(values: Values): { readonly [Key in keyof Values]?: NonNullable<Values[Key]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
@@ -613,7 +613,7 @@ const PATTERN_TEXT = {
   scattered: 'scattered',
 } as const;
 
-/** `8 B along the unit, 8 B scattered in 4,000,000 B` */
+/** Writes accesses, such as `8 B along the unit, 8 B scattered in 4,000,000 B`. */
 export function accessesText(accesses: readonly MemoryAccess[]): string {
   return accesses
     .map(({ pattern, elementBytes, footprintBytes }) => {
@@ -751,8 +751,8 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
 }
 
 /**
- * An input as one phrase: `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, `Set-up per unit 2
- * iterations (from the example)`.
+ * Writes an input as one phrase, such as `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, or `Set-up
+ * per unit 2 iterations (from the example)`.
  */
 export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
@@ -760,7 +760,10 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
   return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
-/** `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if traffic is not from accesses. */
+/**
+ * Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if traffic is not
+ * from accesses.
+ */
 export function trafficPhrase(
   facts: readonly InputFact[],
   { bytesPerIteration }: { readonly bytesPerIteration?: number },
@@ -776,7 +779,7 @@ export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] 
   return facts.filter(({ origin }) => isAssumed(origin));
 }
 
-/** `Serial fraction σ 0, Set-up per unit 0 iterations`; `nothing` if nothing is assumed. */
+/** Returns, for example, `Serial fraction σ 0, Set-up per unit 0 iterations`; `nothing` if nothing is assumed. */
 export function assumedPhrase(facts: readonly InputFact[]): string {
   return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

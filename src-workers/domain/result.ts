@@ -33,7 +33,7 @@ export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
     super(failure.message);
-    this.name = 'LockstepError'; // the name that users of the library know
+    this.name = 'LockstepError'; // Users of the library know the error by this name.
     this.failure = failure;
   }
 }

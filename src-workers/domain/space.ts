@@ -26,8 +26,8 @@ export interface Implementation {
 }
 
 /**
- * The axes of a design space. A design is an index into their product, mixed radix, slowest first: device,
- * implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ * The axes of a design space. A design is an index into their product, a number in mixed radix, with the slowest axis
+ * first: device, implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];

@@ -101,7 +101,7 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
   return TERMS[key][vocabulary][form];
 }
 
-/** `1 core`, `8 cores` of a CPU, in every vocabulary. */
+/** Writes a number of CPU cores, `1 core` or `8 cores`, which are called so in every vocabulary. */
 export function coresText(cores: number): string {
   return `${cores} ${cores === 1 ? 'core' : 'cores'}`;
 }

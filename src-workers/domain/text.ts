@@ -9,7 +9,7 @@ const MAX_MESSAGE = 2000;
 /** Shortens a message that quotes megabytes of a file. The start (the problem) and the end (the remedy) are kept. */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;
-  const half = MAX_MESSAGE / 2 - 30; // The length without the note between the halves.
+  const half = MAX_MESSAGE / 2 - 30; // This is the length without the note between the halves.
   const left = (text.length - 2 * half).toLocaleString('en');
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }

@@ -21,7 +21,10 @@ export function timeUnit(timeMs: number): TimeUnit {
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
-/** A time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. An en dash if not finite. */
+/**
+ * Writes a time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. An en dash stands for a time
+ * that is not finite.
+ */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
@@ -66,13 +69,13 @@ export function timeColumn(bestMs: number): TimeColumn {
   return { unit, decimals: Math.max(0, 3 - size) };
 }
 
-/** A time, ms, with four significant digits: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
+/** Writes a time, ms, with four significant digits: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
 export function timeText(timeMs: number): string {
   const unit = timeUnit(timeMs);
   return Number.isFinite(timeMs) ? `${timeIn(unit, timeMs)}${NBSP}${unit.name}` : '–';
 }
 
-/** A range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
+/** Writes a range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
 export function timeRange(lowMs: number, highMs: number): string {
   const unit = timeUnit(lowMs);
   return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;

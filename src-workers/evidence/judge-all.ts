@@ -14,7 +14,7 @@ export function evidenceDevices(): readonly string[] {
 }
 
 /**
- * Predictions beside the public measurements: all of them, one data set, or another file with its columns.
+ * Compares predictions with the public measurements: all of them, one data set, or another file with its columns.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */

@@ -35,9 +35,9 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * Figures over all designs. If times are predicted only up to a factor, each design gets the factor of the other
- * designs of its family, and the rank correlation is computed within families; between families it would only compare
- * the factors.
+ * Computes figures over all designs. If times are predicted only up to a factor, each design gets the factor of the
+ * other designs of its family, and the rank correlation is computed within families; between families it would only
+ * compare the factors.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
@@ -63,7 +63,10 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/** Predicted times of all families. If known only up to a factor, they get the factor of the other designs. */
+/**
+ * Predicted times of all families. If the times are known only up to a factor, each design gets the factor of the other
+ * designs.
+ */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {

@@ -19,9 +19,9 @@ import { assignFold } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
-/** Predictions beside measured times. Nothing is fitted here, since parameters are data. */
+/** Compares predictions with measured times. Nothing is fitted here, because parameters are data. */
 
-/** Matrices of at least this size take much longer than the start of a launch. */
+/** Matrices with at least this many non-zeros take much longer than the start of a launch. */
 export const LARGE_NONZEROS = 1e6;
 
 export interface Judged {

@@ -130,10 +130,9 @@ const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
- * Block sizes of a convolution. A thread computes a tile of outputs. The width of a block is the same in a family,
- * because the family compares shapes of one dimension. Variants in shared memory are excluded, since the shape changes
- * their work at the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes read from
- * several rows.
+ * Block sizes of a convolution. A thread computes a tile of outputs. The width of a block is the same in a family, so
+ * that a family compares only heights. Variants in shared memory are excluded, since the shape changes their work at
+ * the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes read from several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<

@@ -328,7 +328,10 @@ const perRow =
     },
   ];
 
-/** Maximum number of thread groups that Ginkgo launches for a group per row, over the number that runs at a time. */
+/**
+ * The maximum number of thread groups that Ginkgo launches for a group per row, divided by the number that runs at a
+ * time.
+ */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /** Each row gets the threads that the longest row fills. Beyond the maximum of blocks, a block takes several rows. */
@@ -406,10 +409,12 @@ export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }:
 const libraryCsr: Launcher = (device, matrix, missFraction) =>
   (libraryTakesEvenShares(device, matrix) ? csrEven : groupPerRow)(device, matrix, missFraction);
 
-/** Above this ratio of width to rows, threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
+/** The ratio of width to rows above which threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
-/** Maximum number of thread groups at which several of them share a row, over the number that runs at a time. */
+/**
+ * The maximum number of thread groups at which several of them share a row, divided by the number that runs at a time.
+ */
 const ELL_OVERSUBSCRIPTION = 4;
 
 const ell: Launcher = (device, matrix, missFraction) => {
@@ -449,7 +454,7 @@ const sellp: Launcher = (_device, matrix, missFraction) => [
 
 /** Share of the rows that the ELL part of Ginkgo's hybrid format covers (core/matrix/hybrid.hpp: automatic). */
 const HYBRID_ROWS_COVERED = 1 / 3;
-/** Maximum width of the ELL part, over the number of rows. */
+/** The maximum width of the ELL part, divided by the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
 /** A padded part as wide as the shortest third of the rows, then the rest by even non-zeros. */

@@ -13,7 +13,7 @@ export interface ParameterRule {
   /** The bounds of the value in a fit. */
   readonly lower: number;
   readonly upper: number;
-  /** The start value of a fit, and the value without a fit. */
+  /** The value with which a fit starts, and the value without a fit. */
   readonly initial: number;
 }
 

@@ -265,7 +265,7 @@ function multiplySums(...factors: readonly Sum[]): string | null {
 
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
-/** The result of an instruction as a sum; null if the result is not a sum. */
+/** Returns the result of an instruction as a sum; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = splitOperation(text);
   const [operation, ...kinds] = name.split('.');

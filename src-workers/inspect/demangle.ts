@@ -1,4 +1,4 @@
-/** Types with a one-letter name in the Itanium C++ ABI. */
+/** The types that have a one-letter name in the Itanium C++ ABI. */
 const BUILTIN: Readonly<Record<string, string>> = {
   v: 'void',
   b: 'bool',

@@ -47,7 +47,7 @@ function isMeant(name: string, asked: string): boolean {
     plain(asked),
   );
 }
-/** `<float>` for `spmv::csr<float>`. */
+/** Returns the template arguments, such as `<float>` for `spmv::csr<float>`. */
 const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
 /** @param label names the file in failures */
@@ -93,7 +93,9 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const declared = (texts.ptx ?? '').matchAll(/^[ \t]*\.extern[ \t]+\.shared\b([^;\n]*)/gm);
   const dynamic = new Set([...declared].map(([, rest]) => rest.split('[', 1)[0].split(' ').at(-1)));
   if (of(ptx)?.instructions.some(({ reads }) => reads.some((name) => dynamic.has(name))))
-    notes.push('It uses dynamic shared memory, whose size the launch sets: add this size.');
+    notes.push(
+      'It uses dynamic shared memory, whose size the launch sets. Add this size to the shared memory of the study.',
+    );
   if (!usage && file) notes.push('An object file does not list spills; a log of ptxas -v does.');
   return ok({
     entry,

@@ -46,7 +46,7 @@ export interface KernelCode {
   readonly labels: ReadonlyMap<string, number>;
 }
 
-/** Far above the size of any kernel. It bounds the computation. */
+/** The maximum number of instructions, far above the size of any kernel. It bounds the computation. */
 export const MAX_INSTRUCTIONS = 200_000;
 
 /** The mark of the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps it. */

@@ -78,7 +78,7 @@ export interface AskedLoop {
   readonly loop?: number | undefined;
   /** Source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;
-  /** Lines of loops that are marked in another listing. */
+  /** Lines of loops that are marked in another listing of the same kernel. */
   readonly markedLines?: ReadonlySet<number> | undefined;
 }
 
@@ -182,7 +182,7 @@ interface Differing {
 }
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
-/** Follows values only, not assignments on either side of a branch. Null if the kernel is too large. */
+/** Follows values only, and not assignments on either side of a branch. Returns null if the kernel is too large. */
 function differingBranches(graph: Graph): Differing | null {
   const { code } = graph;
   const byIndex = dependentBranches(graph, (at) => code[at].differs);

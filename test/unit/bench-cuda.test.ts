@@ -249,7 +249,7 @@ ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
     ],
     ['note\n/usr/bin/ld: cannot find -lcudart\ncollect2: error', '/usr/bin/ld: cannot find -lcudart'],
     ['Segmentation fault\n', 'Segmentation fault'],
-    ['', 'it said nothing'],
+    ['', 'it printed nothing'],
   ])('contains the first error if the compiler fails', (text, first) => {
     expect(firstError(text)).toBe(first);
   });

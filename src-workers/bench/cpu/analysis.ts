@@ -83,7 +83,7 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
     ...calibrated.value,
     cores: measured.map(({ cores }) => cores),
     bandwidth: measured.map(({ bandwidth }) => bandwidth),
-    // If ρ equals β, K is 1, and the ends of one interval say nothing about a ratio.
+    // If ρ equals β, K is 1, and the ends of a single interval say nothing about a ratio.
     saturatingCoresRange: full === single ? [1, 1] : range,
   });
 }
@@ -164,7 +164,10 @@ export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Re
   });
 }
 
-/** A thread alone on its core runs all the time, except for interrupts and the start of a launch. */
+/**
+ * The least fraction of the time that a thread which is alone on its core runs. It loses only interrupts and the start
+ * of a launch.
+ */
 const UNDISTURBED_FRACTION = 0.95;
 
 /** The fraction of the time, 0…1, during which the threads of a case were on a core; `null` for all, or if unknown. */
@@ -178,7 +181,7 @@ export function disturbedFraction(values: CaseResult['values']): number | null {
 function disturbance({ case: each, values }: MeasuredContentionCase): string | null {
   const fraction = disturbedFraction(values);
   if (fraction === null) return null;
-  return `${each.id}: its threads were on a core for ${(100 * fraction).toFixed(0)} % of the time; other programs had the rest.`;
+  return `${each.id}: its threads ran for only ${(100 * fraction).toFixed(0)} % of the time, because other programs used their cores.`;
 }
 
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];

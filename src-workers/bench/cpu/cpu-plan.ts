@@ -5,9 +5,9 @@ import { MAX_MEMORY_BYTES } from './shares.ts';
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's rule: arrays of at least four times the last-level cache. */
 const CACHES = 4;
-/** With fewer bytes, the start of the threads takes a noticeable fraction of the time. */
+/** The minimum number of bytes. With fewer, the start of the threads takes a noticeable fraction of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The fractions of the memory, and of its free part, that are used. */
+/** The fractions of the whole memory, and of its free part, that a case may use. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
@@ -37,7 +37,8 @@ export function contentionCases({
   totalBytes,
 }: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
-  // Maximum number of rows whose packed triangle, rows·(rows + 1)/2 numbers of 8 bytes, fits; the same for all cores.
+  // The maximum number of rows, so that the packed triangle of rows·(rows + 1)/2 numbers of 8 bytes fits. It is the
+  // same for all numbers of cores.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
     ...Array.from({ length: cores }, (_, i): BenchCase => {

@@ -11,7 +11,7 @@ function read(...path: readonly string[]): string | null {
   try {
     return readFileSync(join(...path), 'utf8').trim();
   } catch {
-    return null; // The system does not report it.
+    return null; // The system does not report this value.
   }
 }
 
@@ -26,7 +26,7 @@ function folders(path: string, pattern: RegExp): string[] {
 /** Total size of all instances of the largest data cache that the system reports; `null` if it reports none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
-  /** Cores that share a cache → its size. */
+  /** Maps the cores that share a cache to the size of the cache. */
   let instances = new Map<string, number>();
   for (const cpu of folders(root, /^cpu\d+$/)) {
     for (const index of folders(join(root, cpu, 'cache'), /^index\d+$/)) {

@@ -31,14 +31,20 @@ export type CaseShares =
 
 export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
 
-/** 2³² bytes minus one page, so that every address, and the end of the last array, is a 32-bit number. */
+/**
+ * The maximum size of a memory: 2³² bytes minus one page, so that every address, and the end of the last array, is a
+ * 32-bit number.
+ */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
-/** More threads than any machine has, but too few to exhaust one. */
+/** The maximum number of cores: more than any machine has, but too few to exhaust one. */
 export const MAX_CORES = 1024;
 /** A share has whole passes of the unrolled loop, of this many elements. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
-/** Bytes counted as in STREAM: b and c are read, a is written. Reading a line for the write does not count. */
+/**
+ * Bytes counted as in STREAM: b and c are read, and a is written. The read of a line before it is written does not
+ * count.
+ */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. Equal offsets within a page would make loads wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;

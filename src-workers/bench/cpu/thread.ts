@@ -11,7 +11,7 @@ export interface ThreadTask {
   readonly threads: number;
   readonly shares: CaseShares;
   readonly module: WebAssembly.Module;
-  /** `BARRIER_WORDS` words. */
+  /** The state of the barrier: `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
   /** For each launch, the common start and then the end of each thread, in ns of the system's steady clock. */
   readonly clock: BigInt64Array;
@@ -34,10 +34,13 @@ export type ThreadMessage =
   /** `message` is empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
-/** Number of spins: threads then leave together, without a noticeable delay if there are more threads than cores. */
+/**
+ * The number of spins of a barrier before a launch. Threads then leave together, and the delay is small if there are
+ * more threads than cores.
+ */
 const START_SPINS = 20_000;
 const SCALE = 3;
-/** Number of rows of each share that are computed again. */
+/** The number of rows of each share that are computed again as a check. */
 const CHECKED_ROWS = 32;
 
 // Products of small whole numbers have exact sums in double precision, in any order.

@@ -154,7 +154,9 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   ].join('');
 }
 
-/** Determines the device and the slice, and the files that the folder already holds. */
+/**
+ * The part of the script that determines the device and the slice, and checks the files that the folder already has.
+ */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.
@@ -189,7 +191,7 @@ fi
 
 interface ShellBuild {
   readonly platform: string;
-  /** Chooses the flags for the listed GPUs. */
+  /** The part of the script that chooses the flags for the listed GPUs. */
   readonly choice: string;
   /** Name of the measuring program. */
   readonly program: string;
@@ -200,7 +202,7 @@ interface ShellBuild {
   readonly measuring: string;
 }
 
-/** Builds the program, unless it was built by the same compiler. */
+/** The part of the script that builds the program, unless the same compiler has built it already. */
 const shellBuild = ({
   platform,
   choice,
@@ -258,7 +260,7 @@ exec 9>&-
 
 `;
 
-/** Measures the cases that are not done yet. */
+/** The part of the script that measures the cases that are not done yet. */
 const shellMeasuring = (
   program: string,
   cases: number,
@@ -404,7 +406,7 @@ function windowsScript(objects: readonly CudaObject[], cases: number): string {
   ].join('');
 }
 
-/** Finds the compilers, and the GPUs for which each compiles. */
+/** The part of the script that finds the compilers, and the GPUs for which each compiles. */
 const WINDOWS_OPENING = `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
 param([int]$Device = 0)
@@ -456,7 +458,10 @@ if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyCont
 
 `;
 
-/** Builds the program, unless it was built by the same compiler. @param builds lines that build it */
+/**
+ * The part of the script that builds the program, unless the same compiler has built it already. @param builds lines
+ * that build it
+ */
 const windowsBuild = (
   builds: string,
   compileFlags: string,
@@ -502,7 +507,7 @@ ${builds}
 
 `;
 
-/** Measures the cases that are not done yet. */
+/** The part of the script that measures the cases that are not done yet. */
 const windowsMeasuring = (
   cases: number,
 ): string => `# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.

@@ -122,7 +122,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   });
 }
 
-/** Environment variables that nvcc reads: flags, and the host's compiler. */
+/** Environment variables that nvcc reads. They contain flags and the host's compiler. */
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function listFlags(request: CudaCompilation): readonly string[] {
@@ -132,7 +132,10 @@ function listFlags(request: CudaCompilation): readonly string[] {
     : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
 }
 
-/** A product and a sum are rounded separately, as for CUDA. The resources of kernels are printed as remarks. */
+/**
+ * Flags of hipcc. A product and a sum are rounded separately, as for CUDA. The resources of kernels are printed as
+ * remarks.
+ */
 export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',

@@ -66,7 +66,7 @@ export async function compileEmulated(request: EmulatedProgram): Promise<Result<
   return ok(program.value.path);
 }
 
-/** Sums are rounded in the order of the source. */
+/** Flags of the compiler. Sums are rounded in the order of the source. */
 const COMPILE = ['-std=c++17', '-O1', '-w', '-ffp-contract=off', '-fpermissive', '-fpreprocessed'] as const;
 
 async function preprocessed(
@@ -96,7 +96,9 @@ async function preprocessed(
   return rewritten.ok ? rewritten : fail('unsupported', `${file}: ${rewritten.error.message}.`);
 }
 
-/** The meaning of a missing header: a CUDA library that the emulation lacks, or a folder that was not named. */
+/**
+ * Explains a missing header: it belongs to a CUDA library that the emulation lacks, or to a folder that was not named.
+ */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;
@@ -104,7 +106,7 @@ async function headerHint(emulation: string, file: string, error: string): Promi
   return `${file} includes ${header}, which was not found. Name its folder with -I. Of CUDA's headers, the emulation has ${has.join(', ')}.`; // prettier-ignore
 }
 
-/** A compiler's error, with advice for the user. */
+/** Returns a compiler's error with advice for the user. */
 function named(failure: Result<never> & { readonly ok: false }, file: string): Result<never> {
   const { code, message } = failure.error;
   const missing = /[‘'](\w+)[’'] (?:was not declared|has not been declared|does not name a type)/.exec(message)?.[1];

@@ -11,7 +11,7 @@ function ownCode(preprocessed: string): string {
   return preprocessed
     .split('\n')
     .map((line) => {
-      // In # 12 "/usr/include/stdio.h" 1 3 4, the 3 marks a system header.
+      // In # 12 "/usr/include/stdio.h" 1 3 4, the number 3 marks a system header.
       const marker = /^# \d+ ".*"([\d ]*)$/.exec(line);
       if (marker) own = !marker[1].includes('3');
       return own && !marker ? line : ' '.repeat(line.length);

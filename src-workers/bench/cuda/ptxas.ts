@@ -67,8 +67,8 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * The line with the error of a compiler, assembler or linker: its first error, or otherwise its last line. If nvcc does
- * not know the architecture, the text also names the toolkit that does.
+ * Finds the line with the error of a compiler, assembler or linker: its first error, or else its last line. If nvcc
+ * does not know the architecture, the text also names the toolkit that does.
  */
 export function firstError(text: string): string {
   const lines = text
@@ -76,6 +76,6 @@ export function firstError(text: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '');
   const error = lines.find((line) => /\b(error|fatal|undefined reference|cannot find)\b/i.test(line));
-  const said = error ?? lines[lines.length - 1] ?? 'it said nothing';
+  const said = error ?? lines[lines.length - 1] ?? 'it printed nothing';
   return said + unsupportedHint(said);
 }

@@ -36,7 +36,7 @@ const FIRST_RELEASES: Readonly<Record<number, string>> = {
   121: '12.9',
 };
 
-/** The first release whose nvcc compiles C++17, which our kernels need. */
+/** The first release whose nvcc compiles C++17. Our kernels need C++17. */
 const FIRST_WITH_CPP17 = '11.0';
 
 const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { numeric: true }) < 0;
@@ -54,7 +54,7 @@ export function knownByRelease(release: string): readonly number[] {
   });
 }
 
-/** `CUDA 12.9 or older`; null if no release is known. */
+/** Returns, for example, `CUDA 12.9 or older`; null if no release is known. */
 export function findReleases(capability: number): string | null {
   const last = lastRelease(capability);
   if (last !== null) return `CUDA ${last} or older`;

@@ -2,7 +2,7 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
-/** The folder that the files unpack into, so that they do not mix with other files. */
+/** The files unpack into this folder, so that they do not mix with other files. */
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**

@@ -18,7 +18,7 @@ export interface Toolkit {
   readonly known: readonly number[];
 }
 
-/** The compiler to use, and the target architectures. */
+/** The compiler that is used, and the architectures that it compiles for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
   /** Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; may be empty. */
@@ -208,7 +208,7 @@ export async function hostCompilerFlags(
       );
 }
 
-/** Why a GPU cannot be measured with the installed toolkits. */
+/** Explains why a GPU cannot be measured with the installed toolkits. */
 export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
 }

@@ -70,7 +70,7 @@ export async function kernelProgram(
   const hosts = written.value;
   const shellRead = /[^\p{L}\p{N}_.,:/\\+@ -]/u.exec(folders.cache);
   if (shellRead)
-    return fail('unsupported', `nvcc would hand the character ${shellRead[0]} of the folder ${folders.cache} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
+    return fail('unsupported', `nvcc would pass the folder ${folders.cache} with the character ${shellRead[0]} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
 
   const builders = new Map<string, Build>();
   const build: Build = async (values, design) => {
@@ -221,7 +221,7 @@ function argumentRow(argument: KernelArgument, at: number, units: number): strin
   return `    {${fields.join(', ')}},`;
 }
 
-/** The type that passes an argument to the kernel, and checks the parameter of the kernel. */
+/** Writes the C++ type that passes an argument to the kernel and checks the kernel's parameter. */
 function argumentStruct({ name: called, type: text, value }: KernelArgument, at: number): string {
   const type = elementType(text)!;
   const { cpp } = VALUE_TYPES[type.value];

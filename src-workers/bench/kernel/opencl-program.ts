@@ -122,7 +122,7 @@ function describedArgument(argument: KernelArgument, at: number, units: number) 
 /** A launch in the form that the host reads. */
 export interface OpenclLaunch {
   readonly gridBlocks: number;
-  /** `-DNAME=number` */
+  /** Flags in the form `-DNAME=number`. */
   readonly options: readonly string[];
   /** Bytes of the last argument, which is `__local`; null if the kernel has none. */
   readonly sharedBytes: number | null;
@@ -130,7 +130,10 @@ export interface OpenclLaunch {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A design as launches of an entry. Fails as `findEntry` does, and on a number that the argument's type cannot hold. */
+/**
+ * Describes a design as launches of an entry. Fails like `findEntry`, and on a number that the argument's type cannot
+ * hold.
+ */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,

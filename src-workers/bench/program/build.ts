@@ -65,7 +65,7 @@ export function openBuilder(
 
 /** Maximum number of files in a folder whose builds are cached, since each file must be checked. */
 const MAX_FILES = 5000;
-/** Names of folders without sources. */
+/** Names of folders that have no sources. */
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**

@@ -32,15 +32,17 @@ export function splitCommand(line: string): Result<readonly string[]> {
   }
   if (quote !== null) return fail('bad-input', `The command line ${line} has a quote ${quote} without its end.`);
   if (word !== null) words.push(word);
-  return words.length > 0 && words[0] !== '' ? ok(words) : fail('bad-input', 'The command line names no program.');
+  return words.length > 0 && words[0] !== ''
+    ? ok(words)
+    : fail('bad-input', 'The command line is empty. Begin it with the name of a program.');
 }
 
-/** A word in the form that `splitCommand` and `substituted` return unchanged. */
+/** Writes a word in the form that `splitCommand` and `substituted` return unchanged. */
 export function quotedWord(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replace(/\{[A-Za-z]+\}/g, '{$&}')}"`;
 }
 
-/** `{name}`, or `{{name}}` for the text `{name}`. */
+/** Matches `{name}`, or `{{name}}` for the text `{name}`. */
 const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
 type Values = Readonly<Record<Placeholder, string>>;
@@ -55,8 +57,8 @@ function listNames(words: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * Whether one of the command lines uses one of these placeholders.
- * @param task its command lines passed `checkCommands`
+ * Checks whether one of the command lines uses one of these placeholders.
+ * @param task the command lines, which have passed `checkCommands`
  */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
@@ -105,7 +107,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   if (own !== undefined && !inBuild.has('binary'))
     return fail(
       'bad-input',
-      `--build depends on the design by {${own}}, and one build would overwrite another. Write its output to {binary}.`,
+      `--build contains {${own}}, so each design has its own build, which would overwrite the others. Write its output to {binary}.`,
     );
   return ok(null);
 }

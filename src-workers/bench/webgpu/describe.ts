@@ -23,9 +23,9 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
   };
 }
 
-/** The origin of a WebGPU implementation. */
+/** The program that implements WebGPU. */
 export interface WebGpuHost {
-  /** Browser, or Node and Dawn: name → version. */
+  /** Names and versions of the browser, or of Node and Dawn. */
   readonly versions: Readonly<Record<string, string>>;
   /** The machine's processor if known, since the speed of a software adapter depends on it. */
   readonly processor: string | null;

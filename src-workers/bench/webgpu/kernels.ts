@@ -34,9 +34,9 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
 /** Rows and columns of the matrices (Swatman 2022). With much smaller ones, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
-/** Number of different matrices; further units use them again. */
+/** The number of different matrices. If there are more units, they use the same matrices again. */
 const MATRICES = 256;
-/** Makes a matrix cell differ from the other numbers of the case. */
+/** A number that makes a matrix cell differ from the other numbers of the case. */
 const MATRIX_SALT = 0x2545f491;
 
 const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS + cell + MATRIX_SALT) >>> 0);
@@ -258,9 +258,12 @@ fn main(@builtin(local_invocation_index) thread: u32) {
   });
 }
 
-/** Terms of one series. After them the next series begins, so that terms stay normal numbers. */
+/** The number of terms of one series. After them the next series begins, so that terms do not become denormal. */
 const SERIES_TERMS = 64;
-/** Each operation of WGSL may have an error of some units in the last place, and products and sums may be fused. */
+/**
+ * The tolerance of a sum. Each operation of WGSL may have an error of some units in the last place, and products and
+ * sums may be fused.
+ */
 const SERIES_TOLERANCE = 1e-3;
 
 /** (1 + x)^α by its series over a launch shape, with `elements` terms per thread (series: Hasan et al. 2014). */

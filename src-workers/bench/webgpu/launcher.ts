@@ -9,16 +9,16 @@ const MAP_READ = 0x1;
 const MAP_MODE_READ = 0x1;
 const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
 
-/** Maximum number of blocks in one direction of a dispatch; more blocks are laid out in rows. */
+/** Maximum number of blocks in one direction of a dispatch. If there are more, they are arranged in rows. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
-/** The fraction of a launch's expected time in which this thread sleeps. */
+/** The fraction of a launch's expected time for which this thread sleeps. */
 const SLEPT_SHARE = 0.9;
 
 /** A device's message on one line. The device adds its activity on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
-/** The device and everything on it is lost. */
+/** Thrown if the device is lost, with everything on it. */
 export class DeviceLostError extends Error {
   constructor(message: string) {
     super(message);

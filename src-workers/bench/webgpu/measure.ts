@@ -72,7 +72,9 @@ export async function measureWebGpu(
   }
 }
 
-/** Fractions of a launch that run first, to estimate the whole before a driver's watchdog stops it. */
+/**
+ * The fractions of a launch that run first. They show how long the whole takes, before a driver's watchdog stops it.
+ */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
 /** A plan's cases in groups. Consecutive cases that are compared (executions of one matrix power) form one group. */

@@ -7,7 +7,7 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
-/** WebGPU under Node, through Dawn (the optional package `webgpu`). */
+/** Opens WebGPU under Node, through Dawn (the optional package `webgpu`). */
 export interface NodeWebGpu {
   readonly device: GPUDevice;
   readonly info: MeasuringDevice;

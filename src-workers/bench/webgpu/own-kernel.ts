@@ -55,7 +55,7 @@ function wgslType(text: string): keyof typeof WORDS | null {
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
 }
 
-/** The bytes of a type that WGSL has, as its elements. */
+/** The size of a type that WGSL has, in bytes, and its elements. */
 const wordsOf = (
   type: string,
   bytes: Uint8Array,
@@ -72,7 +72,7 @@ export async function ownKernelBuffers(
   const { arguments: all } = task.manifest;
   const other = all.findIndex(({ type }) => wgslType(type) === null);
   if (other >= 0)
-    return fail('unsupported', `${task.file}: arguments[${other}].type is ${all[other].type}, which WGSL does not have here. Use u32, i32 or f32`); // prettier-ignore
+    return fail('unsupported', `${task.file}: arguments[${other}].type is ${all[other].type}, which WebGPU cannot use. Use u32, i32 or f32`); // prettier-ignore
   const arrays: (GPUBuffer | null)[] = [];
   const kept: (GPUBuffer | null)[] = [];
   for (const [at, { type, file, output }] of all.entries()) {

@@ -14,7 +14,7 @@ export interface UnitLoopShader {
 /** Maximum number of steps that are written one by one; a larger number becomes a loop around them. */
 const UNROLLED_STEPS = 64;
 
-/** Repeats `step` `count` times. */
+/** Writes code that repeats `step` `count` times. */
 function repeated(count: number, variable: string, step: () => string): string {
   const steps = (some: number): string => Array.from({ length: some }, step).join('\n');
   if (count <= UNROLLED_STEPS) return steps(count);
@@ -57,7 +57,7 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** The final work of all lanes of a unit, once with its sum. */
+/** The work that all lanes of a unit do at its end, once, with its sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>

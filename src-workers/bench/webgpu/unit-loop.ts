@@ -38,7 +38,10 @@ export async function unitLoopBuffers(
   });
 }
 
-/** Positions of slots are 32-bit words on the device, and one round after the last must still fit. */
+/**
+ * The maximum number of slots. Positions of slots are 32-bit words on the device, and one round after the last must
+ * still fit.
+ */
 const MAX_SLOTS = 2 ** 31;
 
 /**
@@ -129,7 +132,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // Without clearing, the results of an earlier design could be taken for the results of this design.
+      // If the results were not cleared, those of an earlier design could be taken for the results of this one.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
