@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { errorWidths } from '../../src-main/services/evidence/tie-band.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { evenChanceMeasurements } from '../../src-workers/models/calibration/search.ts';
 import {
   arbitraryOrder,
   mersenneTwister,
@@ -258,6 +257,18 @@ function swiftshader(): Replay {
 // ------------------------------------------------------------------------------------------------------------------------
 
 const totals = { claims: 0, kept: 0 };
+
+/** Minimum number of random measurements whose best is at most `target` with a probability of at least ½. */
+function evenChanceMeasurements(sorted: Float64Array, target: number): number {
+  const good = sorted.filter((time) => time <= target).length;
+  let missed = 1;
+  let draws = 0;
+  while (missed > 0.5 && draws < sorted.length) {
+    missed *= Math.max(0, sorted.length - good - draws) / (sorted.length - draws);
+    draws += 1;
+  }
+  return draws;
+}
 
 function report(label: string, replayOf: (seed: number) => Replay): void {
   const seeds = Array.from({ length: SEEDS }, (_, seed) => seed);

@@ -57,7 +57,6 @@ export async function compareMeasured(
     designs: {
       predictedMs: predicted.value,
       measuredMs,
-      halfWidthMs: Float64Array.from(measured, ({ halfWidthMs }) => halfWidthMs ?? NaN),
       axes,
       designsOfRun: rankedDesigns(
         ranking,

@@ -1,14 +1,12 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { UniformSource } from '../../numeric/random.ts';
-import { kendall, mean, median, pearson, sortedQuantile, spearman } from '../../numeric/statistics.ts';
-import { bestOfFirst, evenChanceMeasurements, randomMeasurements } from './search.ts';
+import { kendall, mean, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
+import { bestOfFirst, randomMeasurements } from './search.ts';
 
 /** Designs of one device that were both predicted and measured; all columns of the same length. */
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** Half width of the 95 % interval of each measured time, ms; NaN if unknown. */
-  readonly halfWidthMs?: Float64Array | undefined;
   /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
   /** Number of valid designs of their run; if omitted, the number of measured designs. */
@@ -29,12 +27,8 @@ export interface Shortlist {
   readonly bestMs: number;
   /** `bestMs` over the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /** Whether the intervals of `bestMs` and of the best measured time overlap; `null` if intervals are unknown. */
-  readonly withinNoise: boolean | null;
   /** Minimum number of random measurements whose best is expected to be as good. */
   readonly randomMeasurements: number;
-  /** Minimum number of random measurements whose best is as good with a probability of at least ½. */
-  readonly evenChanceMeasurements: number;
 }
 
 export interface AxisValueResiduals {
@@ -60,12 +54,9 @@ export interface AxisResiduals {
 /** The agreement of predicted with measured times. Errors are |predicted/measured − 1|. */
 export interface Agreement {
   readonly designs: number;
-  readonly designsOfRun: number;
   readonly spearman: Estimate;
   /** Kendall's τ-b. */
   readonly kendall: Estimate;
-  /** Pearson correlation of the logarithms. */
-  readonly pearson: Estimate;
   /** Median of measured/predicted: the best single factor for the predictions. */
   readonly scale: Estimate;
   /** Median error of the scaled predictions. */
@@ -101,9 +92,9 @@ const MIN_RESAMPLES = 100;
  * @returns `bad-input` if columns differ in length, fewer than 2 designs were measured, or a time is not positive
  */
 export function agreement(input: MeasuredDesigns, options: AgreementOptions): Result<Agreement> {
-  const { predictedMs, measuredMs, halfWidthMs, axes = [] } = input;
+  const { predictedMs, measuredMs, axes = [] } = input;
   const n = measuredMs.length;
-  const lengths = [predictedMs.length, halfWidthMs?.length ?? n, ...axes.map(({ values }) => values.length)];
+  const lengths = [predictedMs.length, ...axes.map(({ values }) => values.length)];
   if (lengths.some((length) => length !== n))
     return fail('bad-input', `the columns have different lengths: ${[n, ...lengths].join(', ')} designs`);
   if (n < 2) return fail('bad-input', `agreement needs at least 2 measured designs, not ${n}`);
@@ -112,7 +103,6 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
     return fail('bad-input', `design ${i}: ${times}; times must be positive`, { design: i });
   }
-  const designsOfRun = input.designsOfRun ?? n;
   const figures = computeFigures(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
   const estimate = (name: keyof Figures): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
@@ -120,10 +110,8 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   const unscaled = sortedErrors(predictedMs, measuredMs, 1);
   return ok({
     designs: n,
-    designsOfRun,
     spearman: estimate('spearman'),
     kendall: estimate('kendall'),
-    pearson: estimate('pearson'),
     scale: estimate('scale'),
     medianError: estimate('medianError'),
     p95Error: estimate('p95Error'),
@@ -134,8 +122,8 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
       .sort((a, b) => (b.explained ?? -1) - (a.explained ?? -1)),
     shortlists: (options.shortlists ?? SHORTLISTS)
       .filter((k) => k <= n)
-      .map((k) => shortlist(predictedMs, measuredMs, halfWidthMs, k)),
-    notes: writeNotes(n, designsOfRun, halfWidthMs),
+      .map((k) => shortlist(predictedMs, measuredMs, k)),
+    notes: writeNotes(n, input.designsOfRun ?? n),
   });
 }
 
@@ -146,7 +134,6 @@ function isTime(timeMs: number): boolean {
 interface Figures {
   readonly spearman: number;
   readonly kendall: number;
-  readonly pearson: number;
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
@@ -162,7 +149,6 @@ function computeFigures(predicted: Float64Array, measured: Float64Array): Figure
   return {
     spearman: spearman(predicted, measured),
     kendall: kendall(predicted, measured),
-    pearson: pearson(predicted.map(Math.log), measured.map(Math.log)),
     scale,
     medianError: sortedQuantile(errors, 0.5),
     p95Error: sortedQuantile(errors, 0.95),
@@ -201,7 +187,6 @@ function bootstrap(
   return {
     spearman: intervalOf('spearman'),
     kendall: intervalOf('kendall'),
-    pearson: intervalOf('pearson'),
     scale: intervalOf('scale'),
     medianError: intervalOf('medianError'),
     p95Error: intervalOf('p95Error'),
@@ -244,33 +229,13 @@ function axisResiduals(axis: string, values: readonly (string | number)[], resid
   };
 }
 
-function shortlist(
-  predicted: Float64Array,
-  measured: Float64Array,
-  halfWidth: Float64Array | undefined,
-  k: number,
-): Shortlist {
+function shortlist(predicted: Float64Array, measured: Float64Array, k: number): Shortlist {
   const sorted = measured.slice().sort();
   const bestMs = bestOfFirst(predicted, measured, k);
-  let withinNoise: boolean | null = null;
-  if (halfWidth) {
-    // An expectation over ties gets the interval of the fastest design that is at least as slow as the expectation.
-    const found = sorted.find((time) => time >= bestMs) ?? sorted[sorted.length - 1];
-    const foundHalf = halfWidth[measured.indexOf(found)];
-    const bestHalf = halfWidth[measured.indexOf(sorted[0])];
-    if (!Number.isNaN(foundHalf + bestHalf)) withinNoise = bestMs - foundHalf <= sorted[0] + bestHalf;
-  }
-  return {
-    k,
-    bestMs,
-    regret: bestMs / sorted[0] - 1,
-    withinNoise,
-    randomMeasurements: randomMeasurements(sorted, bestMs),
-    evenChanceMeasurements: evenChanceMeasurements(sorted, bestMs),
-  };
+  return { k, bestMs, regret: bestMs / sorted[0] - 1, randomMeasurements: randomMeasurements(sorted, bestMs) };
 }
 
-function writeNotes(designs: number, designsOfRun: number, halfWidth: Float64Array | undefined): string[] {
+function writeNotes(designs: number, designsOfRun: number): string[] {
   const notes: string[] = [];
   if (designs < designsOfRun) {
     notes.push(
@@ -279,7 +244,5 @@ function writeNotes(designs: number, designsOfRun: number, halfWidth: Float64Arr
   }
   if (designs < MIN_BOOTSTRAP)
     notes.push(`${designs} designs are too few for intervals; at least ${MIN_BOOTSTRAP} are needed.`);
-  if (!halfWidth)
-    notes.push('The spread of the measured times is not known, so the best design may be the best by chance.');
   return notes;
 }

@@ -22,22 +22,14 @@ export interface RepeatsSummary {
   readonly medianNs: number;
   /** Confidence interval of the median, at least 95 %; `null` with fewer than 6 repeats. */
   readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
-  /** Half the width of `interval` over the median; `null` if there is no interval or the median is 0. */
-  readonly relativeHalfWidth: number | null;
   readonly minNs: number;
   readonly maxNs: number;
-  readonly meanNs: number;
-  /** `null` for a single repeat. */
-  readonly standardDeviationNs: number | null;
-  readonly medianDeviationNs: number;
   /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
   /** Number of repeats at the start that were slower than the second half, so that more warm-up was needed. */
   readonly slowStarts: number;
   /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
-  /** The clock over the repeats with a reading; `null` with fewer than `MIN_TREND` of them. */
-  readonly clock: (Trend & { readonly medianMhz: number; readonly minMhz: number; readonly maxMhz: number }) | null;
   readonly warnings: readonly RepeatWarning[];
 }
 
@@ -56,7 +48,6 @@ export const REPEAT_WARNINGS = [
   { code: 'outliers', text: 'some repeats are far from the others' },
   { code: 'slow-start', text: 'the first repeats are slower: warm up longer' },
   { code: 'drift', text: 'times drift from the first repeat to the last' },
-  { code: 'clock-falling', text: 'the clock falls while measuring' },
 ] as const;
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
@@ -74,18 +65,11 @@ const MIN_STEADY = 6;
 /**
  * @param timesNs times of all launches in order, including warm-ups
  * @param warmUp whether each launch was a warm-up; same length
- * @param clocksMhz the clock at each launch; same length, `null` without a reading
  * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts
  */
-export function summariseRepeats(
-  timesNs: ArrayLike<number>,
-  warmUp: ArrayLike<boolean>,
-  clocksMhz?: ArrayLike<number | null>,
-): Result<RepeatsSummary> {
-  if (warmUp.length !== timesNs.length || (clocksMhz && clocksMhz.length !== timesNs.length)) {
-    const lengths = `${timesNs.length} times, ${warmUp.length} warm-up marks, ${clocksMhz?.length ?? 'no'} clocks`;
-    return fail('bad-input', `${lengths}: their numbers must be equal`);
-  }
+export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<boolean>): Result<RepeatsSummary> {
+  if (warmUp.length !== timesNs.length)
+    return fail('bad-input', `${timesNs.length} times, ${warmUp.length} warm-up marks: their numbers must be equal`);
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
     if (!(timesNs[i] >= 0 && timesNs[i] < Infinity))
@@ -98,39 +82,30 @@ export function summariseRepeats(
   const sorted = times.slice().sort();
   const n = sorted.length;
   const medianNs = median(times);
-  const meanNs = mean(times);
   const bounds = medianInterval(n, CONFIDENCE);
   const interval = bounds && {
     lowNs: sorted[bounds.low],
     highNs: sorted[bounds.high],
     coverageFraction: bounds.coverageFraction,
   };
-  const squares = times.reduce((sum, time) => sum + (time - meanNs) ** 2, 0);
   const outliers = outlierPositions(times).map((i) => positions[i]);
   const slowStarts = slowStartCount(times);
   const drift = n >= MIN_TREND ? findTrend(times) : null;
-  const clock = clocksMhz ? clockTrend(positions.map((i) => clocksMhz[i] ?? null)) : null;
   const warnings: RepeatWarning[] = [];
   if (!interval) warnings.push('few-repeats');
   if (outliers.length > 0) warnings.push('outliers');
   if (slowStarts > 0) warnings.push('slow-start');
   if (drift?.significant) warnings.push('drift');
-  if (clock?.significant && clock.relativeChange < 0) warnings.push('clock-falling');
   return ok({
     repeats: n,
     warmUps: timesNs.length - n,
     medianNs,
     interval,
-    relativeHalfWidth: interval && medianNs > 0 ? (interval.highNs - interval.lowNs) / (2 * medianNs) : null,
     minNs: sorted[0],
     maxNs: sorted[n - 1],
-    meanNs,
-    standardDeviationNs: n > 1 ? Math.sqrt(squares / (n - 1)) : null,
-    medianDeviationNs: medianAbsoluteDeviation(times, medianNs),
     outliers,
     slowStarts,
     drift,
-    clock,
     warnings,
   });
 }
@@ -191,12 +166,6 @@ export function findTrend(values: Float64Array): Trend {
     pValue,
     significant: pValue < TREND_SIGNIFICANCE && Math.abs(relativeChange) >= RELEVANT,
   };
-}
-
-function clockTrend(clocks: readonly (number | null)[]): RepeatsSummary['clock'] {
-  const known = Float64Array.from(clocks.filter((clock) => clock !== null));
-  if (known.length < MIN_TREND) return null;
-  return { ...findTrend(known), medianMhz: median(known), minMhz: Math.min(...known), maxMhz: Math.max(...known) };
 }
 
 /** Up to this length, and without ties, the law of the test is exact. */

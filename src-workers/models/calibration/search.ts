@@ -33,19 +33,6 @@ export function randomMeasurements(sorted: Float64Array, target: number): number
   return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
-/** Minimum number of random measurements whose best is at most `target` with a probability of at least ½. */
-export function evenChanceMeasurements(sorted: Float64Array, target: number): number {
-  let good = 0;
-  while (good < sorted.length && sorted[good] <= target) good += 1;
-  let missed = 1;
-  let draws = 0;
-  while (missed > 0.5 && draws < sorted.length) {
-    missed *= Math.max(0, sorted.length - good - draws) / (sorted.length - draws);
-    draws += 1;
-  }
-  return draws;
-}
-
 /**
  * Expected best measured time of the model's first k designs. Designs with equal predictions come in random order,
  * because the model does not say which to measure first.
