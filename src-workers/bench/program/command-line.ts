@@ -34,7 +34,7 @@ export function splitCommand(line: string): Result<readonly string[]> {
   if (word !== null) words.push(word);
   return words.length > 0 && words[0] !== ''
     ? ok(words)
-    : fail('bad-input', 'The command line is empty. Begin it with the name of a program.');
+    : fail('bad-input', 'The command line has no program. Begin it with the name of a program.');
 }
 
 /** Writes a word in the form that `splitCommand` and `substituted` return unchanged. */
