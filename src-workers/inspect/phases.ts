@@ -118,7 +118,10 @@ export function findPhases(
   };
 }
 
-/** The remainder of an unrolled loop, compiled without a loop: code with work of the lines and kinds of the loop. */
+/**
+ * Finds the remainder of an unrolled loop that was compiled without a loop. It is code with work of the same kinds, on
+ * the lines of the loop.
+ */
 function straightRest(
   { code, from, to, before, after }: Graph,
   unit: ReadonlySet<number>,
@@ -151,9 +154,10 @@ function straightRest(
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Whether an iteration needs the result of the previous one: an exit of the loop, or the address of a load, depends on
- * a value that each iteration computes from its previous value, other than by counting. A sum does not count, because
- * threads can add up parts of it. If several paths write a value, the last write in the code is followed.
+ * Whether an iteration needs the result of the previous one. This is so if an exit of the loop, or the address of a
+ * load, depends on a value that each iteration computes from its previous value, other than by counting. A sum does not
+ * count, because threads can add up parts of it. If several paths write a value, the last write in the code is
+ * followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;
@@ -176,8 +180,8 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
 }
 
 /**
- * Whether iterations leave a result in a register: one that they add to, or that is read after the loop. Counters and
- * the upper halves of addresses do not count.
+ * Whether iterations leave a result in a register. They do if they add to the register, or if it is read after the
+ * loop. Counters and the upper halves of addresses do not count.
  */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;

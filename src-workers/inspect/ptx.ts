@@ -27,7 +27,7 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/** The text without block comments. Line comments stay, since they may be marks. */
+/** Returns the text without block comments. Line comments stay, because they may be marks. */
 function withoutBlocks(text: string): string {
   let rest = '';
   let at = 0;
@@ -179,7 +179,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
   };
 }
 
-/** Lanes that share a matrix fragment. */
+/** The number of lanes that share a matrix fragment. */
 const LANES = 32;
 
 /** Bytes that an access moves: 8 for `ld.global.v2.u32`; for a matrix fragment, the part of one lane. */

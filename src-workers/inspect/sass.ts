@@ -24,7 +24,7 @@ export function parseSass(text: string): KernelCode[] {
       continue;
     }
     if (!open) continue;
-    // Another section begins.
+    // Another section begins here.
     if (/^\s*\.section\s/.test(row)) open = null;
     const place = /^\s*\/\/##\s+File\s+"[^"]*",\s*line\s+(\d+)/.exec(row);
     if (place) {
@@ -161,7 +161,7 @@ function readWidth(operation: string, name: string, operand: string, at: number)
   return name.includes('.WIDE') && at === 2 ? 2 : 1;
 }
 
-/** The registers in an operand; RZ and PT are constants. */
+/** Lists the registers in an operand; RZ and PT are constants. */
 function registers(operand: string, width: number): string[] {
   const found: string[] = [];
   for (const [, kind, number, of64] of operand.matchAll(/\b(U?[RP]|B)(\d+)\b(\.64)?/g)) {

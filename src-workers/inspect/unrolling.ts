@@ -59,7 +59,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** A smaller number of equal groups in a body may be one iteration. */
+/** A body with fewer equal groups than this may be one iteration. */
 const LEAST_ALONE = 4;
 
 /** The kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
@@ -105,7 +105,7 @@ function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sum
   return [...streams.values()].map(({ step, low, high, places }) => ({ step, span: high - low, places }));
 }
 
-/** A constant step, or the factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
+/** Returns a constant step, or the factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
 function wholeStep(grown: Sum): number | null {
   const times = [...grown.terms.values()];
   const step = isConstant(grown)
@@ -123,7 +123,7 @@ const COMPARES = /^(setp|U?ISETP)\b/;
 /** A comparison at an exit of a loop, and the growth of its difference in each pass. */
 export interface Comparison {
   readonly difference: Sum;
-  /** Null if the growth differs between passes. */
+  /** The growth of the difference in each pass; null if it is not always the same. */
   readonly growth: Sum | null;
 }
 

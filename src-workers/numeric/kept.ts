@@ -7,8 +7,8 @@ export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T
 }
 
 /**
- * Makes a cache whose values have a limited total size. If the newer values exceed the limit, the older ones that were
- * not used since are dropped, so that up to twice the limit is kept.
+ * Makes a cache whose values have a limited total size. It has two generations. When the newer one exceeds the limit,
+ * the values of the older one that were not used in the meantime are dropped, so up to twice the limit is kept.
  */
 export function sizedCache<T>(limit: number, sizeOf: (value: T) => number): (key: string, make: () => T) => T {
   let newer = new Map<string, T>();

@@ -14,8 +14,9 @@ export function findCell(edges: Float64Array | Int32Array, value: number): numbe
 }
 
 /**
- * The first integer in low … high for which `holds` returns true, by bisection; `high` if there is none before it.
- * @param holds if true for an integer, true for all larger integers
+ * Finds the first integer in low … high for which `holds` returns true, by bisection; `high` if there is none before
+ * it.
+ * @param holds must be true for all integers above one for which it is true
  */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {

@@ -28,7 +28,7 @@ const MAX_BATCH_ROWS = 2 ** 25;
 const MAX_BUFFER_BYTES = 2 ** 28;
 
 const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, FILE.length)) === FILE;
-/** A stream begins with the length of its schema, which is a multiple of 8. */
+/** The largest length of a schema. A stream begins with this length, which is a multiple of 8. */
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
@@ -98,7 +98,7 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
   };
 }
 
-/** The schema and the batches of records, without their bodies. */
+/** Reads the schema and the batches of records, without their bodies. */
 async function readMessages(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
   const ofFile = isFile(new Uint8Array(await file.slice(0, FILE.length)));
   // Some writers put the schema only into the footer of a file.
@@ -126,7 +126,7 @@ async function readMessages(file: FileBytes, label: string): Promise<{ fields: r
   return { fields: listElements(schema, 1, 4).map((field) => readField(view, field, known)), batches };
 }
 
-/** The root table of a message or of a footer. */
+/** Finds the root table of a message or of a footer. */
 async function rootTable(file: FileBytes, start: number, end: number): Promise<FlatTable> {
   if (end - start > MAX_METADATA_BYTES) throw new Error(`a message of ${end - start} bytes`);
   return tableAt(new DataView(await file.slice(start, end)), 0);

@@ -7,7 +7,7 @@ import { fail, ok, type Result } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
-// Every message below completes "must be …". Unknown fields are dropped, since a newer program may write more fields.
+// Every message below completes "must be …". Unknown fields are dropped, because a newer program may write more fields.
 const text = (max: number) => {
   const expected = `text of at most ${max} characters`;
   return v.pipe(v.string(expected), v.maxLength(max, expected));

@@ -124,7 +124,7 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/** Whether a record is a header, with a name in every field. `NaN`, `inf` and missing values are not names. */
+/** Whether a record is a header, which has a name in every field. `NaN`, `inf` and missing values are not names. */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),

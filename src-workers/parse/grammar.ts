@@ -378,7 +378,7 @@ function readNumber(cursor: Cursor, what: string): number {
     cursor.position = start;
     refuseAt(cursor, `Use a number (${what})`);
   }
-  // −0 would be written as 0.
+  // −0 would be written as 0, so it becomes 0.
   return value === 0 ? 0 : value;
 }
 

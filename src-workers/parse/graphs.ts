@@ -7,7 +7,7 @@ import { caught, HEAD_BYTES, refuse, shown, type ByteSource } from './source.ts'
 
 /** Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as in a matrix. */
 
-/** One line may name millions of neighbours of a vertex. */
+/** The maximum size of a line. One line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;
 
 const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);

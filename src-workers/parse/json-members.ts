@@ -20,7 +20,7 @@ const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 const NEWLINE = 0x0a;
 
-/** Thrown and caught in this file if the text ends early. */
+/** This value is thrown if the text ends early, and caught in this file. */
 const CUT_OFF = Symbol('cut off');
 
 /** Reads JSON tokens in order; throws `CUT_OFF` if the text ends early. */

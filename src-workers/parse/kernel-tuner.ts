@@ -35,11 +35,11 @@ export interface FileSweep {
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Maximum number of times of all configurations: 64 MB of numbers. */
 const MAX_TIMES = 2 ** 23;
-/** Other work gets a turn after this many cases. */
+/** The number of cases after which other work gets a turn. */
 const CASES_PER_TURN = 20_000;
 const MAX_PARAMETERS = 200;
 const MAX_TEXT = 4000;
-/** The time of an invalid configuration in old files, which have no error names. */
+/** The time that old files without error names give an invalid configuration. */
 const INVALID_TIME = 1e20;
 
 /** Error classes of Kernel Tuner in words. */

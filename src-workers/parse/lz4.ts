@@ -1,9 +1,12 @@
 /**
- * LZ4, which Node's zlib lacks: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop writes, and
- * frames. The available packages add other codecs or native code, and read a damaged block as zeros.
+ * Unpacks LZ4, which Node's zlib does not have: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop
+ * writes, and frames. The available packages add other codecs or native code, and read a damaged block as zeros.
  */
 
-/** The length of a literal or match of at least 15 bytes continues in the next bytes, up to the first below 255. */
+/**
+ * Reads the length of a literal or match. A length of at least 15 bytes continues in the next bytes, up to the first
+ * byte below 255.
+ */
 const LONG = 15;
 const FULL = 255;
 const MIN_MATCH = 4;

@@ -20,7 +20,7 @@ export type MatrixEntry = (row: number, column: number, value: number) => void;
 
 /** Maximum number of rows. One number is kept for each, at most 256 MB. */
 export const MAX_MATRIX_ROWS = 2 ** 25;
-/** The format allows 1024 characters, but comments of real files are longer. */
+/** The maximum length of a line. The format allows 1024 characters, but comments of real files are longer. */
 const MAX_LINE_CHARACTERS = 65_536;
 
 type Layout = 'coordinate' | 'array';
@@ -252,7 +252,7 @@ function readIndex(field: string, size: number, what: string, label: string, lin
   return index;
 }
 
-/** Fortran writes exponents with D. */
+/** Reads a number. Fortran writes exponents with D. */
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
 /** Checks the values from `fields[first]` on. Returns whether any of them is not 0. */

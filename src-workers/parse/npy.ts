@@ -2,7 +2,7 @@ import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { joined, readBytes, refuse, shown, type ByteSource } from './source.ts';
 import type { Result } from '../domain/result.ts';
 
-/** Maximum size of a header. An array without fields has a far smaller one. */
+/** The maximum size of a header. The header of an array without fields is far smaller. */
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 

@@ -94,7 +94,10 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 };
 const MAX_FORMAT_BYTES = 1000;
 
-/** The format of a sparse matrix of SciPy, such as `csr`: a text after the header of its array; `null` without one. */
+/**
+ * Reads the format of a sparse matrix of SciPy, such as `csr`. It is a text after the header of its array; `null`
+ * without one.
+ */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
   const bytes = await ofLibrary(label, 'NPZ', () => gathered(openContent(zip, entry), label, MAX_FORMAT_BYTES));

@@ -80,10 +80,10 @@ export interface AgreementOptions {
 }
 
 const SHORTLISTS = [1, 2, 5, 10, 20];
-/** With fewer designs, resampling cannot show the spread. */
+/** The minimum number of designs. With fewer, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/** Maximum number of drawn designs. Many designs need fewer resamples, because their intervals are narrow. */
+/** The maximum number of drawn designs. More designs need fewer resamples, because their intervals are narrow. */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 

@@ -10,7 +10,7 @@ export interface MeasuredBandwidth {
 }
 
 export interface BandwidthCalibration {
-  /** BW_i by cores, from 0 to the largest measured number, linear between the measurements. */
+  /** The bandwidths BW_i by number of cores, from 0 to the largest measured number, linear between the measurements. */
   readonly curve: BandwidthCurve;
   readonly measuredAt: readonly number[];
   /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */

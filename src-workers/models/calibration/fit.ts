@@ -52,9 +52,9 @@ export interface FittedParameters {
 const HUBER_DEVIATIONS = 1.345;
 /** The deviation for the first fit, which has no residuals yet; in ln units. */
 const FIRST_HUBER = 0.2;
-/** Number of further fits. Each uses the deviation of the fit before it. */
+/** The number of further fits. Each of them uses the deviation from the previous one. */
 const ROUNDS = 3;
-/** Deviations below 0.01 % have no effect. */
+/** The smallest deviation that is used. Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
 /** The 95 % quantile of χ² with one degree of freedom. A parameter is held if holding it costs no more than this. */
 const HOLD_COST = 3.841459;
@@ -341,7 +341,9 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/** A parameter whose variance the others inflate by this factor is a combination of them, at numeric accuracy. */
+/**
+ * If the others inflate the variance of a parameter by this factor, it is a combination of them at numeric accuracy.
+ */
 const MAX_INFLATION = 1e6;
 
 /**

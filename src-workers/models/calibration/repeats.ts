@@ -52,9 +52,12 @@ export const REPEAT_WARNINGS = [
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
-/** Modified z-score of an outlier. Iglewicz, Hoaglin, How to Detect and Handle Outliers (1993), ISBN 9780873892476. */
+/**
+ * The modified z-score from which a repeat is an outlier. Iglewicz, Hoaglin, How to Detect and Handle Outliers (1993),
+ * ISBN 9780873892476.
+ */
 const OUTLIER_SCORE = 3.5;
-/** A difference below 1 % is never flagged, since it does not decide between designs. */
+/** A difference below 1 % is never flagged, because it does not decide between designs. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
 /** Minimum number of values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */

@@ -1,7 +1,7 @@
 import type { TimeRatio, Verdict } from '../../domain/benchmark.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 
-/** Confidence of each median's interval. Both intervals together then hold with 95 %. */
+/** The confidence of each median's interval. Both intervals together then have a confidence of 95 %. */
 const COVERAGE = Math.sqrt(0.95);
 
 /** Minimum number of repeats on each side for a verdict. */

@@ -24,9 +24,8 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * One indivisible task on its own core, and a rest spread evenly over the other cores. Here fewer cores can be faster,
- * because the task then shares the memory with fewer others.
- *
+ * One indivisible task on its own core, and other work that is spread evenly over the other cores. Here fewer cores can
+ * be faster, because the task then shares the memory with fewer others.
  * @returns array of length `cores`; a single core gets everything
  */
 export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {

@@ -20,14 +20,17 @@ const table = makeTables(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** The tolerance from β and ρ, printed to 0.01 GB/s, and from most results, printed to the same digit. */
+/**
+ * The tolerance that follows from β and ρ, which are printed to 0.01 GB/s, and from most results, which have the same
+ * digit.
+ */
 const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the rounding of the measurement that the error is relative to. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
 /** The same for errors with two decimals: 0.005 GB/s of measured 20 GB/s, for predictions up to 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
-/** Half of the printed 0.1 points, plus the rounding of β and ρ. */
+/** Half of the last printed digit, which is 0.1 points, plus the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
 /** An arbitrary total, because a bandwidth does not depend on it. */
@@ -45,7 +48,9 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
   return effectiveBandwidthGbS(bytes, twoPhases(cpu, bytes, form, knee).timeMs);
 }
 
-/** Both result tables of the slides, their printed errors, and the values of their printed formula where it differs. */
+/**
+ * Both result tables of the slides with their printed errors, and the values of their printed formula if it differs.
+ */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
 }
@@ -92,14 +97,14 @@ function triangular(): ReproductionTable[] {
     `The printed column follows (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β with the listed K. The formula the slides print, (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, gives up to ${percent(Math.max(...formGaps))} more bandwidth.`,
     ...oddKnee.map(
       (cpu) =>
-        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, where ⌈ρ/β⌉ = ${saturatingCores(cpu)}; the bandwidth was computed with the first, its error and the share of phase 1 with the second, so the printed bandwidth and its printed error contradict each other.`,
+        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, but ⌈ρ/β⌉ = ${saturatingCores(cpu)}. The bandwidth was computed with the first, and its error and the share of phase 1 with the second, so the printed bandwidth and its printed error contradict each other.`,
     ),
   ];
   const staircaseNotes = [
     'The staircase needs the bandwidth by active cores, which the slides show as a plot only. On the max-rate curve min(iβ, ρ) it equals the two-phase formula, so the formula is an upper bound of the printed column as long as no measured bandwidth lies above the curve.',
     ...beyond.map(
       (cpu) =>
-        `${cpu.cpu}: printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s, above the bound of ${derived(cpu).toFixed(2)} GB/s: some measured bandwidth there must exceed min(iβ, ρ).`,
+        `${cpu.cpu}: printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s, above the bound of ${derived(cpu).toFixed(2)} GB/s, so one of its measured bandwidths must exceed min(iβ, ρ).`,
     ),
   ];
 
@@ -143,7 +148,7 @@ function triangular(): ReproductionTable[] {
       makeRows(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
       ['By the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
     ),
-    table('Triangular workload, staircase: bound it must keep', 'GB/s', staircaseRows(derived), staircaseNotes),
+    table('Triangular workload, staircase: upper bound', 'GB/s', staircaseRows(derived), staircaseNotes),
     table('Triangular workload, error against the measurement', '%', errors, [
       'Two-phase by the tabulated form with K = ⌈ρ/β⌉.',
       ...twoPhaseNotes.slice(1),
@@ -151,10 +156,12 @@ function triangular(): ReproductionTable[] {
   ];
 }
 
-/** Largest excess of a measured bandwidth over the max-rate curve that the slides' plots allow. */
+/** The largest excess of a measured bandwidth over the max-rate curve that the plots of the slides allow. */
 const STAIRCASE_EXCESS = 0.005;
 
-/** The printed staircase is below the bound, or above it only by rounding. Rows show the printed value if below. */
+/**
+ * The printed staircase is below the bound, or above it only by rounding. A row shows the printed value if it is below.
+ */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

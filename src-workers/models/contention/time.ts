@@ -7,17 +7,17 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
  * β is the bandwidth of one core alone, ρ the bandwidth of all cores. Times are in milliseconds.
  */
 
-/** M₁·P/ρ: the longest task, with the bandwidth that each core gets while all cores are active. */
+/** M₁·P/ρ is the time of the longest task with the bandwidth that each core has while all cores are active. */
 export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
 }
 
-/** M₁/β: the longest task as if it ran alone. */
+/** M₁/β is the time of the longest task as if it ran alone. */
 export function noContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
 }
 
-/** ΣM/ρ: all work at the full bandwidth to the end. */
+/** ΣM/ρ is the time of all work at the full bandwidth to the end. */
 export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
 }

@@ -19,7 +19,7 @@ export const STACK_COSTS = {
   'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
 } as const satisfies Readonly<Record<string, StackCosts>>;
 
-/** Operations of one thread group on its stack; expectations may be fractional. */
+/** The operations of one thread group on its stack. Expected numbers may be fractions. */
 export interface Divergence {
   readonly divergentBranches: number;
   /** Chunks spilled and loaded back. */

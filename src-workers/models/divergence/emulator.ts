@@ -21,7 +21,10 @@ export interface StackShape {
   readonly chunkEntries: number;
 }
 
-/** 16 tokens of 64 bits on chip, moved in chunks of four (32 bytes), as the paper infers for Kepler and Maxwell. */
+/**
+ * The stack holds 16 tokens of 64 bits on the chip, which move in chunks of four (32 bytes). The paper infers this for
+ * Kepler and Maxwell.
+ */
 export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };
 
 export interface StackEvent {

@@ -22,11 +22,11 @@ export function publishedPushes(kernel: LoopKernel, divergentLanes: number): num
 
 export interface LoopTimings {
   readonly kernel: LoopKernel;
-  /** n = 0 … 31; the other arrays have one entry for each. */
+  /** The numbers n = 0 … 31 of divergent lanes; the other arrays have one entry for each. */
   readonly divergentLanes: readonly number[];
   /** Cycles as in Figures 1, 2 and 7. */
   readonly cycles: readonly number[];
-  /** The line of Figure 1 and the curve of Figure 2: divergent branches alone, without spills. */
+  /** The line of Figure 1 and the curve of Figure 2, from divergent branches alone, without spills. */
   readonly cyclesWithoutSpills: readonly number[];
   /** Figure 6: each spill counts as one more branch instruction. */
   readonly spills: readonly number[];

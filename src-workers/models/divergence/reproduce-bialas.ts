@@ -24,12 +24,12 @@ function slope(values: readonly number[]): number {
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 
-/** Each n that has more spills than n − 1. */
+/** Lists each n that has more spills than n − 1. */
 function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
 
-/** Counts of the emulator, and the resulting cycles with the printed costs. */
+/** Reproduces the counts by the emulator, and the resulting cycles by the printed costs. */
 export function reproduceBialas(): ReproductionTable[] {
   const base = keplerCyclesPerInstruction();
   const single = loopTimings('single', STACK_COSTS.kepler, base);
@@ -52,13 +52,13 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
 }
 
 function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
-  /** "Jumps every four steps", for both loops. */
+  /** Checks the statement "jumps every four steps" for both loops. */
   const everyFour = (timings: LoopTimings) =>
     jumps(timings)
       .slice(1)
       .map((n, i) =>
         reproductionRow(
-          `${timings.kernel} loop, jump at n = ${n}: lanes after the one before`,
+          `${timings.kernel} loop, jump at n = ${n}: lanes since the previous jump`,
           4,
           n - jumps(timings)[i],
           0,
@@ -68,8 +68,8 @@ function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
     reproductionRow('single loop, first n with a spill', 16, jumps(single)[0], 0),
     ...everyFour(single),
     ...everyFour(double),
-    reproductionRow('single loop, loads less spills at n = 31', 0, single.runs[31].loads - single.runs[31].spills, 0),
-    reproductionRow('double loop, loads less spills at n = 31', 0, double.runs[31].loads - double.runs[31].spills, 0),
+    reproductionRow('single loop, loads minus spills at n = 31', 0, single.runs[31].loads - single.runs[31].spills, 0),
+    reproductionRow('double loop, loads minus spills at n = 31', 0, double.runs[31].loads - double.runs[31].spills, 0),
   ];
   return table('Spills', '1', rows, [
     `In the double loop the stack is one deeper, so it spills from n = ${jumps(double)[0]} on. Its spills at n = 31: ${double.spills[31]}.`,
@@ -107,9 +107,9 @@ function cycles(single: LoopTimings, double: LoopTimings, maxwell: LoopTimings):
   ];
   const baseCycles = runCycles(single.runs[0], STACK_COSTS.kepler, keplerCyclesPerInstruction());
   return table('Cycles', 'cycles', rows, [
-    'Maxwell: the paper fits 26 cycles per divergent branch in its analysis and states 24 in its summary. Both are offered; the fit is the default.',
-    `The base time is not printed. The overhead of about 25 % for ${OVERHEAD_LANES} divergent lanes in the single loop implies ${baseCycles.toFixed(0)} cycles for it, ${keplerCyclesPerInstruction().toFixed(1)} per instruction; with that the overhead of the double loop is a prediction.`,
+    'Maxwell: the paper fits 26 cycles per divergent branch in its analysis and states 24 in its summary. The models offer both; the fit is the default.',
+    `The base time is not printed. The overhead of about 25 % for ${OVERHEAD_LANES} divergent lanes in the single loop implies ${baseCycles.toFixed(0)} cycles for it, ${keplerCyclesPerInstruction().toFixed(1)} per instruction; with that the overhead of the double loop can be predicted.`,
     `The paper puts the worst difference of its own emulator in the double loop at 76 cycles or 0.3 %, which means at most ${(76 / 0.0025 / 1000).toFixed(0)} thousand cycles. That cannot hold together with its overhead of about 20 %: the stack alone takes ${((32 * double.runs[OVERHEAD_LANES].divergentBranches) / 1000).toFixed(1)} thousand cycles at n = ${OVERHEAD_LANES}, so the whole takes more than 50 thousand (here up to ${(slowest / 1000).toFixed(0)} thousand, of which 76 cycles are ${((100 * 76) / slowest).toFixed(2)} %).`,
-    'Measured times (Figures 1, 2, 7 and 8) are plots only; what is checked is what follows from the printed model.',
+    'Measured times (Figures 1, 2, 7 and 8) are only plots, so the consequences of the printed model are checked.',
   ]);
 }

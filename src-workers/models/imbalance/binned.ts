@@ -5,11 +5,11 @@ import type { Masses } from '../../numeric/lattice.ts';
 import { lossDistribution, lossDistributionCost } from './distribution.ts';
 import type { LossDistribution } from './distribution.ts';
 
-/** Bins of the logarithm of the loss, which spans 1…n. */
+/** The number of bins of the logarithm of the loss, which is between the logarithms of 1 and n. */
 const LOG_BINS = 2 ** 16;
 /** Probability outside the transform's window at either end, and of longest units that are too short to matter. */
 const EXCLUDED = 1e-13;
-/** Rounding noise of the transform. Smaller probabilities count as 0. */
+/** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
 /** Budget for all lengths together: transform points times lengths, about 30 ns each. */
 const WHOLE_BUDGET = 5e6;
@@ -136,7 +136,10 @@ interface Panel {
   readonly expected: number;
 }
 
-/** A law on fewer points. Its Chernoff windows also hold for the original, since spreading raises the moments. */
+/**
+ * A law that is reduced to fewer points. Its Chernoff windows are also valid for the original, because spreading raises
+ * the moments.
+ */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;

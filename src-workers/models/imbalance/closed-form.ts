@@ -13,10 +13,10 @@ export interface LossMoments {
   readonly aggregateLoss: number;
 }
 
-/** A trapezoidal rule in log s; `lossMoments` states its error. */
+/** The trapezoidal rule in log s; `lossMoments` states its error. */
 interface LogRule {
   readonly step: number;
-  /** The remaining part of an integral is dropped if it is below this fraction of the integral. */
+  /** The rest of an integral is dropped if it is below this fraction of the integral. */
   readonly droppedFraction: number;
   /**
    * The nodes s = 1, e^−h, e^−2h, … have an infinite, nearly constant tail: a measure on (0, 1] with geometric masses.

@@ -25,7 +25,9 @@ const PAPER_GROUPS = 2 ** 18;
 /** Number of groups in our sample. */
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
-/** Maximum deviation of a sampled figure from its expectation, in standard errors; a larger one is an error. */
+/**
+ * The maximum deviation of a sampled figure from its expectation, in standard errors. A larger one counts as an error.
+ */
 const STANDARD_ERRORS = 4.5;
 /** Claims of the paper (abstract, section IV-C): relative distance of the model to simulation and to measurement. */
 const SIMULATION_MARGIN = 0.001;
@@ -94,7 +96,7 @@ export function reproduceSwatman(): ReproductionTable[] {
       'The run differs from Table I; it is from the authors’ repository.',
     ]),
     table('Public data, simulated aggregate loss', '1', publicAggregate, [
-      'Total lockstep time over total work, which the paper does not print; it is not the mean over groups.',
+      'This is total lockstep time divided by total work. The paper does not print it, and it is not the mean over groups.',
     ]),
     table('Public data, measured mean loss against the model', '1', publicMeasured, [
       `On this run the paper's margin of ${percent(MEASUREMENT_MARGIN)} ${claim(publicMeasured, MEASUREMENT_MARGIN)}`,

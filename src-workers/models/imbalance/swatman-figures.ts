@@ -58,7 +58,7 @@ export const PUBLIC_GROUP_COUNT = 131_072;
  */
 // prettier-ignore
 export const PUBLIC_GROUPS: readonly PublicGroups[] = ([
-  // workload, n, simulated mean, simulated aggregate, measured mean, measured aggregate
+  // The columns are: workload, n, simulated mean, simulated aggregate, measured mean, measured aggregate.
   ['binomial(40,0.5)', 1, 1, 1, 1.004642, 1.003867],
   ['binomial(40,0.5)', 2, 1.089991, 1.088824, 1.091234, 1.088165],
   ['binomial(40,0.5)', 4, 1.163123, 1.162059, 1.162666, 1.155011],

@@ -5,7 +5,7 @@ export interface LaunchDataset {
   readonly source: string;
   readonly licence: string;
   readonly notes: readonly string[];
-  /** Whether the data show which of two designs is faster; losses of groups do not. */
+  /** Whether the data show which of two designs is faster. Losses of groups do not show this. */
   readonly decides: boolean;
   /** Whether times are predicted only up to a factor, which is taken from the other designs of the family. */
   readonly proportional: boolean;
@@ -54,7 +54,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Launch shapes of a sum of binomial series on a K20, Table 2',
     source: 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65: figures',
     licence: 'figures of a paper',
-    notes: ['τ, c and p are fitted on five of the sixteen rows; the figures are of the other eleven.'],
+    notes: ['τ, c and p are fitted on five of the sixteen rows; the figures are for the other eleven.'],
     decides: true,
     proportional: false,
     unit: 'ms',
@@ -73,7 +73,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     source: 'stephenswat/smite: aggregate loss over 131,072 work groups, measured',
     licence: 'Unlicense',
     notes: [
-      'Losses, not times; nothing is fitted. The paper measured an A100. With one unit per group the measurement is up to 0.5 % above 1.',
+      'These are losses and not times, and nothing is fitted. The paper measured an A100. With one unit per group the measurement is up to 0.5 % above 1.',
     ],
     decides: false,
     proportional: false,
@@ -93,7 +93,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     source: 'measured with `npm run bench -- measured` on two cores of a Xeon: 60 designs drawn from 924',
     licence: 'MIT, part of Lockstep',
     notes: [
-      'Parameters are calibrated on 60 other designs. It is a software adapter: four lanes, no memory system of a GPU.',
+      'Parameters are calibrated on 60 other designs. SwiftShader is a software adapter with four lanes, without the memory system of a GPU.',
     ],
     decides: true,
     proportional: false,

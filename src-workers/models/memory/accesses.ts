@@ -22,7 +22,10 @@ export interface AccessingThreads {
   readonly unitElements: number;
 }
 
-/** One thread for each long unit, as many as the device can hold, without shared memory. */
+/**
+ * The default launch has one thread for each long unit and as many threads as the device can hold, without shared
+ * memory.
+ */
 function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): AccessingThreads {
   const residentThreads = limits.maxThreadGroupsPerMultiprocessor * threadGroupWidth;
   return { threadsPerUnit: 1, residentThreads, sharedMemoryBytes: 0, unitElements: Infinity };
@@ -82,8 +85,8 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Fraction of sectors that miss the first-level cache, and fraction of these that miss the level-2 cache. Besides the
- * sectors that fit, both caches catch equal fractions of the sectors that gathers share.
+ * Returns the fraction of sectors that miss the first-level cache, and the fraction of these that miss the level-2
+ * cache. In addition to the sectors that fit, both caches hit equal fractions of the sectors that gathers share.
  */
 function countMisses(
   { l2Bytes }: GpuDevice,

@@ -10,7 +10,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** Loads from device memory use no first-level cache by default, or the device has none. */
+/** The device has no first-level cache, or loads from device memory do not use it by default. */
 const NONE = own(0);
 
 /**
@@ -53,9 +53,9 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Vector cache of a multiprocessor, which on RDNA has two compute units.
- * Source: ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute
- * unit of RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
+ * The vector cache of a multiprocessor. On RDNA a multiprocessor has two compute units. Source: ROCm documentation,
+ * "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA): 16 KiB up to
+ * CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);

@@ -76,5 +76,5 @@ export function bytesAlongRun(
   return reuseFraction * elementBytes + (1 - reuseFraction) * alone;
 }
 
-/** The fraction of a cache that gathered data keep while a stream passes through; assumed. */
+/** The assumed fraction of a cache that gathered data keep while a stream passes through. */
 export const GATHER_SHARE_OF_CACHE = 0.5;

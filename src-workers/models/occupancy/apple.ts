@@ -21,7 +21,7 @@ export interface AppleOccupancyRules {
 }
 
 const WIDTH = 32;
-/** 208 KiB, counted in 32-bit registers. */
+/** The register file has 208 KiB, counted in 32-bit registers. */
 const REGISTERS = 53_248;
 /** The granule is 8 halves of 16 bits. */
 export const APPLE_REGISTER_GRANULE = 4;

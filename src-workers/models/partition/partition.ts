@@ -8,7 +8,7 @@ export interface Partition {
   readonly nonZeros: Float64Array;
 }
 
-/** Even rows: worker w of p takes rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
+/** Even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
 export function evenRows(rowLengths: Float64Array, workers: number): Partition {
   const ends = rowEnds(rowLengths);
   return partition(workers, (w) => {
@@ -17,7 +17,7 @@ export function evenRows(rowLengths: Float64Array, workers: number): Partition {
   });
 }
 
-/** Even non-zeros: worker w of p takes entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
+/** Even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: Float64Array, workers: number): Partition {
   const ends = rowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];

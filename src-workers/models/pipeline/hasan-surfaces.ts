@@ -36,7 +36,7 @@ function equationTimeMs(blocks: number, threadsPerBlock: number): number {
 }
 
 export interface HasanModelSurfaces {
-  /** Fig. 1 (a), (b): Eq. 1–3; ms, and efficiency 0…1. */
+  /** The surfaces of Fig. 1 (a) and (b), by Eq. 1–3: time, ms, and efficiency, 0…1. */
   readonly equationTimeMs: LaunchSurface;
   readonly equationEfficiency: LaunchSurface;
   /** The same quantities by soft-saturation waves; efficiency is the paper's τ over the time. */

@@ -8,7 +8,7 @@ export interface ClassLanes {
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
   readonly special: number;
-  /** All classes together: the issue rate of the schedulers. */
+  /** All classes together, which is the issue rate of the schedulers. */
   readonly issue: number;
 }
 

@@ -154,7 +154,7 @@ export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
 
-/** Time by size of the grid; the arrays have one entry per g. */
+/** Times by size of the grid. The arrays have one entry for each g. */
 export interface KimGridSeries {
   /** b, thread groups per block. */
   readonly groupsPerBlock: number;

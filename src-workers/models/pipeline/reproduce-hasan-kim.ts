@@ -83,7 +83,7 @@ function hasanClaim(): ReproductionTable {
   ];
   return hasanTable('Eq. 1–3 on Table 2, as printed', '1', rows, [
     `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give this error on its own Table 2: only ${within.toFixed(0)} % of the cells are inside ${CLAIMED_ERROR_PERCENT} points.`,
-    'The column "paper" holds the finding to reproduce (the printed equations evaluated on the printed table), not the claim.',
+    'The column "paper" contains the values to reproduce (the printed equations evaluated on the printed table), not the claim.',
     `Measured efficiency is τ over the measured time, with the τ = ${HASAN_IDEAL_TIME_MS} ms of Fig. 1; with the 14.6 ms of the table's fast corner the mean is the same to 0.1 points.`,
   ]);
 }
@@ -168,8 +168,8 @@ export function reproduceKim(): ReproductionTable[] {
   }
   return [
     kimTable('Block scheduler and state buffers', '1', rows, [
-      'The poster prints formulas and plots, no table of numbers: the column "paper" holds what its formulas imply, worked out by hand.',
-      'The brackets of its functional-unit formula are read as ceilings. Its print shows floors, by which one thread group on a unit wider than it would take no time; the poster measures the latency with exactly that launch.',
+      'The poster prints formulas and plots, no table of numbers: the column "paper" contains results of its formulas, computed by hand.',
+      'The brackets of its functional-unit formula are read as ceilings. The print shows floors. With them, one thread group on a wider unit would take no time, but the poster measures the latency with exactly this launch.',
       'Its symbol S is the shared memory of a block in the limit checker, and that of the multiprocessor in the state buffers; they are kept apart here.',
       'Its finding that gem5 is slower than this model at g = 4n + 3 and 4n + 4 (b ≥ 2) is a measurement of gem5, shown as a plot; the series to compare with is `kimGridSeries`.',
     ]),
@@ -237,7 +237,10 @@ function kimLimits(): ReproductionTable {
 /** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
-  /** Largest value from 1 on for which `holds` returns true. The probes go up until the device refuses. */
+  /**
+   * Finds the largest value from 1 on for which `holds` returns true. The probes increase the value until the device
+   * refuses it.
+   */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;
     while (holds(value + 1)) value++;
@@ -249,32 +252,32 @@ function kimMicrobenchmarks(): ReproductionTable {
   const found = grid({ threadsPerBlock: 32 * threadGroupSlots });
   const time = (b: number) => kimCycles(KIM_ALL, { ...SMALL, threadsPerBlock: 32 * b });
   const rows = [
-    reproductionRow('multiprocessors, by blocks that fill one', multiprocessors, found, 0),
-    reproductionRow('block slots, by blocks of one thread group', blockSlots, grid({}) / found, 0),
+    reproductionRow('multiprocessors, counted with blocks that fill one', multiprocessors, found, 0),
+    reproductionRow('block slots, counted with blocks of one thread group', blockSlots, grid({}) / found, 0),
     reproductionRow(
-      'thread-group slots, by blocks of two',
+      'thread-group slots, counted with blocks of two',
       threadGroupSlots,
       (2 * grid({ threadsPerBlock: 64 })) / found,
       0,
     ),
     reproductionRow(
-      'shared memory, bytes, by the most that two blocks can have',
+      'shared memory, bytes, as the most that two blocks can have',
       sharedMemoryBytes,
       2 * largest((bytes) => live({ gridBlocks: 2 * found, sharedMemoryBytesPerBlock: bytes })),
       0,
     ),
     ...registerFiles.map((file, i) =>
       reproductionRow(
-        `registers of file ${i + 1}, by the most that ten blocks can have, granules of ${file.granularity}`,
+        `registers of file ${i + 1}, as the most that ten blocks can have, in granules of ${file.granularity}`,
         10 * file.granularity * Math.floor(file.registers / 10 / file.granularity),
         10 * largest((r) => live({ gridBlocks: 10 * found, registersPerThread: i === 0 ? [r, 1] : [1, r] })),
         0,
       ),
     ),
-    // Σu / (m_u·p) = 40 / (2·2), computed by hand.
-    reproductionRow('latency of the slowest unit, cycles, by one thread group', 10, time(1), 0),
+    // The value is Σu / (m_u·p) = 40 / (2·2), computed by hand.
+    reproductionRow('latency of the slowest unit, cycles, measured with one thread group', 10, time(1), 0),
     reproductionRow(
-      'width of the slowest unit, thread groups, by the most that take no longer than one',
+      'width of the slowest unit, as the most thread groups that take no longer than one',
       functionalUnits[0].widthThreadGroups,
       largest((b) => time(b) === time(1)),
       0,

@@ -25,7 +25,7 @@ export interface SpmvDataset {
   readonly licence: string;
   readonly notes: readonly string[];
   readonly gpus: readonly MeasuredGpu[];
-  /** GPUs with too few measured matrices for a fit. They are only predicted, like an unmeasured GPU. */
+  /** The GPUs with too few measured matrices for a fit. They are only predicted, like an unmeasured GPU. */
   readonly unseen: readonly MeasuredGpu[];
   /** Whether the source does not name the GPU, so that another GPU's data sheet is used. */
   readonly unnamed?: boolean;

@@ -13,7 +13,10 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
   maxIterations: 1000,
 };
 
-/** Every orbit from a smaller start stays below 2^53, so doubles are exact; the highest reaches about 6.0e13. */
+/**
+ * The largest start of an orbit. Every orbit from a smaller start stays below 2^53, so doubles are exact; the highest
+ * reaches about 6.0e13.
+ */
 export const MAX_COLLATZ_COUNT = 10_000_000;
 export const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */

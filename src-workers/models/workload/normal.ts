@@ -1,4 +1,4 @@
-/** From here on, the continued fraction needs fewer terms than the series and loses no digits to 1 − erf. */
+/** The argument from which the continued fraction needs fewer terms than the series, and loses no digits to 1 − erf. */
 const SERIES_LIMIT = 2;
 
 /**
@@ -7,7 +7,7 @@ const SERIES_LIMIT = 2;
  */
 export function normalUpperTail(z: number): number {
   if (z < 0) return 1 - normalUpperTail(-z);
-  // For larger z, the tail is below the smallest double.
+  // The tail of a larger z is below the smallest double.
   if (z > 39) return 0;
   const x = z * Math.SQRT1_2;
   const density = Math.exp(-x * x) / Math.sqrt(Math.PI);
