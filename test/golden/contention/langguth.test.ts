@@ -27,7 +27,7 @@ describe('the tables of Langguth, Cai and Trotter', () => {
     expect(LANGGUTH_CPUS.filter((cpu) => saturatingCores(cpu) !== cpu.kneeCores).map((cpu) => cpu.cpu)).toEqual([
       'AMD Epyc 7302P (Rome)',
     ]);
-    expect(notes).toContain('AMD Epyc 7302P (Rome): the slides list K = 5, where ⌈ρ/β⌉ = 4');
+    expect(notes).toContain('AMD Epyc 7302P (Rome): the slides list K = 5, but ⌈ρ/β⌉ = 4');
     expect(notes).toContain('NVIDIA Grace GH200: printed 309.8 GB/s, above the bound');
   });
 });
