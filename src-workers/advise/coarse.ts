@@ -1,0 +1,68 @@
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
+
+/** The approximate number of designs in a first estimate. They take some milliseconds once their laws are known. */
+const COARSE_DESIGNS = 512;
+/** Minimum number of block sizes and of launches in each family. */
+const MIN_PER_AXIS = 2;
+
+/** Positions of the block sizes and launches that represent the others. */
+export function coarseAxes(axes: SpaceAxes): {
+  readonly blocks: readonly number[];
+  readonly launches: readonly number[];
+} {
+  const counts = axisCounts(axes);
+  const blocks = counts[AXIS.blockThreads];
+  const launches = counts[AXIS.launch];
+  const families = counts.reduce((product, count) => product * count, 1) / (blocks * launches);
+  const room = COARSE_DESIGNS / families;
+  const perBlock = Math.max(MIN_PER_AXIS, Math.round(Math.sqrt(room)));
+  const perLaunch = Math.max(MIN_PER_AXIS, Math.floor(room / Math.min(perBlock, blocks)));
+  return {
+    blocks: spread(axes.blockThreads.map(Math.log2), perBlock),
+    launches: spread(
+      axes.launch.map((_, at) => at),
+      perLaunch,
+    ),
+  };
+}
+
+/**
+ * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which
+ * represent the others. Designs that share the most laws are neighbours.
+ */
+export function coarseDesigns(axes: SpaceAxes): Uint32Array {
+  const counts = axisCounts(axes);
+  const { blocks, launches } = coarseAxes(axes);
+  const designs: number[] = [];
+  const positions = new Int32Array(counts.length);
+  const outer = [...counts];
+  outer[AXIS.blockThreads] = 1;
+  outer[AXIS.launch] = 1;
+  outer[AXIS.registerCap] = 1;
+  for (let family = 0; family < outer.reduce((product, count) => product * count, 1); family += 1) {
+    decodeInto(positions, outer, family);
+    for (positions[AXIS.blockThreads] of blocks)
+      for (positions[AXIS.launch] of launches)
+        for (let cap = 0; cap < counts[AXIS.registerCap]; cap += 1) {
+          positions[AXIS.registerCap] = cap;
+          designs.push(encode(counts, positions));
+        }
+  }
+  return Uint32Array.from(designs);
+}
+
+/** Positions of about `count` ascending values: the middle values of equal parts of the range. */
+export function spread(values: readonly number[], count: number): readonly number[] {
+  if (values.length <= count) return values.map((_, at) => at);
+  const first = values[0];
+  const step = (values.at(-1)! - first) / count;
+  const chosen = new Set<number>();
+  for (let part = 0; part < count; part += 1) {
+    const wanted = first + (part + 0.5) * step;
+    let nearest = 0;
+    for (let at = 1; at < values.length; at += 1)
+      if (Math.abs(values[at] - wanted) < Math.abs(values[nearest] - wanted)) nearest = at;
+    chosen.add(nearest);
+  }
+  return [...chosen];
+}
