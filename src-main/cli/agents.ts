@@ -5,7 +5,7 @@ import { remoteTarget } from '../services/agents/protocol.ts';
 import type { Engine } from '../services/engine.ts';
 import { counted } from '../services/export/text.ts';
 
-/** The options of every command whose work agents can do. */
+/** The options of every command that can give its work to agents. */
 export interface RedisOptions {
   readonly redis?: string;
   readonly redisPrefix?: string;
@@ -16,14 +16,14 @@ export function redisSettings({ redis, redisPrefix, redisPasswordFile }: RedisOp
   return redis === undefined ? undefined : { url: redis, prefix: redisPrefix, passwordFile: redisPasswordFile };
 }
 
-/** Completes a target that does not name its agent, if exactly one agent has a device of this name. */
+/** Adds the agent to a target that names none, if exactly one agent has such a device. */
 export async function agentTarget<
   Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
 >(engine: Engine, options: Options): Promise<Result<Options>> {
   const { redis, target, bundle } = options;
   if (redis === undefined || bundle !== undefined) return ok(options);
   if (target === undefined)
-    return fail('bad-input', 'Agents measure on their own devices only. Specify --target, as in cuda:0.');
+    return fail('bad-input', 'Agents measure only on their own devices. Name one with --target, such as cuda:0.');
   if (remoteTarget(target)) return ok(options);
   const state = await engine.call('agents.state', {});
   if (!state.ok) return state;
@@ -34,7 +34,7 @@ export async function agentTarget<
   const found = [...new Set(known)].filter((id) => remoteTarget(id)?.target === target);
   if (found.length === 1) return ok({ ...options, target: found[0] });
   return found.length > 1
-    ? fail('bad-input', `Several agents have ${target}. Specify one: --target ${found.join(' or ')}.`)
+    ? fail('bad-input', `Several agents have the device ${target}. Choose one: --target ${found.join(' or ')}.`)
     : fail(
         'not-found',
         `No connected agent measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,

@@ -77,7 +77,7 @@ export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesi
   if (gaps) say(terminal, gaps.text);
 }
 
-/** The lines under a table: none, the meaning of its marks, or also the accuracy of its times. */
+/** What is printed under a table: nothing, the meaning of its marks, or also how accurate its times are. */
 type Legend = 'none' | 'marks' | 'whole';
 
 export const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
@@ -136,11 +136,11 @@ export function printDesigns(
   if (balanced)
     say(
       terminal,
-      'Measured is the kernel alone, as is the prediction under kernel; predicted includes the time that balancing takes.',
+      'The columns "measured" and "kernel" have the time of the kernel alone. The column "predicted" also includes balancing.',
     );
   if (rows.length > 1) {
     const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
-    say(terminal, `Predicted times ${within} of one another may be measured in another order.`);
+    say(terminal, `Designs that are predicted ${within} of one another may rank differently when measured.`);
   }
   if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
   sayContradicted(terminal, rows);

@@ -56,19 +56,22 @@ export const command = (parent: Command, signature: string, summary: string): Co
 const withCommonOptions = (command: Command): Command =>
   command.option('--json', 'print one JSON document, and nothing else, on standard output').addOption(databaseOption());
 
-/** Adds commands under one name, whose options may stand before or after the command. */
+/** Adds a group of commands under one name. The options of the group may stand before or after the command. */
 export const group = (program: Command, name: string, summary: string): Command =>
   withCommonOptions(program.command(name).description(summary)).hook('preAction', (before, command) => {
     for (const [option, value] of Object.entries(before.opts()))
       if (command.getOptionValue(option) === undefined) command.setOptionValue(option, value);
   });
 
-/** Adds the options of a command whose work agents can do. */
+/** Adds the options of a command that can give its work to agents. */
 export const byAgents = (command: Command): Command =>
   command
     .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
-    .option('--redis-prefix <name>', 'the prefix of its keys (default: lockstep)')
-    .option('--redis-password-file <file>', `its password; otherwise ${PASSWORD_VARIABLE} in the environment`);
+    .option('--redis-prefix <name>', 'prefix of the keys in that Redis (default: lockstep)')
+    .option(
+      '--redis-password-file <file>',
+      `file with the password of that Redis (default: ${PASSWORD_VARIABLE} in the environment)`,
+    );
 
 /** The shared tools of the commands: the terminal, the exit status, and an engine while a command needs it. */
 export interface CommandLine {

@@ -81,7 +81,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     if (error instanceof FailureError) return reportFailure(terminal, error.failure);
     return reportFailure(terminal, {
       code: 'internal',
-      message: `a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      message: `This is a bug in Lockstep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     });
   }
   return cli.status;

@@ -30,7 +30,7 @@ export async function completeStudyFile(
     if (typeof written === 'object' && written !== null && !Array.isArray(written))
       return change(written as Readonly<Record<string, unknown>>);
     const study = parseStudy(text, file);
-    return study.ok ? fail('bad-input', `${file} is no study.`) : study;
+    return study.ok ? fail('bad-input', `${file} holds no study.`) : study;
   });
 }
 

@@ -6,8 +6,8 @@ import type { SimulatedTime } from './api.ts';
  * units).
  */
 export const ACCURACY_TEXT =
-  'Against the event simulation, half of the predictions of unsorted units are within 0.4 % and 95 % within 4 %; of sorted, bucketed or ' +
-  'fetched units, half are within 0.8 % and 95 % within 9 %. Errors are largest where a few units are far longer than all others.';
+  'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
+  'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
 /** A simulation contradicts a prediction that is outside its interval by more than this fraction of its mean. */
 export const CONTRADICTION_FRACTION = 0.1;

@@ -29,8 +29,8 @@ export interface Recommendation {
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * The designs tied with the fastest: their number, the tie band for designs that differ from the fastest only in
-   * shape, the rule that picked one, and at most 20 of the designs, by time. If the call looked only for the fastest
-   * designs, `count` is null, the list is empty, and `atLeast` is the number of known ties.
+   * shape, the rule that picked one, and at most 20 of the designs, by time. A call that looked only for the fastest
+   * designs has null as `count`, an empty list, and the number of known ties as `atLeast`.
    */
   readonly ties: {
     readonly count: number | null;
@@ -67,7 +67,10 @@ export interface Recommendation {
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** The number of designs that were predicted, excluded by a lower bound, or requested; all in an exact answer. */
+  /**
+   * The number of designs that this answer covers: predicted, excluded by a lower bound, or requested. An exact answer
+   * covers all.
+   */
   readonly predicted: number;
   readonly of: number;
   /** The number of `predicted` designs that cannot run. */

@@ -120,7 +120,10 @@ export interface RunChange {
   /** The previous sweep, or null. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** The first sweep with the same work, kernel, implementations and devices, which make best times comparable. */
+  /**
+   * The number of the first sweep with the same work, kernel, implementations and devices. Best times are comparable
+   * only among sweeps with the same number.
+   */
   readonly problem: number;
 }
 
@@ -192,9 +195,9 @@ export interface RankRow {
   /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is none. */
   readonly rank: number;
   /**
-   * True if the time cannot be distinguished from the best time in the ranking. If both designs were measured, or both
-   * simulated, their intervals overlap (in a list by simulated time, the simulated ones). Otherwise the prediction is
-   * within the tie band of the best (`TieBand`).
+   * True if the time cannot be distinguished from the best time in the ranking. Two measured designs, or two simulated
+   * ones, are tied if their intervals overlap. Any other design is tied if its prediction is within the tie band of the
+   * best (`TieBand`). In a list by simulated time, only the simulated intervals decide.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -231,7 +234,7 @@ export interface RankRow {
   readonly alongBlock: Float64Array | null;
 }
 
-/** A row in the form of exports. */
+/** A row of an exported table. */
 export interface ExportRow extends RankRow {
   /**
    * The part of `predictedMs` for ordering the units before the launch, ms. Measurements time only the kernel, so
@@ -240,7 +243,7 @@ export interface ExportRow extends RankRow {
   readonly orderingMs: number;
 }
 
-/** A row in the form of the command line. */
+/** A row of a table on the command line. */
 export interface BestRow extends ExportRow {
   /** The regime of the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
@@ -251,7 +254,7 @@ export interface BestRow extends ExportRow {
 /** The best designs of a run, each at its best fidelity. */
 export interface BestDesigns {
   readonly study: string;
-  /** The devices with their measurements, each of which may be `null`. */
+  /** The devices, with the public measurements of each, or `null`. */
   readonly devices: readonly TimedDevice[];
   /** The relative width of the tie band for designs that differ only in shape, and its source. */
   readonly tieFraction: number;
@@ -326,8 +329,8 @@ export interface RankPage {
   /** The number of equal designs that each row represents; 0 if another row of their group was opened. */
   readonly equal: readonly number[];
   /**
-   * The number of designs, ignoring the filter, that cannot be distinguished from the fastest. The tie band for designs
-   * that differ from it only in shape follows.
+   * The number of all designs, also those outside the filter, that cannot be distinguished from the fastest.
+   * `tieFraction` is the tie band for designs that differ from it only in shape.
    */
   readonly ties: number;
   readonly tieFraction: number;
@@ -400,7 +403,7 @@ export interface ParallelSample {
 
 /** A sample of the predicted designs of a GPU under its two roofs, the best first. */
 export interface Roofline {
-  /** The peak of instruction issue, 10⁹ thread instructions per second. The peak of bandwidth, GB/s, follows. */
+  /** The peak of instruction issue, 10⁹ thread instructions per second. */
   readonly peakIssueGips: number;
   readonly peakBandwidthGbS: number;
   readonly sampledFrom: number;
@@ -419,7 +422,7 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** The number of designs of this device that are tied with its best, and the tie band of other shapes. */
+  /** The number of designs of this device that are tied with its best. `tieBand` holds for designs of another shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;
@@ -478,7 +481,10 @@ export interface ExportFormat {
   readonly gpus: boolean;
 }
 
-/** The most designs whose expected losses a table has. Each is predicted under all draws, which takes milliseconds. */
+/**
+ * The largest number of designs whose expected losses a table lists. Each is predicted under all draws, which takes
+ * milliseconds.
+ */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;

@@ -76,7 +76,7 @@ const threads = v.pipe(
 );
 
 const FILE_FORM =
-  'path beside the manifest of raw elements, lowest byte first; or MATRIX.mtx#rowStarts, #columns or #values: an array of a Matrix Market file by rows';
+  'the path of a file of raw elements, lowest byte first, from the folder of the manifest; or MATRIX.mtx#rowStarts, #columns or #values, an array of a Matrix Market file by rows';
 
 const TYPE = `must be ${TYPE_FORM}`;
 /** Returns the type of one value; empty for a struct. */
@@ -133,7 +133,12 @@ const argumentSchema = v.pipe(
         v.union(
           [
             described('Value of a scalar'),
-            v.strictObject({ file: v.pipe(path, v.description('Path beside the manifest of the bytes of a struct')) }),
+            v.strictObject({
+              file: v.pipe(
+                path,
+                v.description('Path of a file with the bytes of a struct, from the folder of the manifest'),
+              ),
+            }),
           ],
           'must be a number or arithmetic; for a struct, it must be {"file": …}',
         ),
@@ -161,7 +166,7 @@ const entrySchema = v.strictObject(
   {
     entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL')),
     implementation: v.optional(
-      v.pipe(text(200), v.description('The implementation of the study that this entry is (default: all)')),
+      v.pipe(text(200), v.description('The implementation of the study that this function provides (default: all)')),
     ),
     constants: v.optional(
       v.pipe(
@@ -172,7 +177,7 @@ const entrySchema = v.strictObject(
     ),
     sharedBytes: v.optional(
       described(
-        'Bytes of dynamic shared memory of a block (extern __shared__), in CUDA and HIP; of the last parameter, a __local pointer, in OpenCL; WGSL sizes its arrays by override constants',
+        'Dynamic shared memory of a block, bytes. In CUDA and HIP it is extern __shared__; in OpenCL it is the last parameter, a __local pointer. WGSL does not use it, because override constants give the sizes of its arrays',
       ),
     ),
     axes: v.optional(
@@ -229,13 +234,13 @@ export const kernelManifestSchema = v.pipe(
     sources: v.pipe(
       list(source, 4, 'sources'),
       v.description(
-        'The kernel in CUDA (.cu), HIP (.hip; else the .cu is compiled), OpenCL (.cl), WGSL (.wgsl), or several: paths beside the manifest',
+        'The source files of the kernel, from the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',
       ),
     ),
     arguments: v.pipe(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),
       v.description(
-        `The arguments of every entry: the parameters of the CUDA or OpenCL function in their order; in WGSL @group(0) @binding(0), 1, …: inputs are var<storage, read>, scalars var<uniform>, outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
+        `The arguments of every function, in the order of its parameters (CUDA, OpenCL) or of its bindings (WGSL: @group(0) @binding(0), 1, …). In WGSL, inputs are var<storage, read>, scalars var<uniform>, and outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
       ),
     ),
     entries: v.pipe(

@@ -135,7 +135,7 @@ export interface TuningStep {
     readonly designIndex: number;
     readonly design: Design;
     readonly measuredMs: number;
-    /** The time that the measurements of this design and of others lead to expect. */
+    /** The expected time of this design, from its own measurements and those of other designs. */
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;

@@ -18,7 +18,10 @@ interface OlderField {
   readonly scale: number;
 }
 
-/** A reduction over thread groups was counted once a unit; a block of 256 threads combines in 8 steps. */
+/**
+ * A reduction over thread groups was counted for each unit. A block of 256 threads combines in 8 steps, so a step takes
+ * an eighth of it.
+ */
 const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
   setupIterationsPerUnit: { phase: 'unit', byDefault: 0, scale: 1 },
   blockReductionIterations: { phase: 'combine', byDefault: 0.5, scale: 1 / 8 },

@@ -165,9 +165,9 @@ const measuringInput = {
   /** The device of the sweep whose designs are chosen. It is needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
-   * Which of the designs that the target can run are chosen: the best by prediction; random valid ones (with the seed
-   * of the study); a selection spread evenly over the ranking; or those named in `designs`. A named design that the
-   * target cannot run is a failure.
+   * How designs are chosen among those that the target can run: the best by prediction; random valid ones (with the
+   * seed of the study); a selection spread evenly over the ranking; or those named in `designs`. A named design that
+   * the target cannot run is a failure.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -279,8 +279,8 @@ const advice = {
     }),
   ).returns<Recommendation>(),
   /**
-   * Finds what would change the advice: on one device, each input takes its usual range while the others stay. The
-   * default device is the fastest, the default design the recommended one. `inputs` restricts the inputs. With
+   * Finds what would change the advice: on one device, each input varies over its usual range while the others stay.
+   * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs. With
    * `background`, the call gives way to other work, and fails with `unsupported` after five minutes of computing.
    */
   'advice.sensitivity': procedure(

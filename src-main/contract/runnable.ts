@@ -57,7 +57,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
     case 'registerCap':
       return 'a register cap';
     case 'bestBuckets':
-      return 'best buckets, whose thread-group width it does not report';
+      return 'best buckets (the device does not report its thread-group width)';
     case 'wholeUnits':
       return 'padding or even shares, which the stand-in loop does not have';
     case 'tiles':
@@ -65,12 +65,12 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/** Describes the excluded designs, if any: `of 840 designs 420 need more than 2 cores: left out`. */
+/** Describes the excluded designs, if any: `420 of 840 designs are left out, because they need more than 2 cores`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);
   const last = needs.pop()!;
   const what = needs.length === 0 ? last : `${needs.join(', ')} or ${last}`;
   const out = designs - runnable;
-  return `of ${designs.toLocaleString('en')} designs ${out.toLocaleString('en')} ${out === 1 ? 'needs' : 'need'} ${what}: left out`;
+  return `${out.toLocaleString('en')} of ${designs.toLocaleString('en')} designs ${out === 1 ? 'is left out, because it needs' : 'are left out, because they need'} ${what}`;
 }

@@ -178,7 +178,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         list(accessSchema, MAX_ACCESSES, 'accesses'),
         v.description(
-          'Instead of bytesPerIteration: the arrays of which an iteration reads an element. The traffic then depends on the device and on how threads share a unit',
+          'Replaces bytesPerIteration: the arrays from which an iteration reads one element each. The traffic then depends on the device and on how threads share a unit',
         ),
       ),
     ),
@@ -186,7 +186,7 @@ export const kernelSchema = v.strictObject(
       v.pipe(
         v.picklist(SHARINGS),
         v.description(
-          'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once a unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
+          'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
         ),
       ),
     ),
@@ -231,20 +231,23 @@ export const kernelSchema = v.strictObject(
       KERNEL_DEFAULTS.dependentExchanges,
     ),
     prologue: phase('The work of a thread before its first unit', 'thread'),
-    unit: phase('The work once a unit, before and after its iterations', 'unit'),
+    unit: phase('The work for each unit, before and after its iterations', 'unit'),
     combine: phase(
       'One step of the tree that combines the results of threads that share a unit; there are log2(threads per unit) steps. Assumed for dealt iterations if left out',
       'unit',
     ),
     refill: phase(
-      'The work when a loop over all units (flattened, or fetching) changes to another unit. The default is the work once a unit',
+      'The work when a loop over all units (flattened, or fetching) changes to another unit. The default is the work for each unit',
       'unit',
     ),
     search: phase(
       'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Assumed if left out',
       'unit',
     ),
-    carry: phase('Passing on a unit that the end of an even share cuts in two. Assumed if left out', 'unit'),
+    carry: phase(
+      'The work of handing over a unit that the end of an even share cuts in two. Assumed if left out',
+      'unit',
+    ),
     kneeSoftness: v.optional(
       v.pipe(
         between(1, 100),
@@ -377,7 +380,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(text(64), 64, 'strategies'),
         v.description(
-          'How slots take the units: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort, dynamic-fetch, dynamic-fetch(16) for so many units at a time, dynamic-fetch(group) for one of every slot of a thread group; in classes of length, each with its own threads per unit and launch, where threadsPerUnit is 1: mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block; padded to the longest of all or of a slice: padded, padded-slice(32); in even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over cores alone: row-split',
+          'How slots take the units. In an order: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort. On demand: dynamic-fetch (one unit at a time), dynamic-fetch(16) (16 units at a time), dynamic-fetch(group) (one unit for every slot of a thread group at a time). In classes of length, each with its own threads per unit and launch (threadsPerUnit must be 1): mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block. Padded to the longest of all units or of a slice: padded, padded-slice(32). In even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over the cores of a CPU only: row-split',
         ),
       ),
       ['none'],
@@ -387,7 +390,7 @@ export const axesSchema = v.strictObject(
       v.pipe(
         list(v.nullable(count(1024)), 64, 'widths (a whole number, or null for one row)'),
         v.description(
-          'Threads of a block side by side, where units lie in rows (workload.width) and balancing is none: the other threads lie above them, and a block takes a tile. With null, or if left out, a block takes consecutive units',
+          'Threads of a block side by side, if units lie in rows (workload.width) and balancing is none. The other threads lie above them, so a block takes a tile of units. With null, or if left out, a block takes consecutive units',
         ),
       ),
     ),
@@ -473,7 +476,7 @@ export const studyFileSchema = v.strictObject({
       v.pipe(
         text(200),
         v.description(
-          'Id of a device of the catalogue or of your own devices; ID:66 for 66 of its multiprocessors (memory and L2 shared), ID:66:slice for these with their share of memory, bandwidth and L2',
+          'Id of a device of the catalogue or of your own devices; ID:66 for 66 of its multiprocessors with the whole memory and L2, ID:66:slice for 66 of them with a proportional share of memory, bandwidth and L2',
         ),
       ),
       64,

@@ -27,7 +27,7 @@ const LITTLE_SKILL = 0.2;
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';
-  return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs): designs are chosen by the measurements.`;
+  return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs), so designs are chosen by the measurements.`;
 }
 
 /** The number of designs that were measured or failed. */

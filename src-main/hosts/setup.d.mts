@@ -1,7 +1,7 @@
 interface Done {
-  /** Why it failed; `null` where it did not. */
+  /** Why it failed, or `null` if it did not. */
   readonly failed: string | null;
-  /** Whether a signal to stop was passed on meanwhile. */
+  /** Whether this process received a signal to stop, and forwarded it. */
   readonly stopped: boolean;
 }
 export function ensureBuilt(root: string, node: string, say: (line: string) => void): Promise<Done>;

@@ -57,7 +57,7 @@ export interface Engine {
   /** Like `call`, for a name and an input from a page, whose types are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Returns which Redis was silent, or null. */
+  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

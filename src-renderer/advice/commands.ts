@@ -42,7 +42,7 @@ export function adviceCommands(app: App, advice: Advice): Command[] {
     {
       id: 'advice.simulate',
       menu: 'Run',
-      label: 'Simulate the recommended design and those not told apart from it',
+      label: 'Simulate the recommended design and those that cannot be told apart from it',
       group: 'Commands',
       enabled: ready && app.running === null,
       run: () => void simulate(app, advice),

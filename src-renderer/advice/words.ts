@@ -71,12 +71,12 @@ export function designWords(design: Design, say: Term): { readonly main: string;
 /** Names a baseline in a sentence. One thread per unit is what people write without this tool. */
 function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
   if (chosen) return 'the baseline';
-  return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `a ${say('thread', 'one')} per unit`;
+  return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `one ${say('thread', 'one')} per unit`;
 }
 
 /**
- * The answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as a thread per unit, 80 % sure to be
- * within 3 % of the best; decided by cooperation step κ, which is assumed.`
+ * Returns the answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as one thread per unit, 80 %
+ * sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.`
  */
 export function headline(
   { row: { design }, time, baseline }: Recommendation,

@@ -127,9 +127,15 @@ export function sliceChart(
           ...(i === at && { colour: 'text' as const, bold: true }),
         }),
       ),
-      words(theme, area.right, area.bottom + 25, `${axisTitle}${cut > 0 ? `; ${cut} slower not drawn` : ''}`, {
-        align: 'right',
-      }),
+      words(
+        theme,
+        area.right,
+        area.bottom + 25,
+        `${axisTitle}${cut > 0 ? `; ${cut} slower ${cut === 1 ? 'value' : 'values'} not drawn` : ''}`,
+        {
+          align: 'right',
+        },
+      ),
     ] as never,
   };
 }

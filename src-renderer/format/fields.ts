@@ -58,7 +58,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   const others: Readonly<Record<string, string>> = {
     'workload.lengths': 'Lengths',
     'workload.units': 'Units',
-    'workload.width': 'Units of a row',
+    'workload.width': 'Units per row',
     'workload.truncation': 'Probability cut',
     'kernel.name': 'Kernel name',
     'kernel.serialFraction': 'Serial fraction σ',
@@ -144,10 +144,10 @@ export function changesText(
     .join('; ');
 }
 
-/** `Serial fraction σ was 0.04762, is 0.05`. */
+/** `Serial fraction σ was 0.04762 and is now 0.05`. */
 export function changeText(
   { field, was, is }: { readonly field: string; readonly was: string; readonly is: string },
   words: FieldWords,
 ): string {
-  return `${fieldLabel(field, words)} was ${fieldValue(field, was, words)}, is ${fieldValue(field, is, words)}`;
+  return `${fieldLabel(field, words)} was ${fieldValue(field, was, words)} and is now ${fieldValue(field, is, words)}`;
 }

@@ -8,8 +8,8 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   calibrated: 'fitted to measured times',
   imported: 'read from a file or a tool',
   given: 'entered by hand, or from a data sheet',
-  example: 'of the example that this study began as, not of this kernel',
-  assumed: 'a plausible value; nobody gave one',
+  example: 'from the example that this study began as, not from this kernel',
+  assumed: 'a usual value, because none was given',
 };
 
 /** The names of origins in lists. */
@@ -27,7 +27,7 @@ export function rangeText([low, high]: readonly [number, number], unit = ''): st
   return `${plain(low)} to ${plain(high)}${unit && `${NBSP}${unit}`}`;
 }
 
-/** The tooltip of a mark: `Assumed: a plausible value; nobody gave one. Usual: 0.01 to 0.25.` */
+/** The tooltip of a mark: `Assumed: a usual value, because none was given. Usual: 0.01 to 0.25.` */
 export function originText(origin: Origin, usual: readonly [number, number] | null, unit = ''): string {
   const name = sentenceCase(ORIGIN_NAMES[origin]);
   const range = isAssumed(origin) && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';

@@ -105,7 +105,7 @@ function fileCommands(app: App): Command[] {
       id: 'workload.spmv',
       label: 'SpMV: compare the eight kernels',
       group: 'Commands',
-      detail: 'a new study of the matrix of this one',
+      detail: 'a new study with the matrix of this one',
       words: 'sparse matrix vector product csr implementations mtx',
       enabled: isMatrix(app.editor.study?.workload.lengths ?? ''),
       run: () => void compareSpmvKernels(app),

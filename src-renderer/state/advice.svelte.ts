@@ -35,7 +35,7 @@ export class Advice {
   #uncertaintyFailure = $state.raw<Failure | null>(null);
   /** The exact answer to weigh, from before its maps came. */
   #exact = $state.raw<Recommendation | null>(null);
-  /** The answer of the known uncertainty. */
+  /** The answer to which the known uncertainty belongs. */
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #ask = (): void => {};

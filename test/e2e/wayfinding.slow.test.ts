@@ -161,7 +161,7 @@ test('a term is explained where it stands, and in the glossary', async ({ page, 
   const glossary = page.getByRole('dialog', { name: 'Glossary' });
   await expect(glossary.getByText('Register cap', { exact: true })).toBeInViewport();
   await expectAccessible(page, 'glossary', 'both', '[role=dialog]');
-  await glossary.getByRole('textbox', { name: 'Find a term' }).fill('over draws of the inputs');
+  await glossary.getByRole('textbox', { name: 'Find a term' }).fill('over draws of the assumed inputs');
   await expect(glossary.getByText('Expected regret', { exact: true })).toBeVisible();
   expect(complaints).toEqual([]);
 });
@@ -189,7 +189,7 @@ test('the exported report has a map that works by pointer and keys, and needs no
   const map = sent.getByRole('img', { name: /^Predicted time over/ });
   await expect(map).toBeVisible();
   const said = sent.locator('#map output');
-  await expect(said).toContainText('to the best of this device');
+  await expect(said).toContainText('over the best of this device');
   const before = await said.textContent();
   await map.focus();
   await sent.keyboard.press('ArrowUp');

@@ -315,7 +315,7 @@ it('resumes after kill -9 with the remaining designs, and leaves no process behi
   resumed.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   resumed.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   const [status] = (await once(resumed, 'close')) as [number];
-  expect([status, err]).toEqual([0, expect.stringContaining(`lockstep: runs ${command}\n`)]);
+  expect([status, err]).toEqual([0, expect.stringContaining(`lockstep: this run starts ${command}\n`)]);
   const { cases, failed } = JSON.parse(out) as { cases: { digest: string; timesMs: number[] }[]; failed: number };
   expect([cases.length, failed]).toEqual([12, 0]);
   for (const one of cases) expect(one).toMatchObject({ digest: 'cafe', timesMs: { length: 2 } });

@@ -89,7 +89,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const text = await bench('2', { compare: true });
   expect(text.out).toMatch(/20 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
-  expect(text.out).toMatch(/Best of the model's first 1: /);
+  expect(text.out).toMatch(/The best of the model's first 1 is /);
 
   const kept = documentOf<{ id: number; name: string; profile: { parameters: Record<string, number> } }>(
     await calibrate('2', { name: 'fake', json: true }),
@@ -131,7 +131,7 @@ it('names the failure, and shows a failed run like any other', async () => {
   fake({ silent: true });
   const dead = await bench('1', { target: 'cpu', device: DEVICE });
   expect(dead).toMatchObject({ status: 1, out: '' });
-  expect(dead.err).toMatch(/is not a CPU, which is what cpu measures/);
+  expect(dead.err).toMatch(/is not a CPU, but cpu measures only a CPU/);
   const silent = await bench('1', { target: 'webgpu', device: DEVICE, top: 3 });
   expect(silent.status).toBe(1);
   expect(silent.err).toMatch(/ended with exit code 3: no such device.* 0 of 3 cases are saved/);
@@ -218,7 +218,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   // This machine has no AMD device, and the bundle needs no nvcc here.
   const ofHip = join(folder, 'hip-bundle');
   const forHip = await run('bench', '1', '--device', DEVICE, '--top', '4', '--target', 'hip:0', '--bundle', ofHip);
-  expect(forHip.out).toMatch(/On a machine with a HIP device: \.\/run\.sh/);
+  expect(forHip.out).toMatch(/Run \.\/run\.sh in it on a machine with a HIP device/);
   expect(readFileSync(join(ofHip, 'run.sh'), 'utf8')).not.toContain('nvcc ');
   expect(existsSync(join(ofHip, 'run.ps1'))).toBe(false);
   const ofCpu = await run('bench', '1', '--target', 'cpu', '--bundle', join(folder, 'cpu-bundle'));
@@ -242,7 +242,7 @@ it('names the designs that the target cannot run in one line, and measures the o
   expect(able).toBeLessThan(total);
   expect(cases.every(({ label }) => /^u=[124] /.test(label))).toBe(true);
   expect(leftOut).toEqual({ designs: total, runnable: able, limits: [{ quantity: 'threadsPerUnit', atMost: 4 }] });
-  const line = `lockstep: of ${total} designs ${total - able} need more than 4 threads per unit: left out\n`;
+  const line = `lockstep: ${total - able} of ${total} designs are left out, because they need more than 4 threads per unit\n`;
   expect(narrow).toMatchObject({ status: 0, err: line });
   expect(await bench('1', { ...where, top: 2 })).toMatchObject({ status: 0, err: line });
 });

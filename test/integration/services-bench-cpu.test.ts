@@ -82,10 +82,10 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
 it('measures designs only on targets that can run them', async () => {
   expect(await bench(sweep.id, { target: 'cpu', device: GPU })).toMatchObject({
     status: 1,
-    err: expect.stringContaining(`"${GPU}" is not a CPU, which is what cpu measures`) as string,
+    err: expect.stringContaining(`"${GPU}" is not a CPU, but cpu measures only a CPU`) as string,
   });
   expect(await bench(sweep.id, { target: 'webgpu', device: CPU })).toMatchObject({
     status: 1,
-    err: expect.stringContaining(`"${CPU}" is not a GPU, which is what webgpu measures`) as string,
+    err: expect.stringContaining(`"${CPU}" is not a GPU, but webgpu measures only a GPU`) as string,
   });
 });

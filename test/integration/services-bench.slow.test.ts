@@ -196,7 +196,7 @@ describe('measuring designs of a sweep', () => {
       [ask(runId, { deviceId: undefined }), /has several GPUs.*nvidia-a100-sxm4-40gb, nvidia-rtx-4090/],
       [ask(runId, { deviceId: 'nope' }), /"nope" is not in this run/],
       [ask(runId, { target: 'cpu' }), /is not a CPU/],
-      [ask(runId, { target: 'cpu', deviceId: undefined }), /has no design for a CPU, which is what cpu measures/],
+      [ask(runId, { target: 'cpu', deviceId: undefined }), /has no design for a CPU, but cpu measures only a CPU/],
       [ask(runId, { choose: 'named' }), /Specify the numbers of the designs/],
       [ask(runId, { designs: [1e7] }), /no design 10000000/],
       [ask(runId, { designs: [0] }), /of the device nvidia-a100/],
@@ -322,7 +322,9 @@ describe('a target that cannot run all of a sweep', () => {
     const page = { target: 'webgpu-page', runId, deviceId: DEVICE };
     expect(await call(engine, 'bench.runnable', { ...page, limits: { bestBuckets: false } })).toEqual(leftOut);
     expect(await call(engine, 'bench.runnable', { ...page, limits: {} })).toMatchObject({ runnable: all.length });
-    expect(leftOutText(leftOut)).toMatch(/need best buckets, whose thread-group width it does not report: left out$/);
+    expect(leftOutText(leftOut)).toMatch(
+      /left out, because they need best buckets \(the device does not report its thread-group width\)$/,
+    );
 
     fake({ width: null });
     const run = await measure(engine, runId, { choose: 'best', count: all.length, repeats: 1, warmUps: 0 });
@@ -771,7 +773,9 @@ describe('a probe before measuring', () => {
       part: { units, ofUnits: 100_000 },
       probe: { ofRepeats: 15, estimateMs: tight.proposal!.estimateMs, fullMs: tight.proposal!.fullMs },
     });
-    expect(found.warnings[0]).toMatch(/^Measured on [\d,]+ of 100,000 units, since all would take about \d+ (s|min)\./);
+    expect(found.warnings[0]).toMatch(
+      /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
+    );
     // Predictions are for the measured number of units: less work takes less time, and the comparison uses these.
     const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
     const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });

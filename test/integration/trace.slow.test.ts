@@ -113,7 +113,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   it('prints its results in a table', async () => {
     const { status, out } = await trace('--', ...run(150, 3, 64, 0));
     expect(status).toBe(0);
-    expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study names it file:/);
+    expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study refers to it as file:/);
     const [, computed, measured] = out.match(
       /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m,
     )!;

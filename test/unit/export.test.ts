@@ -217,7 +217,7 @@ describe('a report', () => {
       'constexpr unsigned tiles_across = 32u;',
       'constexpr unsigned tiles_per_image = 512u;',
       '// kernel<<<lockstep_walk::grid_blocks, dim3(lockstep_walk::block_width, lockstep_walk::block_height)>>>(...);',
-      '/// Units by tiles of 8 × 16 threads: row by row in a tile, tiles row by row over the image, places beyond its edges empty.',
+      '/// Units in tiles of 8 × 16 threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.',
     ])
       expect(cuda).toContain(`${line}\n`);
     expect((await bench.render(run, 'wgsl', { designIndex })).text).toContain(
@@ -230,7 +230,7 @@ describe('a report', () => {
       error: { code: 'unsupported' },
     });
     const { text, note } = await bench.render(run, 'sycl');
-    expect(text).not.toContain('Units by tiles');
+    expect(text).not.toContain('Units in tiles');
     expect(rows[0].design.blockWidth).toBe(8);
     expect(note).toContain(`SYCL cannot express the faster design ${rows[0].designIndex} (`);
     expect((await bench.render(run, 'triton')).text).toContain('Triton cannot express the faster design');

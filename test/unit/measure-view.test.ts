@@ -345,7 +345,7 @@ describe('set-up', () => {
     expect(refusal({ ...SETUP, suite: 'contention' }, webgpu, 3, [GPU], null)).toMatch(
       /cannot be measured with WebGPU/,
     );
-    expect(refusal(SETUP, webgpu, null, [GPU], null)).toMatch(/no prediction yet/);
+    expect(refusal(SETUP, webgpu, null, [GPU], null)).toMatch(/Predict the study first/);
     expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, null, [], null)).toBeNull();
     expect(refusal({ ...SETUP, choose: 'named' }, webgpu, 3, [GPU], null)).toMatch(/press M/);
     expect(refusal(SETUP, webgpu, 3, [GPU], 0)).toMatch(/can run none of the designs/);
@@ -423,8 +423,8 @@ describe('calibration', () => {
   }); // prettier-ignore
 
   it('judges by designs left out of the fit, or says that there are none', () => {
-    expect(verdict(sampleProfile())).toMatch(/left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step: kept/);
-    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/too few to leave any out/);
+    expect(verdict(sampleProfile())).toMatch(/left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/);
+    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/because there are too few to leave any out/);
     const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
     expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);

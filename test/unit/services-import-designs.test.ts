@@ -162,7 +162,7 @@ describe("configurations of a user's own kernel", () => {
       ),
     );
     expect(elsewhere).toMatch(
-      new RegExp(`^1 configuration is of another device than ${DEVICE}, as .* of ${OTHER}: import the file again`),
+      new RegExp(`^1 configuration is of another device than ${DEVICE}, for example .* of ${OTHER}\\. Import the file again`),
     );
     expect(device).toBe(
       'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
@@ -320,7 +320,7 @@ describe('an exported T4 file', () => {
       linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
     });
     expect(imported.warnings).toEqual([
-      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as its time, which was not measured: left out.`,
+      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. It was not measured, so they are left out.`,
       'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
     ]);
     const records = await measurementsOf(imported.runId);
@@ -337,7 +337,7 @@ describe('an exported T4 file', () => {
     const imported = await importText('same.json', text);
     expect(imported.linked).toBeUndefined();
     expect(imported.warnings).toEqual([
-      'The file was exported by Lockstep: its times are predictions, and nothing in it was measured.',
+      'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
     ]);
     expect(await refusal(text, { runId: sweepId })).toBe(
       `own.json: All times are predictions of run ${sweepId}, unchanged. Import measured times.`,
@@ -355,7 +355,7 @@ describe('an exported T4 file', () => {
     const imported = await importText('filled.json', text, { runId: another });
     expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
     expect(imported.warnings[0]).toBe(
-      '9 configurations of this file of Lockstep have no run times, only predictions: left out.',
+      '9 configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.',
     );
     for (const change of [{ study: 'Not this' }, { seed: 77 }]) {
       const moved = JSON.stringify({ ...file, metadata: { ...file.metadata, ...change } });
@@ -363,8 +363,8 @@ describe('an exported T4 file', () => {
       expect(single.linked).toBeUndefined();
       expect(single).toMatchObject({ cases: 1, failed: 0 });
       expect(single.warnings).toEqual([
-        `Run ${sweepId} of this database is not the sweep of these designs: the measurements are not linked to a sweep.`,
-        '9 configurations of this file of Lockstep have no run times, only predictions: left out.',
+        `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`,
+        '9 configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.',
       ]);
       // The device is the one that the file names beside the configuration.
       expect((await measurementsOf(single.runId))[0]).toMatchObject({
@@ -420,7 +420,7 @@ describe('a CSV of measured times', () => {
     const imported = await importText('own.csv', text, { runId: sweepId });
     expect(imported.linked).toMatchObject({ designs: 1 });
     expect(imported.warnings[0]).toBe(
-      `1 configuration has the unchanged prediction of run ${sweepId} as its time, which was not measured: left out.`,
+      `1 configuration has the unchanged prediction of run ${sweepId} as the time. It was not measured, so it is left out.`,
     );
     expect(await refusal(text, {}, 'own.csv')).toBe(
       'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
@@ -450,7 +450,7 @@ describe('the command line', () => {
     const { status, out, err } = await run('import', own, '--run', '1');
     expect({ status, err }).toEqual({ status: 0, err: '' });
     expect(out).toContain(
-      `Designs of run 1 on ${DEVICE}: 5. bench --compare 2 compares them with their predictions.\n`,
+      `The cases cover 5 designs of run 1 on ${DEVICE}. bench --compare 2 compares them with their predictions.\n`,
     );
     expect((await run('bench', '--compare', '2')).out).toMatch(/^Run 2: 5 designs of run 1, predicted for /);
 
@@ -505,9 +505,9 @@ describe('the command line', () => {
 
     const list = (await run('rank', id, '--top', '1000')).out;
     expect(list).toMatch(/predicted, ms +kernel, ms +measured, ms|predicted, µs +kernel, µs +measured, µs/);
-    expect(list).toContain('Measured is the kernel alone, as is the prediction under kernel;');
+    expect(list).toContain('The columns "measured" and "kernel" have the time of the kernel alone.');
     expect((await run('bench', '--compare', measured)).out).toContain(
-      'Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ',
+      'The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ',
     );
     // Nothing is balanced, so one column is enough.
     const plain = fileOf('plain-own.json', cache([[parametersOf(chosen[0]), 0.02]]));

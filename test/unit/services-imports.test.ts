@@ -195,9 +195,9 @@ describe('a result file', () => {
       importFile('results.jsonl', bytesOf(resultsOf({ ...plan, source: { ...source, ...change } })));
     const missing = await elsewhere({ runId: 4711 });
     expect(missing.warnings).toEqual([
-      'The designs belong to run 4711 of "Small", which is not in this database: the measurements are not linked to a sweep.',
+      'The designs belong to run 4711 of "Small", which is not in this database, so the measurements are not linked to a sweep.',
     ]);
-    const another = `Run ${sweepId} of this database is not the sweep of these designs: the measurements are not linked to a sweep.`;
+    const another = `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`;
     for (const change of [{ seed: 2 }, { study: 'Other' }, { deviceId: 'nvidia-a100-sxm4-40gb' }]) {
       const { runId, warnings } = await elsewhere(change);
       expect(warnings).toEqual([another]);
@@ -308,7 +308,7 @@ describe("Kernel Tuner's files", () => {
     const imported = await importFile('small.json', bytesOf(text));
     expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 50, failed: 0 });
     expect(imported.warnings).toEqual([
-      'The file was exported by Lockstep: its times are predictions, and nothing in it was measured.',
+      'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
     ]);
     const records = await measurementsOf(imported.runId);
     const { rows } = JSON.parse((await bench.render(sweepId, 'json', { limit: 50 })).text) as {

@@ -73,7 +73,7 @@ describe('plot of a tuning', () => {
     expect(says('cancelled')).toContain('The measurements are kept');
     const failed = tuningVerdict(stepAfter([null, null, null], 0), { running: false, stopped: 'all-failed' }, limits);
     expect(failed).toBe(
-      'All 3 designs failed: The compiler is missing. Mend that, or choose another target; Continue tries the next designs.',
+      'All 3 designs failed: The compiler is missing. Remove the cause, or choose another target. Continue tries the next designs.',
     );
     expect(tuningVerdict(stepAfter([], 0), { running: false, stopped: null }, limits)).toBe('');
   });
@@ -83,7 +83,7 @@ describe('the note about the prediction', () => {
   const says = (skill: number | null): string => skillText({ skill, measured: 16 });
   it('is shown if the measured order contradicts it, and not if it agrees or is unknown', () => {
     expect(says(-0.41)).toBe(
-      'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs): designs are chosen by the measurements.',
+      'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs), so designs are chosen by the measurements.',
     );
     expect(says(0.1)).toMatch(/^The measured order does not follow the prediction/);
     expect(says(0.5) + says(null)).toBe('');

@@ -101,7 +101,10 @@ interface Options {
   readonly verbose?: boolean;
 }
 
-/** Returns the advice for a run (a number) or a study (a file). A given part of a device replaces its devices. */
+/**
+ * Returns the advice for a run (a number) or a study (a file). If `device` is a part of a device, as in `ID:66`, it
+ * replaces the devices of the study.
+ */
 export async function advised(
   what: string,
   device: string | undefined,
@@ -162,12 +165,12 @@ function sayRecommendation(
   if (draws > 1 && shown) {
     say(
       terminal,
-      `${percent(shown.chanceBest)} sure to be within ${percent(within)} of the best, ${percent(shown.expectedRegret)} over it on average, over ${draws} draws of ${counted(unknown.length, 'assumed input')}.`,
+      `The chance that this design is within ${percent(within)} of the best is ${percent(shown.chanceBest)}. On average it is ${percent(shown.expectedRegret)} slower than the best (${draws} draws of ${counted(unknown.length, 'assumed input')}).`,
     );
     if (robust.designIndex !== designIndex)
       say(
         terminal,
-        `${robust.text} (design ${robust.designIndex}) loses less on average: ${percent(robust.expectedRegret)}.`,
+        `${robust.text} (design ${robust.designIndex}) is better on average: only ${percent(robust.expectedRegret)} slower than the best.`,
       );
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
   }
@@ -180,7 +183,7 @@ function sayRecommendation(
     if (point.designIndex !== designIndex)
       say(
         terminal,
-        `If every unknown input has its middle value, the fastest is ${point.text}, which loses ${percent(point.expectedRegret)}.`,
+        `If every unknown input has its middle value, ${point.text} is fastest. Over all draws it is ${percent(point.expectedRegret)} slower than the best on average.`,
       );
   }
   const pick = pickText(ties.count ?? 0, ties.band, ties.rule);

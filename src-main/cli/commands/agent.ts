@@ -16,11 +16,26 @@ import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output
 export function addAgent(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
   byAgents(program.command('agent').description("work on other machines' runs: sweeps, simulations, measurements"))
-    .option('--json', 'print one JSON document when it is connected')
+    .option('--json', 'print one JSON document when the agent is connected')
     .option('--name <name>', 'name of this agent (default: the name of the machine); cuda:0@NAME is its device')
-    .option('--devices <list>', 'devices that it measures on, as in cuda:0,cpu', (text: string) => text.split(','), [])
-    .option('--workers <count>', 'tasks at once (default: one for each core)', positive, availableParallelism())
-    .option('--silence <seconds>', 'time without a sign of life after which others get its work', positive, 30)
+    .option(
+      '--devices <list>',
+      'devices that this agent measures on, as in cuda:0,cpu',
+      (text: string) => text.split(','),
+      [],
+    )
+    .option(
+      '--workers <count>',
+      'tasks that run at the same time (default: one for each core)',
+      positive,
+      availableParallelism(),
+    )
+    .option(
+      '--silence <seconds>',
+      'after this time without a sign of life, other agents take over its work',
+      positive,
+      30,
+    )
     .addHelpText(
       'after',
       `
@@ -35,7 +50,11 @@ With --json: {name, place, versions, workers, devices}.`,
     .action(async (options: AgentCommandOptions) => {
       cli.status = options.redis
         ? await agentCommand(terminal, places, options)
-        : reportFailure(terminal, badUsage('Specify --redis redis://HOST:PORT.'), true);
+        : reportFailure(
+            terminal,
+            badUsage('An agent takes its work from a Redis. Specify --redis redis://HOST:PORT.'),
+            true,
+          );
     });
 }
 

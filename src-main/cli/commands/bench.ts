@@ -95,53 +95,50 @@ are in lockstep emulate --help.
 --target opencl:0 measures it on any OpenCL device, through Python with PyOpenCL.`;
 
 export function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
-  byAgents(
-    command(program, 'bench [run]', 'measure designs of a sweep, or a device; compare; pack for another machine'),
-  )
+  byAgents(command(program, 'bench [run]', 'measure designs of a sweep, or the properties of a device'))
     .option(
       '--target <target>',
       'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
     )
-    .option('--exec <command>', 'measure with your own program instead: runs it for every launch (see below)')
-    .option('--build <command>', 'compiles that program first, once for all designs with the same command')
-    .option(
-      '--kernel <file>',
-      'measure your own kernel on the target instead: the manifest that describes it (see below)',
-    )
+    .option('--exec <command>', 'measure with your own program instead, which runs for every launch (see below)')
+    .option('--build <command>', 'compile that program first, once for all designs with the same command')
+    .option('--kernel <file>', 'measure your own kernel on the target instead, described by this manifest (see below)')
     .option('--top <count>', 'the best designs by prediction (default: 20)', positive)
     .option('--random <count>', 'designs drawn at random instead, with the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)
     .option(
       '--design <numbers...>',
-      'these designs instead: their numbers in what sweep and rank print',
+      'these designs instead, by the numbers that sweep and rank print',
       (text: string, list: number[] = []) => [...list, whole(text)],
     )
-    .option('--device <id>', 'device of the sweep, where it has several')
+    .option('--device <id>', 'the device, if the sweep has several')
     .addOption(
-      new Option('--suite <suite>', 'a benchmark of the device itself, without a run').choices(BENCH_SUITES.slice(1)),
+      new Option('--suite <suite>', 'measure a property of the device itself, without a run').choices(
+        BENCH_SUITES.slice(1),
+      ),
     )
-    .option('--repeats <count>', 'launches of each case that count (default: 15)', positive)
-    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
-    .option('--case-limit <seconds>', 'max time for one case (default: 60)', positive)
+    .option('--repeats <count>', 'timed launches of each case (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches of each case before the timed ones (default: 3)', whole)
+    .option('--case-limit <seconds>', 'time limit for one case (default: 60)', positive)
     .addOption(
       new Option(
         '--cache <state>',
-        "a CUDA device's cache before each launch: the data of the launch before it (warm), or none of it",
+        'what the cache of a CUDA device holds before each launch: the data of the last launch (warm), or none of it',
       ).choices(CACHE_STATES),
     )
     .option(
       '--time <seconds>',
-      'max time for all; a probe reduces repeats, then units, to stay within it (default: 120)',
+      'time limit for all cases; a short probe first finds how many repeats and units fit (default: 120)',
       positive,
     )
     .option('--units <count>', 'measure this many units, without a probe; "all" for all of them', unitCount)
     .option('--list', 'list the targets of this machine')
     .option('--compare', 'compare the measurements of the given run with their predictions')
-    .option('--profile <number>', 'compare with the predictions of this calibration instead', positive)
+    .option('--profile <number>', 'with --compare: use the predictions of this calibration', positive)
     .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
     .option(
       '--slurm [tasks]',
-      'with --bundle: also a Slurm job array with this many tasks (8); import FOLDER merges their measurements',
+      'with --bundle: also write a Slurm job array with this many tasks (default: 8); import FOLDER merges the results',
       positive,
     )
     .addHelpText('after', benchHelp())
@@ -227,7 +224,7 @@ export function measuringTarget({
   if (kernel !== undefined && (exec !== undefined || bundle !== undefined))
     return fail(
       'bad-input',
-      `--kernel measures your own kernel on this machine. Remove --${exec === undefined ? 'bundle' : 'exec'}.`,
+      `--kernel measures your own kernel on this machine only. Remove --${exec === undefined ? 'bundle' : 'exec'}.`,
     );
   if (exec === undefined) {
     if (build !== undefined)
@@ -255,7 +252,7 @@ export function measuringTarget({
   if (target !== undefined || bundle !== undefined)
     return fail(
       'bad-input',
-      `--exec measures your own program on this machine. Remove --${bundle === undefined ? 'target' : 'bundle'}.`,
+      `--exec measures your own program on this machine only. Remove --${bundle === undefined ? 'target' : 'bundle'}.`,
     );
   return ok({ target: PROGRAM_TARGET, program: { exec, build: build ?? null, folder: process.cwd() } });
 }
@@ -339,7 +336,9 @@ export async function checkResumable(engine: Engine, terminal: Terminal, id: num
   const { target, program, kernel } = detail.value.request;
   if (kernel) terminal.err(`lockstep: this run measures the kernel ${kernel.file}\n`);
   if (program)
-    terminal.err(`lockstep: runs ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`);
+    terminal.err(
+      `lockstep: this run starts ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`,
+    );
   return target === PAGE_TARGET
     ? fail('unsupported', `Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
     : ok(null);
@@ -521,11 +520,11 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   if (balancingMs > 0)
     say(
       terminal,
-      `Predicted is the kernel alone, which is what is timed. The rank includes the time that balancing takes: up to ${timeText(balancingMs)} for these designs.`,
+      `The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ${timeText(balancingMs)} for these designs.`,
     );
   say(
     terminal,
-    `Measured over predicted: ${found.scale.toPrecision(4)} (median). Error after that scale: median ${percent(found.medianError)}, 95th percentile ${percent(found.p95Error)}; before it ${percent(found.unscaledMedianError)}.`,
+    `Measured times are ${found.scale.toPrecision(4)} × the predicted ones (median). With this factor, the error is ${percent(found.medianError)} (median) or ${percent(found.p95Error)} (95th percentile); without it, ${percent(found.unscaledMedianError)} (median).`,
   );
   say(terminal, `Rank correlation: ${rankCorrelation(found)}.`);
   for (const [at, { k, fraction }] of found.regret.entries()) {
@@ -533,8 +532,11 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     const instead =
       random === undefined
         ? ''
-        : `; a random search needs ${counted(Number(random.toPrecision(3)), 'design')} to be as good on average`;
-    say(terminal, `Best of the model's first ${k}: ${percent(fraction)} slower than the best measured${instead}.`);
+        : `; random search needs ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
+    say(
+      terminal,
+      `The best of the model's first ${k} is ${percent(fraction)} slower than the best measured${instead}.`,
+    );
   }
   for (const warning of found.warnings) say(terminal, warning);
 }
@@ -554,7 +556,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
   );
   say(
     terminal,
-    `One core alone ${gbS(found.singleCoreGbS)} GB/s, all together ${gbS(found.fullGbS)} GB/s: ${found.kneeCores} cores saturate the memory.`,
+    `One core alone reaches ${gbS(found.singleCoreGbS)} GB/s, and all together ${gbS(found.fullGbS)} GB/s. The memory is saturated from ${found.kneeCores} cores on.`,
   );
   for (const warning of found.warnings) say(terminal, warning);
   if (found.workloads.length === 0) return;
@@ -608,8 +610,8 @@ async function packBundle(
     say(
       terminal,
       slurmTasks === undefined
-        ? `Packed ${cases} cases into ${path}. On a machine with a ${checked.value.hip ? 'HIP' : 'CUDA'} device: ./run.sh there, then lockstep import results.jsonl here.`
-        : `Packed ${cases} cases into ${path}. In a folder of the cluster that all its machines share: sbatch run.slurm there, then lockstep import FOLDER.`,
+        ? `Packed ${cases} cases into ${path}. Run ./run.sh in it on a machine with a ${checked.value.hip ? 'HIP' : 'CUDA'} device, then lockstep import results.jsonl here.`
+        : `Packed ${cases} cases into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
     );
   return EXIT_OK;
 }

@@ -16,11 +16,11 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
     .option('--name <name>', 'save them under this name')
     .option(
       '--into <study>',
-      'write them into this study file, which then predicts with them; only for your own kernel',
+      'write them into this study file, whose predictions then use them; only for your own kernel',
     )
     .option(
       '--undo <study>',
-      "remove the calibration from this run from a study file, and restore the kernel's earlier values",
+      "remove from this study file what was calibrated from this run, and restore the kernel's earlier values",
     )
     .addHelpText(
       'after',
@@ -126,7 +126,7 @@ function printProfile(
   if (isStandIn(profile.backend))
     say(
       terminal,
-      'Fitted to the loop that stands in for a kernel: schedulers, divergentBranchCycles and launchOverheadMs are facts of the device, the other parameters those of the loop.',
+      'This was fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',
     );
   printTable(
     terminal,
@@ -137,7 +137,7 @@ function printProfile(
         name,
         value === null ? '–' : String(Number(value.toPrecision(4))),
         standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
-        held ? 'kept: the designs do not determine it' : '',
+        held ? 'kept, because the designs do not determine it' : '',
       ];
     }),
   );
@@ -153,7 +153,7 @@ function printProfile(
   if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
-    const shared = found.length === 0 ? '' : `, and of its kernel ${found.join(', ')}, which hold on all its devices`;
-    say(terminal, `Wrote the figures of ${profile.deviceId} into ${into}${shared}.`);
+    const shared = found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all its devices`;
+    say(terminal, `Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
   }
 }

@@ -26,9 +26,15 @@ function percentage(text: string): number {
 }
 
 export function addCompare(program: Command, { terminal, withRuns }: CommandLine): void {
-  command(program, 'compare <runs...>', 'compare measured runs with the first: other devices, or versions of a kernel')
+  command(
+    program,
+    'compare <runs...>',
+    'compare measured runs with the first one: other devices, or versions of a kernel',
+  )
     .addOption(
-      new Option('--threshold <percentage>', 'difference that is ignored').argParser(percentage).default(0.02, '2%'),
+      new Option('--threshold <percentage>', 'ignore differences up to this size')
+        .argParser(percentage)
+        .default(0.02, '2%'),
     )
     .option('--best', 'compare only the fastest design of each run')
     .addHelpText(
@@ -162,7 +168,7 @@ function print(
   say(terminal, '');
   say(
     terminal,
-    'Time of the fastest design of the row run in the column run, over the fastest time of the column run:',
+    'Each cell takes the fastest design of the run in its row: its time in the run of the column, over the fastest time there.',
   );
   printTable(
     terminal,

@@ -13,7 +13,7 @@ import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } fro
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
   const devices = group(program, 'devices', 'the device catalogue');
-  command(devices, 'list', 'devices, the catalogue and your own').action((options: GlobalOptions) =>
+  command(devices, 'list', 'all devices: the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
   );
   command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(

@@ -6,18 +6,20 @@ import { EXIT_FAILED, EXIT_OK, printJson, say } from '../output.ts';
 
 export function addDoctor(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
-  command(program, 'doctor', 'what this machine offers').action(async (options: GlobalOptions) => {
-    const databaseFile = options.db ?? defaultDatabaseFile();
-    const checks = await doctorChecks(databaseFile, places.root, places.programs);
-    if (options.json) printJson(terminal, { checks });
-    else
-      for (const check of checks) {
-        say(
-          terminal,
-          `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}`,
-        );
-        if (check.advice) say(terminal, `${' '.repeat(24)} ${check.advice}`);
-      }
-    cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
-  });
+  command(program, 'doctor', 'what Lockstep can use on this machine, and what is missing').action(
+    async (options: GlobalOptions) => {
+      const databaseFile = options.db ?? defaultDatabaseFile();
+      const checks = await doctorChecks(databaseFile, places.root, places.programs);
+      if (options.json) printJson(terminal, { checks });
+      else
+        for (const check of checks) {
+          say(
+            terminal,
+            `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}`,
+          );
+          if (check.advice) say(terminal, `${' '.repeat(24)} ${check.advice}`);
+        }
+      cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
+    },
+  );
 }

@@ -7,7 +7,7 @@ import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output
 /** The command that compiles a CUDA program for the CPU. It needs no engine. */
 export function addEmulate(program: Command, cli: CommandLine): void {
   const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-  command(program, 'emulate <files...>', 'compiles a CUDA program to run on this CPU: results and traces, no times')
+  command(program, 'emulate <files...>', 'compile a CUDA program to run on this CPU: results and traces, no times')
     .option('-o, --output <file>', 'the program', 'a.out')
     .option('-I, --include <folder>', 'folder of headers', collect, [])
     .option('-D, --define <definition>', 'a macro, as in -DBLOCK=128', collect, [])
@@ -43,7 +43,7 @@ async function emulateCommand(
   files: readonly string[],
   { json, output, include, define }: EmulateOptions,
 ): Promise<number> {
-  // Lockstep supplies the header of traces.
+  // The programs may include `lockstep.cuh`, which is in this folder.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
   const made = await emulateProgram(places.programs.cudaFolder, files, flags, output);

@@ -91,11 +91,12 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  if (choice) say(terminal, `Choice among ${choice.count}: ${choiceText(choice)}`);
-  if (choiceLarge) say(terminal, `At least 10⁶ non-zeros, ${choiceLarge.count}: ${choiceText(choiceLarge)}`);
+  if (choice) say(terminal, `The predicted choice for ${choice.count} matrices: ${choiceText(choice)}`);
+  if (choiceLarge)
+    say(terminal, `The same for the ${choiceLarge.count} with at least 10⁶ non-zeros: ${choiceText(choiceLarge)}`);
 }
 
 function choiceText({ regret, regretP95, hitRate, bestFixed }: ChoiceEvidence): string {
-  const fixed = bestFixed ? ` Always ${bestFixed.name}: ${bestFixed.regret.toFixed(3)}.` : '';
-  return `${regret.toFixed(3)} times the fastest measured (95 % below ${regretP95.toFixed(2)}), the fastest itself for ${percent(hitRate)}.${fixed}`;
+  const fixed = bestFixed ? ` Always choosing ${bestFixed.name} takes ${bestFixed.regret.toFixed(3)} times.` : '';
+  return `${regret.toFixed(3)} times the fastest measured (95 % are below ${regretP95.toFixed(2)}); it is the fastest for ${percent(hitRate)}.${fixed}`;
 }

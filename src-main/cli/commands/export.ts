@@ -21,10 +21,10 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .option(
       '--design <number>',
-      'the design to recommend instead of the best: its number in what sweep and rank print',
+      'recommend this design instead of the best, by the number that sweep and rank print',
       whole,
     )
-    .option('--device <id>', 'only this device: the best of its designs, and no others listed')
+    .option('--device <id>', 'only designs of this device')
     .option('--top <count>', 'designs to list', positive, 100)
     .option('--weigh', 'in json and csv: also the expected loss of each design, and its chance of being the best')
     .action(

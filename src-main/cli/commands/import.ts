@@ -20,13 +20,23 @@ import { saveDevice } from './devices.ts';
 export function addImport(program: Command, { terminal, withEngine }: CommandLine): void {
   command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
     .option('--device <name>', 'device of the measurements, if the file does not name it')
-    .option('--run <run>', 'sweep whose designs were measured: exported names identify the configurations')
+    .option(
+      '--run <run>',
+      'the sweep whose designs were measured; configurations are found by the names that exports use',
+    )
     .option(
       '--map <parameter=axis...>',
-      'axis of a parameter whose name does not show it, as in BLOCK=block_threads; saved for the study if designs are found',
+      'the axis of a parameter with another name, as in BLOCK=block_threads; saved for the study if designs are found',
       takeNamedParameter,
     )
-    .addOption(new Option('--time-unit <unit>', 'unit of times without one (Optuna)').choices(['s', 'ms', 'us', 'ns']))
+    .addOption(
+      new Option('--time-unit <unit>', 'unit of the times in a file that does not state it (Optuna)').choices([
+        's',
+        'ms',
+        'us',
+        'ns',
+      ]),
+    )
     .option('--study <name>', 'study, if an Optuna storage has several')
     .action((file: string, options: GlobalOptions & ImportOptions) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
@@ -116,7 +126,7 @@ async function importCommand(
   if (linked)
     say(
       terminal,
-      `Designs of run ${linked.runId} on ${linked.deviceId}: ${linked.designs.toLocaleString('en')}. bench --compare ${imported.value.runId} compares them with their predictions.`,
+      `The cases cover ${linked.designs.toLocaleString('en')} designs of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.value.runId} compares them with their predictions.`,
     );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;

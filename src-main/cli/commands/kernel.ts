@@ -41,7 +41,7 @@ const positiveNumber = (text: string): number => {
 /** The commands that read the results of a kernel's compilation. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  const kernel = group(program, 'kernel', "a kernel's own code");
+  const kernel = group(program, 'kernel', "what a kernel's code shows");
   command(
     kernel,
     'inspect <file>',
@@ -58,7 +58,11 @@ export function addKernel(program: Command, cli: CommandLine): void {
     .addOption(
       new Option('--caps <list>', 'registers and spills under these register caps, as in 32,40,64').argParser(sizes),
     )
-    .option('--mean <length>', 'mean length of the units, for a law with the loss that a profile shows', positiveNumber)
+    .option(
+      '--mean <length>',
+      'mean length of the units, to find lengths with the loss that a profile shows',
+      positiveNumber,
+    )
     .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>
       text.trim().split(/\s+/),
     )
@@ -206,9 +210,9 @@ interface ComparedWork {
 const SECTOR_BYTES = 32;
 
 /**
- * Returns what a profile counted beside the predictions of the study for its blocks, with each number of threads per
- * unit, which a profile does not show. Returns null if the profile does not show the launch, or the study cannot be
- * predicted.
+ * Returns what a profile counted beside what the study predicts for its blocks. A profile does not show the threads per
+ * unit, so the prediction is made for each number of them. Returns null if the profile does not show the launch, or the
+ * study cannot be predicted.
  */
 async function workOfStudy(
   engine: Engine,
@@ -229,7 +233,7 @@ async function workOfStudy(
     study,
     ...(baseFolder === null ? {} : { folder: baseFolder }),
     deviceId: device.id,
-    // A profiled kernel has no name of the study's; its first way of balancing is the plain one.
+    // A profile names no implementation and no balancing, so these are the first ones of the study.
     designs: threadsPerUnit.map((threads) => ({
       threads_per_unit: threads,
       block_threads: blockThreads,
@@ -266,10 +270,10 @@ function printWork(terminal: Terminal, work: readonly ComparedWork[], study: str
   if (known.length === 0) return;
   const cells = (one: Compared | null): readonly string[] =>
     one === null ? ['–', '–'] : [shown(one.predicted), `${(one.predicted / one.measured).toPrecision(3)} ×`];
-  say(terminal, `What ${study} predicts for these blocks on ${known[0].device}, and over what was counted:`);
+  say(terminal, `Predictions of ${study} for these blocks on ${known[0].device}, and their ratio to what was counted:`);
   printTable(
     terminal,
-    ['threads/unit', 'instructions', 'of counted', 'L2 sectors', 'of counted', 'memory, B', 'of counted'],
+    ['threads/unit', 'instructions', 'ratio', 'L2 sectors', 'ratio', 'memory, B', 'ratio'],
     known.map((one) => [
       one.threadsPerUnit,
       ...cells(one.instructions),
@@ -279,7 +283,7 @@ function printWork(terminal: Terminal, work: readonly ComparedWork[], study: str
   );
   say(
     terminal,
-    'Predicted sectors and bytes are those of device memory: what the L2 cache holds is counted there alone.',
+    'Predictions cover device memory only. The counted sectors also include those that the L2 cache already holds.',
   );
 }
 
@@ -374,7 +378,7 @@ function print(terminal: Terminal, inspection: Inspection): void {
         chosen?.loop === at ? 'counts' : '',
       ]),
     );
-    if (chosen) say(terminal, `Loop ${chosen.loop + 1} counts: ${chosen.why}.`);
+    if (chosen) say(terminal, `Loop ${chosen.loop + 1} is the main loop: ${chosen.why}.`);
     printPhases(terminal, inspection);
   }
   if (launch) {

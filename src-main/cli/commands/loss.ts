@@ -33,7 +33,7 @@ export function addLoss(program: Command, cli: CommandLine): void {
         const cut = workload.truncatedMass;
         say(
           terminal,
-          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; fitted to these figures, otherwise assumed' : ''}`,
+          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; the law is assumed, and fitted to these figures' : ''}`,
         );
         if (workload.note) say(terminal, workload.note);
         const ordered = rows.some(({ givenOrder }) => givenOrder !== null);

@@ -27,7 +27,7 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
     .option('--device <id>', 'the device, if the study has several')
     .option(
       '--map <parameter=axis...>',
-      'axis of a parameter whose name does not show it, as in BX=block_threads',
+      'the axis of a parameter with another name, as in BX=block_threads',
       takeNamedParameter,
     )
     .action((what: string, file: string, options: PredictOptions) =>
@@ -47,9 +47,9 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
     );
 }
 
-/** Lines that one call predicts. Its laws are shared, and the lines before it are printed already. */
+/** The lines of one call share its laws. The call is short enough that earlier lines appear soon. */
 const LINES_PER_CALL = 10_000;
-/** Far above any design. */
+/** No design needs a line this long. */
 const MAX_LINE_BYTES = 65_536;
 
 type Design = Readonly<Record<string, unknown>>;
@@ -135,10 +135,10 @@ async function predictCommand(
 
 const tooLong = (label: string, line: number) => ({
   code: 'bad-input' as const,
-  message: `${label}, line ${line}: The line has more than ${MAX_LINE_BYTES} bytes. Specify one design a line.`,
+  message: `${label}, line ${line}: The line has more than ${MAX_LINE_BYTES} bytes. Write one design per line.`,
 });
 
-/** A failure names a design of the call; the person knows its line. */
+/** Replaces the number of a design in the call by its line, because the user knows only the line. */
 function atLine(message: string, label: string, lines: readonly Line[]): string {
   return message.replace(/^designs\[(\d+)\]:/, (_, at: string) => `${label}, line ${lines[Number(at)].number}:`);
 }
@@ -150,7 +150,7 @@ interface Time {
 
 /** A format of designs, line by line. */
 interface Reader {
-  /** What is printed before the first design; null if nothing is, and the first line is a design. */
+  /** The line to print before the first design. It is null if the format has no header. */
   readonly header: string | null;
   design(line: Line): Result<Design>;
   text(line: Line, design: Design, time: Time): string;
@@ -164,7 +164,7 @@ function jsonLines(label: string): Reader {
         const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) return ok(value as Design);
       } catch {
-        // Said below.
+        // The failure below covers this case.
       }
       return fail(
         'bad-input',
@@ -187,9 +187,10 @@ function csvLines(label: string, header: string): Reader {
         if (values.length > names.length)
           return fail(
             'bad-input',
-            `${label}, line ${number}: It has ${values.length} cells, and the header ${names.length}.`,
+            `${label}, line ${number}: The line has ${values.length} cells, but the header has ${names.length}.`,
           );
-        // An empty cell is none, as in the tables of exports: no register cap, or blocks that follow from the units.
+        // An empty cell means that there is no value, as in exported tables: no register cap, or a grid that follows
+        // from the units.
         const given = names.map((name, at): [string, string | number | null] => {
           const value = values[at] ?? '';
           return [name, value === '' ? null : Number.isNaN(Number(value)) ? value : Number(value)];

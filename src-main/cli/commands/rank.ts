@@ -20,7 +20,7 @@ export function addRank(program: Command, { terminal, withRuns }: CommandLine): 
   command(program, 'rank <run>', 'the best designs of a run')
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
-    .option('--groups', 'one row for designs without a relevant difference', false)
+    .option('--groups', 'print one row for each group of equal designs', false)
     .addOption(
       new Option('--best-of <axis>', 'the best design of every device, or of every implementation').choices([
         'device',

@@ -52,7 +52,7 @@ async function resumeCommand(
   const resumable = await checkResumable(engine, terminal, id.value);
   if (!resumable.ok) return reportFailure(terminal, resumable.error);
   const start = performance.now();
-  const done = await followRun(engine, terminal, 'Going on', () => engine.call('runs.resume', { id: id.value }));
+  const done = await followRun(engine, terminal, 'Continuing', () => engine.call('runs.resume', { id: id.value }));
   if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);
   if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
   return done.ok

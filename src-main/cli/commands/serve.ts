@@ -10,7 +10,7 @@ const portNumber = (text: string): number => {
 
 export function addServe(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
-  command(program, 'serve', 'the same program in a browser, over loopback')
+  command(program, 'serve', 'serve the same app to a browser on this machine')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
     .addHelpText('after', '\nWith --json: {address, port}, when the page is ready; other text goes to standard error.')
     .action(async (options: GlobalOptions & { port?: number }) => {

@@ -119,14 +119,17 @@ export async function reportSimulations(
   if (random.length < rows.length)
     say(
       terminal,
-      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}: equal times then show that both compute the same, not that the time is right.`,
+      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}. Equal times then show only that model and simulation agree, not that the time is right.`,
     );
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);
     const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
-    say(terminal, `Prediction against simulation: median difference ${percent(medianAbsoluteDifference, 2)}${order}.`);
+    say(
+      terminal,
+      `Prediction against simulation: the median difference is ${percent(medianAbsoluteDifference, 2)}${order}.`,
+    );
   }
-  if (ties > 1) say(terminal, 'The = marks ranks whose interval overlaps the interval of the first rank.');
+  if (ties > 1) say(terminal, '= marks ranks whose interval overlaps the interval of the first rank.');
   sayContradicted(terminal, rows);
   if (partial !== null) say(terminal, partial);
   if (gaps !== null) say(terminal, gaps);

@@ -7,7 +7,7 @@ import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } fro
 
 /** The command that records the lengths of units from a kernel. It needs no engine. */
 export function addTrace(program: Command, cli: CommandLine): void {
-  command(program, 'trace [program...]', 'lengths of the units of your own kernel, and its loss, from a run of it')
+  command(program, 'trace [program...]', 'run your program, and record the lengths of its units and its loss')
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
     .option('--wgsl', 'print the same functions for WGSL')
     .option('--units <count>', 'number of units that the program must run', positive)
@@ -74,7 +74,7 @@ async function traceCommand(
   const { computed, measured } = value;
   say(
     terminal,
-    `${value.units.toLocaleString('en')} units: mean length ${value.meanLength.toPrecision(6)}, longest ${value.maxLength.toLocaleString('en')}. Written to ${output}; a study names it file:${output}.`,
+    `${value.units.toLocaleString('en')} units: mean length ${value.meanLength.toPrecision(6)}, longest ${value.maxLength.toLocaleString('en')}. Written to ${output}; a study refers to it as file:${output}.`,
   );
   printTable(
     terminal,

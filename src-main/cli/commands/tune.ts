@@ -27,22 +27,25 @@ export function addTune(program: Command, { terminal, withRuns }: CommandLine): 
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
     .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
-    .option('--build <command>', 'builds that program first')
+    .option('--build <command>', 'build that program first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
-    .option('--device <id>', 'device of the sweep, where it has several')
+    .option('--device <id>', 'the device, if the sweep has several')
     .addOption(
-      new Option('--budget <amount>', 'designs to measure in all (40), or time of this command (60s, 5m)')
+      new Option(
+        '--budget <amount>',
+        'how many designs to measure in all (40), or how long this command may take (60s, 5m)',
+      )
         .argParser(parsedBy(parseBudget))
         .default({ designs: 40 }, '40'),
     )
     .addOption(
-      new Option('--within <percent>', 'end at this expected regret')
+      new Option('--within <percent>', 'stop when the expected regret is at most this')
         .argParser(parsedBy(parseShare))
         .default(0.03, '3%'),
     )
-    .option('--repeats <count>', 'launches of each design that count (default: 15)', positive)
-    .option('--warm-ups <count>', 'launches before them (default: 3)', whole)
-    .option('--case-limit <seconds>', 'max time for one design (default: 60)', positive)
+    .option('--repeats <count>', 'timed launches of each design (default: 15)', positive)
+    .option('--warm-ups <count>', 'launches of each design before the timed ones (default: 3)', whole)
+    .option('--case-limit <seconds>', 'time limit for one design (default: 60)', positive)
     .addHelpText(
       'after',
       `
@@ -60,8 +63,6 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** Measures a few designs at a time and chooses them by all measurements so far, until little is left to gain. */
-
 /** The limit of a tuning: the number of measured and failed designs in all, or the time of this command in ms. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
@@ -70,7 +71,7 @@ interface TuneOptions extends Pick<
   'json' | 'redis' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
 > {
   readonly budget: TuningBudget;
-  /** The tuning ends at this expected regret. */
+  /** The tuning stops when the expected regret is at most this. */
   readonly within: number;
 }
 

@@ -33,7 +33,7 @@ const MAX_SPACE = 2 ** 32;
 /** The largest accepted block size and number of blocks. Devices have lower limits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** Designs whose work is told in one call: each is explained in full. */
+/** The largest number of designs whose work one call can request, because each is explained in full. */
 const MAX_WORK_DESIGNS = 64;
 
 type Row = Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ export async function predictAsked(
   if (spaceSize(axes) > MAX_SPACE)
     return fail(
       'bad-input',
-      `The values of all these designs span ${spaceSize(axes)} designs. Request fewer designs at once.`,
+      `The values of these designs make a space of ${spaceSize(axes)} designs, which is too large. Request fewer designs at once.`,
     );
 
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
@@ -109,7 +109,7 @@ export async function predictAsked(
   return ok({ ...named, work: indices.map((index, at) => (timesMs[at] === null ? null : workOf(predictor, index))) });
 }
 
-/** What a launch does: its shares of the device's peaks, over its time. */
+/** Computes the work of a launch from its shares of the device's peaks and its time. */
 function workOf(predictor: Predictor, index: number): LaunchWork | null {
   const { plan, counts } = predictor;
   const { implementations, devices } = plan.axes;
@@ -202,7 +202,7 @@ function extending(
     let lacking: string | null = null;
     let reason: string | null = null;
     const lack = (name: string, values: readonly unknown[]): number => {
-      lacking ??= `${name} is missing, and the study has ${values.map(String).join(', ')}. Add it, or map a parameter to it.`;
+      lacking ??= `${name} is missing, and the study has several values of it: ${values.map(String).join(', ')}. Add it, or map a parameter to it.`;
       return 0;
     };
     /** Returns the position of a value. `read` returns undefined for a value that is not as `expected`. */

@@ -76,7 +76,7 @@ export function studyDesign(
       `The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`,
     );
   if (!asked.value.includes(device))
-    return fail('conflict', `Design ${designIndex} is of ${device.device.id}. Specify one of ${deviceId}.`);
+    return fail('conflict', `Design ${designIndex} belongs to ${device.device.id}. Specify a design of ${deviceId}.`);
   const design = designIndex - device.firstDesign;
   const { invalid } = describeDesign(device.predictor(), design);
   return invalid === null

@@ -36,7 +36,7 @@ export interface SensitivityOptions {
   readonly background?: boolean | undefined;
 }
 
-/** The limit of processor time for work that nobody requested, ms. */
+/** The limit of processor time for work in the background, ms. */
 const BACKGROUND_MS = 300_000;
 
 /** The number of values to try for each input, besides the present value. */

@@ -180,7 +180,7 @@ function separationOf(
     measure: measured.length,
     within: regret,
     designs: measured.map((at) => device.firstDesign + designs[at]),
-    sentence: `The model does not separate these ${count} ${what}; measuring ${measured.length} of them is expected to end within ${percent(Math.max(0.001, regret))}.`,
+    sentence: `The model cannot tell these ${count} ${what} apart. After measuring ${measured.length} of them, the best one found is expected to be within ${percent(Math.max(0.001, regret))} of the fastest.`,
   };
 }
 
@@ -298,10 +298,10 @@ const HOW = {
   inspect: "Read the kernel's code: lockstep kernel inspect SOURCE --into STUDY.",
   probe: 'Measure a few designs on the device and calibrate: lockstep bench, then lockstep calibrate.',
   ask: 'Check in the source whether threads that share a unit take different iterations, or divide each iteration.',
-  enter: 'The code that was read does not say it. Enter what your kernel takes.',
+  enter: 'The code that was read does not show it. Enter the value for your kernel.',
 } as const;
 
-/** Whether a kernel's code was imported. It says what an iteration takes, and a profile does not. */
+/** Whether the kernel's code was imported. Code shows what an iteration takes, but a profile does not. */
 const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
   kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 

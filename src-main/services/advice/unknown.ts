@@ -29,7 +29,7 @@ export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unkno
 }
 
 const DEVICE_LABELS: Readonly<Record<string, readonly [string, string]>> = {
-  achievedBandwidthFraction: ['Achieved part of the bandwidth', ''],
+  achievedBandwidthFraction: ['Achieved fraction of the bandwidth', ''],
   memoryLatencyCycles: ['Memory latency', 'cycles'],
   dependentIssueLatencyCycles: ['Arithmetic latency', 'cycles'],
 };
@@ -66,7 +66,7 @@ export function unknownInput(
   }
   const { label, unit } =
     field === 'accesses'
-      ? { label: 'Part of the gathers that miss', unit: '' }
+      ? { label: 'Fraction of the gathers that miss the cache', unit: '' }
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];

@@ -43,7 +43,10 @@ export interface AgentOptions extends RedisSettings {
 export interface RunningAgent {
   /** The address of the Redis, without a secret. */
   readonly place: string;
-  /** Ends after the running tasks and gives a measurement back. Returns which Redis was silent, or null. */
+  /**
+   * Waits for the running tasks, gives a measurement back to its owner, and ends. Returns the address of the Redis if
+   * it did not answer, otherwise null.
+   */
   close(): Promise<string | null>;
 }
 

@@ -11,7 +11,7 @@ import type { RedisSettings } from './connection.ts';
 import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
-/** The machines that take work of this engine's runs. There are none until a Redis is set. */
+/** The machines that take work from this engine's runs. There are none until a Redis is set. */
 export interface Agents {
   /** Connects to another Redis, or to none. If this fails, the earlier connection stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
@@ -23,7 +23,7 @@ export interface Agents {
   readonly measure: Owner['measure'];
   /** Returns the pool. If a Redis is set, agents do its tasks of runs. */
   pool(local: Pool): Pool;
-  /** Returns which Redis was silent, or null. */
+  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

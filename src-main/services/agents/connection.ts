@@ -37,8 +37,8 @@ export interface Connection {
   /** Registers work that must be done before the connection is closed. */
   onClose(end: () => Promise<unknown>): void;
   /**
-   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects. @returns which Redis was
-   * silent
+   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects.
+   * @returns the address of the Redis if it did not answer, otherwise null
    */
   close(): Promise<string | null>;
 }
@@ -112,7 +112,7 @@ function optionsOf(
   };
 }
 
-/** Repeats a call, ms after its last end. Therefore calls do not accumulate while a Redis is away. */
+/** Repeats a call `ms` after it has ended, so that calls do not accumulate while a Redis is away. */
 export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void } {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
@@ -184,7 +184,7 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
   let looking = true;
-  // Connections that are made from this one share it.
+  // Connections that are duplicated from this one use the same strategy.
   const retryStrategy = (attempts: number): number | null =>
     looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
   const redis = new Redis({ ...options, retryStrategy });

@@ -44,7 +44,7 @@ export interface Owner {
   /** Returns how many tasks keep all agents busy. */
   capacity(): number;
   state(): Promise<AgentsState>;
-  /** Returns which Redis was silent, or null. */
+  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

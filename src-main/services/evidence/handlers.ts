@@ -18,7 +18,11 @@ export function evidenceHandlers({
     const found = await catalogue.devices(evidenceDevices());
     if (!found.ok) return found;
     const cpu = found.value.find(({ kind }) => kind === 'cpu');
-    if (cpu) return fail('conflict', `The device "${cpu.id}" is a CPU of your own. Delete it to see the evidence.`);
+    if (cpu)
+      return fail(
+        'conflict',
+        `Your own device "${cpu.id}" is a CPU, and replaces a GPU with public measurements. Delete it to see the evidence.`,
+      );
     return ok(found.value.filter((device) => device.kind === 'gpu'));
   };
   return {

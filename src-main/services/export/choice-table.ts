@@ -62,20 +62,20 @@ export interface ChoiceTable extends Choices {
   readonly heldOut: HeldOut;
 }
 
-/** Predicted times over the least of all launches. */
+/** Predicted times relative to the fastest of all launches. */
 export interface Ratios {
-  /** Laws at which the launch can run. */
+  /** The number of laws under which the launch can run. */
   readonly laws: number;
-  /** The geometric mean. */
+  /** The geometric mean of the ratios. */
   readonly mean: number;
   readonly worst: number;
 }
 
-/** The results of the choice at laws that are not in the table. */
+/** The results of the choice under laws that are not in the table. */
 interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
-  /** The ratios of the design for the study's own law, at all laws. */
+  /** The ratios of the study's own design under all laws. */
   readonly fixed: Ratios;
 }
 

@@ -236,7 +236,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   const { gridBlocks: cores, balancing } = row.design;
   const sentences = [
     `${percent(parts.idealWork / timeMs)} of the time is the transfer of all bytes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
-    `That core has ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
+    `That core transfers ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
@@ -303,11 +303,11 @@ function designReasons(
   if (longest !== '') sentences.push(longest);
   const limits = LIMITING_FACTORS.filter(({ code }) => row.limitedBy.includes(code)).map(({ text }) => text);
   sentences.push(
-    `${counted(row.residentBlocks, 'block')} of it ${row.residentBlocks === 1 ? 'is' : 'are'} resident on a multiprocessor, ${percent(row.occupancyFraction)} of its thread-group slots${limits.length > 0 ? `; ${limits.join(' and ')} ${limits.length > 1 || limits[0] !== 'shared memory' ? 'allow' : 'allows'} no more` : ''}. The launch takes ${row.waves.toFixed(2)} waves.`,
+    `${counted(row.residentBlocks, 'block')} ${row.residentBlocks === 1 ? 'is resident on a multiprocessor and takes' : 'are resident on a multiprocessor and take'} ${percent(row.occupancyFraction)} of its thread-group slots${limits.length > 0 ? `; ${limits.join(' and ')} ${limits.length > 1 || limits[0] !== 'shared memory' ? 'allow' : 'allows'} no more` : ''}. The launch takes ${row.waves.toFixed(2)} waves.`,
   );
   return sentences;
 }
 
 function lockstepText({ aggregateLoss, meanLoss }: RankRow): string {
-  return `A group of units in lockstep takes ${aggregateLoss.toFixed(3)} times the work it does (aggregate loss; the mean over groups is ${meanLoss.toFixed(3)}).`;
+  return `A group of units in lockstep takes ${aggregateLoss.toFixed(3)} times as long as its work alone (aggregate loss; the mean over groups is ${meanLoss.toFixed(3)}).`;
 }

@@ -154,7 +154,7 @@ function say() {
   if (shown < 0) return (said.textContent = '');
   const nx = map.x.texts.length, ms = map.timeMs[shown], low = best();
   const place = map.y.label + ' ' + map.y.texts[Math.floor(shown / nx)] + ', ' + map.x.label.toLowerCase() + ' ' + map.x.texts[shown % nx];
-  said.textContent = place + ': ' + (ms === null ? 'no valid design' : time(ms) + ', +' + number(100 * (ms / low - 1)) + ' % to the best of this device' + (map.settings[map.setting[shown]] ? '. ' + map.settings[map.setting[shown]] : ''));
+  said.textContent = place + ': ' + (ms === null ? 'no valid design' : time(ms) + ', +' + number(100 * (ms / low - 1)) + ' % over the best of this device' + (map.settings[map.setting[shown]] ? '. ' + map.settings[map.setting[shown]] : ''));
 }
 function show(index) {
   at = index;
@@ -197,7 +197,7 @@ export function mapSection(view: RunView, chosen: RankRow): string {
   const label = `Predicted time over ${maps[0].x.label.toLowerCase()} and ${maps[0].y.label.toLowerCase()} on ${maps[0].device}; the chosen design takes ${timeText(chosen.timeMs)}. Arrow keys move over the map.`;
   return [
     '<h2>Landscape</h2>',
-    '<p>The best predicted time of each pair of values, over all others. A fast design is dark in the light theme and light in the dark theme. A ring marks the chosen design.</p>',
+    '<p>Each cell shows the best predicted time for its two values. Fast designs are dark in the light theme and light in the dark theme. A ring marks the chosen design.</p>',
     `<div id="map" hidden data-maps="${html(JSON.stringify(maps))}" data-colours="${html(JSON.stringify(COLOURS))}">`,
     maps.length > 1 ? `<select aria-label="Device of the landscape">${options}</select>` : '',
     `<canvas tabindex="0" role="img" aria-label="${html(label)}"></canvas><output aria-live="polite"></output></div>`,

@@ -10,7 +10,9 @@ import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } fr
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
-/** Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has the reason. */
+/**
+ * Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times states the reason.
+ */
 
 /** Whether a run is a measurement, of a sweep or of something else. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';

@@ -31,7 +31,10 @@ function exportJob(context: Context, view: RunView, input: ProcedureArguments<'e
   if (design === undefined) return fail('conflict', `Run ${view.run.id} has no valid design${where} to export.`);
   const chosen = chosenRow(view, within, design);
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
-    return fail('conflict', `Design ${chosen.designIndex} is of ${chosen.deviceId}. Specify one of ${deviceId}.`);
+    return fail(
+      'conflict',
+      `Design ${chosen.designIndex} belongs to ${chosen.deviceId}. Specify a design of ${deviceId}.`,
+    );
   if (chosen.invalid !== null)
     return fail('conflict', `Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;

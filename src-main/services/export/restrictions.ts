@@ -56,7 +56,7 @@ function subsets(axes: number, most: number): readonly (readonly number[])[] {
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Joins refused combinations that differ in only one axis, the last axis first, to few products of positions. */
+/** Merges refused combinations that differ in only one axis, the last axis first, so that few conditions remain. */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {

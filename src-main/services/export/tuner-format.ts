@@ -162,7 +162,7 @@ function tunerDesigns(
     leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // A form with predictions at other numbers of units chooses by these, from more designs than it lists.
+  // Such a form considers more designs than it lists, because predictions at other numbers of units choose among them.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const seen = new Set<string>();
   const designs: TunedDesign[] = [];

@@ -59,7 +59,7 @@ export function wantedOf(configuration: Configuration, named: NamedParameters): 
   return wanted;
 }
 
-/** Converts a number in a text to a number. */
+/** Converts text that is a number to this number. */
 function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
@@ -167,11 +167,11 @@ export async function linkDesigns(
     );
   if (elsewhere.length > 0)
     warnings.push(
-      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, as ${caseWords(cases[elsewhere[0]])} of ${linked[elsewhere[0]]!.device.id}: import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
+      `${counted(elsewhere.length, 'configuration')} ${isAre(elsewhere.length)} of another device than ${chosen.id}, for example ${caseWords(cases[elsewhere[0]])} of ${linked[elsewhere[0]]!.device.id}. Import the file again with that device to link ${elsewhere.length === 1 ? 'it' : 'them'}.`,
     );
   if (unchanged > 0)
     warnings.push(
-      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as its time, which was not measured: left out.`,
+      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as the time. It was not measured, so ${unchanged === 1 ? 'it is' : 'they are'} left out.`,
     );
   if (slower > 0)
     warnings.push(
@@ -256,7 +256,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** True if its time is the prediction, so that nothing is measured. */
+  /** True if its time is the prediction, so it was not measured. */
   readonly predicted: boolean;
 }
 

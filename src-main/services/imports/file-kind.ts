@@ -53,7 +53,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
 
 const KERNEL: FileKind = {
   kind: 'lengths',
-  message: 'It describes a kernel, not its time. Use it on Kernel profile, or with lockstep kernel inspect.',
+  message: 'The file describes a kernel, not its time. Use it on Kernel profile, or with lockstep kernel inspect.',
 };
 
 const columnsOf = (head: string): readonly string[] =>

@@ -6,7 +6,7 @@ import { smite } from './formats/smite.ts';
 import { times } from './formats/times.ts';
 import type { Importer } from './importer.ts';
 
-/** The formats of measurements. A file is of the first that matches. */
+/** The formats of measurements. The first one that matches a file is used. */
 export const IMPORTERS: readonly Importer[] = [results, optuna, kernelTuner, times, loops, smite];
 
 const texts = IMPORTERS.map(({ text }) => text);

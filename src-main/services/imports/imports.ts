@@ -109,7 +109,10 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 /** The number of shown values of a parameter. */
 const SHOWN_VALUES = 6;
 
-/** See the contract's `import.inspect`. A file that names its designs, or has none of another program, asks nothing. */
+/**
+ * See the contract's `import.inspect`. Nothing is asked if the file names its designs, or has no configurations of
+ * another program.
+ */
 export async function inspectImport(
   context: Context,
   { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,
@@ -118,7 +121,7 @@ export async function inspectImport(
   if (!content.ok) return content;
   const file = { fileName, bytes: content.value, studyName };
   const importer = importerOf(file.bytes);
-  // Importing reports what is wrong.
+  // `import.file` reports this failure.
   if (!importer.ok) return ok(null);
   const { needsUnit = false } = importer.value;
   const named = importer.value.studies ? await importer.value.studies(file) : ok([]);

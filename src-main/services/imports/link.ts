@@ -104,7 +104,7 @@ async function sourceOf(context: Context, line: PlanLine | null): Promise<Result
 const alone = (why: string): LinkedSource => ({
   source: null,
   study: null,
-  warnings: [`${why}: the measurements are not linked to a sweep.`],
+  warnings: [`${why}, so the measurements are not linked to a sweep.`],
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
@@ -141,7 +141,7 @@ export async function linkedFile(
       parameters: {},
       warnings: [
         ...(isAllPredicted
-          ? ['The file was exported by Lockstep: its times are predictions, and nothing in it was measured.']
+          ? ['Lockstep exported this file, so its times are predictions and not measurements. Import measured times.']
           : warnings),
         ...(left > 0 ? [leftOutText(left)] : []),
         ...(read.deviceName === null && read.deviceGuess !== null
@@ -219,5 +219,5 @@ export async function linkedFile(
 }
 
 const leftOutText = (count: number): string =>
-  `${count.toLocaleString('en')} configurations of this file of Lockstep have no run times, only predictions: left out.`;
+  `${count.toLocaleString('en')} configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.`;
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

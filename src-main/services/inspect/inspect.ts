@@ -215,7 +215,10 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   );
   if (!log.ok) {
     if (log.error.code === 'cancelled') return log;
-    return ok({ ptx, notes: [`The registers are not known, since the assembler refused it: ${log.error.message}`] });
+    return ok({
+      ptx,
+      notes: [`The registers are not known, because the assembler refused the PTX: ${log.error.message}`],
+    });
   }
   const capped = await underCaps(nvcc.value, target, caps, tools);
   if (!capped.ok) return capped;

@@ -40,13 +40,13 @@ async function cudaCompiler(): Promise<DoctorCheck> {
       label,
       state: 'problem',
       found,
-      advice: `It does not know a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
+      advice: `This nvcc does not know a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
     };
   return check(
     id,
     label,
     found,
-    'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions do not.',
+    'Measuring on CUDA needs the CUDA toolkit: nvcc in PATH, in CUDA_HOME, or named by NVCC. Predictions work without it.',
   );
 }
 
@@ -122,7 +122,7 @@ export async function doctorChecks(
       'electron',
       'Electron',
       electron,
-      'The desktop window needs it: npx install-electron. The browser host (lockstep serve) works without.',
+      'The desktop window needs Electron. Install it with npx install-electron, or use the browser host (lockstep serve) instead.',
     ),
     check(
       'browser',
@@ -141,7 +141,7 @@ export async function doctorChecks(
       'hipcc',
       'HIP compiler',
       hipcc,
-      'Measuring on AMD devices needs ROCm: hipcc in PATH, in ROCM_PATH, or named by HIPCC. Predictions do not.',
+      'Measuring on AMD devices needs ROCm: hipcc in PATH, in ROCM_PATH, or named by HIPCC. Predictions work without it.',
     ),
     webgpu.available
       ? check('webgpu', 'WebGPU', webgpu.label, '')

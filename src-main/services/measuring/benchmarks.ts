@@ -56,9 +56,9 @@ const START_LIMIT_MS = 300_000;
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 /** The longest time that a timer can wait. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** The limit of hung programs in a row without a measurement in between. */
+/** A run ends after this many hung programs in a row without a measurement in between. */
 const MAX_HANGS = 3;
-/** The limit of times that an agent goes away without a measurement in between. */
+/** A run ends after its agent has gone away this many times without a measurement in between. */
 const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
@@ -226,9 +226,13 @@ function checkProgram(
   program: ProcedureArguments<'bench.start'>['program'],
 ): Result<null> {
   if ((target === PROGRAM_TARGET) !== (program !== undefined))
-    return fail('bad-input', `Specify a program only for the target ${PROGRAM_TARGET}, which needs one.`, {
-      field: 'program',
-    });
+    return fail(
+      'bad-input',
+      `Only the target ${PROGRAM_TARGET} runs a program of yours, and it needs one. Specify both or neither.`,
+      {
+        field: 'program',
+      },
+    );
   if (target === EMULATION_TARGET)
     return fail('bad-input', 'The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore
   if (isOpencl(target))

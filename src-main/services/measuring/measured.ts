@@ -117,7 +117,7 @@ function counted(cases: readonly string[]): string {
 /** Says which parts of a measurement were reduced so that it fits its time limit. */
 function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
-  const instead = probe ? `, since all would take about ${roughDuration(probe.fullMs)}` : '';
+  const instead = probe ? `, because all would take about ${roughDuration(probe.fullMs)}` : '';
   if (part) {
     const { units, ofUnits, designsLeftOut } = part;
     texts.push(
@@ -125,7 +125,7 @@ function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly stri
     );
     if (designsLeftOut > 0)
       texts.push(
-        `${designsLeftOut} of the chosen designs ${designsLeftOut === 1 ? 'has' : 'have'} more blocks than ${units.toLocaleString('en')} units fill: left out.`,
+        `${designsLeftOut} of the chosen designs ${designsLeftOut === 1 ? 'is left out, because it has' : 'are left out, because they have'} more blocks than ${units.toLocaleString('en')} units fill.`,
       );
   }
   if (probe && repeats < probe.ofRepeats)
@@ -183,8 +183,7 @@ export function measuringWarnings(
   const failed = labels((record) => record.failure !== null);
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
-  if (instant.length > 0)
-    warnings.push(`Faster than the timer resolves, left out of comparisons: ${counted(instant)}.`);
+  if (instant.length > 0) warnings.push(`Too fast for the timer, and left out of comparisons: ${counted(instant)}.`);
   // The findings of contention already report this for each case.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;

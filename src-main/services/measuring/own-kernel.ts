@@ -92,7 +92,10 @@ export async function kernelTask(
   return ok(task);
 }
 
-/** Kernels whose files were correct for this number of units, because probes and tuning steps ask repeatedly. */
+/**
+ * Kernels whose files were found correct for this number of units. Probes and tuning steps ask for the same kernel
+ * repeatedly.
+ */
 const readable = new Set<string>();
 
 /** Reads the kernel of a resumed run again. Fails with `conflict` if it has changed since the measurement. */

@@ -55,12 +55,15 @@ export function measuredDeviceId(
     if (devices.includes(named)) return ok(named);
     return fail(
       'unsupported',
-      `The device "${named}" is not a ${words}, which is what ${backend} measures. Specify one that is.`,
+      `The device "${named}" is not a ${words}, but ${backend} measures only a ${words}. Specify another device.`,
     );
   }
   if (devices.length === 1) return ok(devices[0]);
   return devices.length === 0
-    ? fail('unsupported', `Run ${runId} has no design for a ${words}, which is what ${backend} measures.`)
+    ? fail(
+        'unsupported',
+        `Run ${runId} has no design for a ${words}, but ${backend} measures only a ${words}. Specify another run or target.`,
+      )
     : fail(
         'bad-input',
         `Run ${runId} has several ${words}s. Specify the one to measure for (--device): ${devices.join(', ')}.`,
@@ -93,7 +96,7 @@ export async function chosenDesigns(
       if (!predicted.ok) return predicted;
       const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
       if (of !== deviceId)
-        return fail('bad-input', `Design ${design} is of the device ${of}. Specify designs of ${deviceId}.`);
+        return fail('bad-input', `Design ${design} belongs to the device ${of}. Specify designs of ${deviceId}.`);
       const { blockWidth } = describeDesign(view.predictor, design).design;
       if (blockWidth !== undefined && !(await ability()).tiles)
         return fail(
@@ -135,7 +138,7 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
     [
       `Run ${run.id} has ${all.length} implementations, and one loop stands in for the kernel of a measurement.`,
       ...(cannot.length > 0
-        ? [`It has no padding and no even shares, so it cannot stand in for ${names(cannot)}.`]
+        ? [`This loop has no padding and no even shares, so it cannot stand in for ${names(cannot)}.`]
         : []),
       ...(can.length > 0
         ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
@@ -277,7 +280,11 @@ export async function measuredUnits(
     if (order?.iterations.length !== order?.units) order = null;
   }
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
-  if (longest >= 2 ** 32) return fail('unsupported', `units of up to ${longest} iterations; at most ${2 ** 32 - 1}`);
+  if (longest >= 2 ** 32)
+    return fail(
+      'unsupported',
+      `The longest unit has ${longest} iterations, but at most ${2 ** 32 - 1} can be measured.`,
+    );
   // Tens of millions of draws and their digest would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', {

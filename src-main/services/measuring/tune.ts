@@ -26,7 +26,7 @@ import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targe
 
 /** The number of designs to consider. The time of a step is proportional to it. */
 const MAX_CONSIDERED = 16_384;
-/** The share of the best designs by prediction among them, while the skill of the prediction is unknown. */
+/** Among the considered designs, the share of the best by prediction, while the skill of the prediction is unknown. */
 const BEST_SHARE = 0.5;
 /** Standard deviations of ln(time): the least that repeats within a minute can show, and that of a single launch. */
 const MIN_NOISE = 0.01;

@@ -83,7 +83,7 @@ export function layoutSentences(design: Design): readonly string[] {
   const given =
     design.blockWidth === undefined
       ? 'Units keep their order.'
-      : `Units by tiles of ${blockText(design)} threads: row by row in a tile, tiles row by row over the image, places beyond its edges empty.`;
+      : `Units in tiles of ${blockText(design)} threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.`;
   const shuffled = 'blocks take their positions in that order at random';
   switch (order.kind) {
     case 'none':
@@ -108,12 +108,12 @@ export function layoutSentences(design: Design): readonly string[] {
     case 'nonzero-split':
       return [
         'Units keep their order; slot s takes the iterations from s * share on, where share is all iterations divided by the slots, rounded up.',
-        'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
+        'A slot searches for the unit in which its share starts, and hands over the part of a unit that the end of its share cuts.',
       ];
     case 'merge-path':
       return [
         'Units keep their order, each with one item for its end; slot s takes the items from s * share on, where share is all items divided by the slots, rounded up.',
-        'A slot searches the unit in which its share starts, and hands on the part of the unit that its end cuts.',
+        'A slot searches for the unit in which its share starts, and hands over the part of a unit that the end of its share cuts.',
       ];
     case 'dynamic-fetch':
       switch (order.fetch) {

@@ -148,7 +148,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
       (key, value: unknown) => (key === 'origins' || key === 'origin' ? undefined : value),
     );
     if (!problems.has(problem)) problems.set(problem, id);
-    // Sweeps of files that were not saved as a study have no order.
+    // Sweeps of files that are not saved as a study do not follow one another.
     const last = run.value.studyId === null ? undefined : before.get(run.value.studyId);
     const fields = last ? staleFields(last.study, study.value) : [];
     changes.push({ id, since: last?.id ?? null, fields, problem: problems.get(problem)! });

@@ -184,7 +184,7 @@ export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: r
   const cpu = devices.some(({ kind }) => kind === 'cpu');
   const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
   const fields = unknown.filter(
-    // The time on a CPU is that of its bytes, which a study must state.
+    // On a CPU, the transferred bytes determine the time, so a study must state them.
     ({ field, of, stated }) => of < 0 && !stated && field !== 'accesses' && !(cpu && field === 'bytesPerIteration'),
   );
   if (fields.length === 0) return study;

@@ -26,7 +26,11 @@ export async function writeNewStudy(
   if (existsSync(file)) return fail('bad-input', `${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
   const text = workloadText(lengths, folder);
-  if (text === lengths && /^[^():]*$/.test(lengths)) return fail('not-found', `There is no file ${lengths}.`);
+  if (text === lengths && /^[^():]*$/.test(lengths))
+    return fail(
+      'not-found',
+      `There is no file ${lengths}. Specify an existing file, or a workload such as geometric(0.05).`,
+    );
   const workload = await workloadWithFiles({ text, folder });
   if (!workload.ok) return workload;
   const { law, lengths: order, matrixColumns } = workload.value;

@@ -111,7 +111,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     if (designs.length > 0 && !signal.aborted) {
       const timeMs = columns.timeMs[fastest];
       best = { timeMs, design: designText(describeDesign(createPredictor(plan), designs[fastest]).design) };
-      // Otherwise all designs for the rule of the pick are kept.
+      // If the run keeps every design within this limit, the rule of the pick can be applied to it later.
       const limitMs = timeMs * (1 + AGREEMENT_FRACTION);
       if (designs.length === wanted && kept.limitMs() <= limitMs) {
         at = 0;

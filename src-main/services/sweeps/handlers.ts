@@ -45,20 +45,20 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
   };
 }
 
-/** The mean length says which blocks of even shares have work, and the lengths which classes have any. */
+/** The mean length decides which blocks of even shares have work. All lengths decide which classes have units. */
 function needsLaw(balancing: string): boolean {
   const parsed = parseBalancing(balancing);
   return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');
 }
 
-/** The lengths of a study; `null` if they cannot be had, which the study's own field says. */
+/** Returns the lengths of a study, or `null` if they cannot be read. The field of the lengths then shows the error. */
 async function lawOf(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
   return found.ok ? found.value.law : null;
 }
 
-/** Whether any other design is valid does not depend on the lengths. */
+/** The validity of all other designs does not depend on the lengths. */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

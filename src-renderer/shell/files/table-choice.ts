@@ -108,7 +108,7 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
     return refused('The file has a header and no records. Choose another file, or read the first line as data.');
   if (ragged)
     return refused(
-      `Line ${count(ragged.line)} has ${counted(ragged.fields, 'field')}, the first line ${count(columns.length)}. ` +
+      `Line ${count(ragged.line)} has ${counted(ragged.fields, 'field')}, but the first line has ${count(columns.length)}. ` +
         'Choose another delimiter, or correct that line.',
     );
   if (meaning === 'target') {
@@ -122,8 +122,7 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
   const wrong = notWhole(table, length, 'Lengths are whole numbers of iterations');
   if (wrong) return refused(wrong);
   const { distinct } = lengths;
-  if (distinct === null)
-    return refused('The column has more than 1,000,000 distinct lengths, the limit. Choose another column.');
+  if (distinct === null) return refused('The column has more than 1,000,000 distinct lengths. Choose another column.');
   const text = counted(distinct, 'distinct length');
   if (meaning === 'unit') return { ok: true, units: records, text: `${counted(records, 'unit')}, ${text}` };
   if (weight === null || weight === length)

@@ -156,7 +156,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
               simulated
                 ? `${timeText(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
                 : '–',
-            hint: 'Mean time of the replications of the event simulation, and what it says of a prediction that it contradicts by more than 10 %; – where the design was not simulated',
+            hint: 'Mean time of the replications of the event simulation. If it contradicts the prediction by more than 10 %, the text says so. – means that the design was not simulated',
           }),
         ]
       : []),
@@ -198,7 +198,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
             unit: 'in use',
             text: (best, { device }) =>
               device.kind === 'cpu' ? `${count(best.design.gridBlocks)} of ${count(device.cores)}` : '–',
-            hint: 'Cores of a CPU that share the work, of all it has',
+            hint: 'Cores that share the work, of all cores of the CPU',
           }),
         ]
       : []),
@@ -223,7 +223,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
-      hint: 'Public measurements that predicted times of the device were compared with, unless none are of this way to take the work; see Models, Evidence',
+      hint: 'Whether predicted times of the device were compared with public measurements, and whether these include this way to take the work; see Models, Evidence',
     }),
   ];
 }
@@ -252,7 +252,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('knee', sentenceCase(`${groups} to the knee`), {
       value: (best, { device }: { readonly device: Device }) =>
         device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design) : null,
-      hint: `Active ${groups} from which issue, not latency, sets the pace`,
+      hint: `The number of active ${groups} above which issue limits the pace, and not latency`,
     }),
     row('loss', 'Loss of a group', {
       unit: 'aggregate',
@@ -266,19 +266,19 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       better: 'higher',
       value: (_, { breakdown }) => (breakdown ? (100 * breakdown.parts.idealWork) / breakdown.timeMs : null),
       format: (value) => fixed(value, 1),
-      hint: 'Share of the time that an ideal device without lockstep would need too',
+      hint: 'Share of the time that even an ideal device without lockstep would need',
     }),
     row('issue', 'Peak instruction issue', {
       unit: '% in use',
       value: (_, { breakdown }) => percentOf(breakdown?.achieved.issueFraction),
       format: (value) => fixed(value, 1),
-      hint: 'Part of the peak of instruction issue that the launch takes, also for lanes that wait',
+      hint: 'Share of the peak of instruction issue that the launch uses, including lanes that wait',
     }),
     row('bandwidth', 'Peak bandwidth', {
       unit: '% in use',
       value: (_, { breakdown }) => percentOf(breakdown?.achieved.bandwidthFraction),
       format: (value) => fixed(value, 1),
-      hint: 'Traffic of device memory over the peak bandwidth; – where the kernel is not known to move anything',
+      hint: 'Traffic of device memory over the peak bandwidth. – means that the kernel is not known to move data',
     }),
     row('gain', `Gain over 1 ${term('thread')} per unit`, {
       unit: '×',
@@ -294,7 +294,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
-      hint: 'How the time was computed. The text on the bar of a device gives how much that differs from simulation',
+      hint: 'How the time was computed. The text on the bar of a device says how far this is from the simulation',
     }),
   ];
 }
@@ -339,7 +339,8 @@ function percentOf(fraction: number | null | undefined): number | null {
 }
 
 /** Explains the range under a time. */
-const RANGE_HINT = 'Under it its 90 % range by measured kernels of its kind on the device, with inputs as they stand';
+const RANGE_HINT =
+  'Below it is its 90 % range, from measured kernels of its kind on the device with the inputs as stated';
 
 const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
 

@@ -89,9 +89,9 @@ export function verdict(profile: CalibrationProfile): string {
   const kept =
     held.length === 0
       ? ''
-      : ` The data cannot identify ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}: kept as before.`;
+      : ` The data cannot identify ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
   if (heldOut === null)
-    return `Fitted on all ${count(fit.designs)} designs: too few to leave any out, so its error on other designs is unknown.${kept}`;
+    return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${kept}`;
   if (heldOut.medianError >= before.medianError)
     return `No gain on designs left out of the fit: ${percent(heldOut.medianError)} held out against ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;

@@ -88,7 +88,7 @@ export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
   failed: { short: 'failed', text: 'no time: see why in the inspector' },
   wrong: { short: 'wrong', text: 'the result differs from the CPU’s: the time does not count' },
-  drift: { short: 'drift', text: 'later repeats take longer or less than the first: clock or heat changed' },
+  drift: { short: 'drift', text: 'later repeats take longer or shorter than the first, because clock or heat changed' },
   outliers: { short: 'outliers', text: 'some repeats lie far from the others' },
   few: { short: 'no interval', text: 'too few repeats for a 95 % interval of the median' },
 };

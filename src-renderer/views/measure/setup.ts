@@ -172,11 +172,12 @@ export function refusal(
   runnable: number | null,
   unsupported: string | null = null,
 ): string | null {
-  if (!target) return 'No target is chosen.';
+  if (!target) return 'Choose a target first.';
   if (!target.available) return `This target is not available: ${target.label}.`;
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
-  if (setup.suite === 'designs' && runId === null) return 'There is no prediction yet whose designs could be measured.';
+  if (setup.suite === 'designs' && runId === null)
+    return 'There are no predicted designs to measure yet. Predict the study first.';
   if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still loading.';
   if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'

@@ -40,7 +40,7 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
     {
       value: correlation(comparison.kendall),
       label: 'Kendall',
-      hint: correlationHint(comparison.kendall, 'Share of pairs in the right order less that in the wrong one'),
+      hint: correlationHint(comparison.kendall, 'Share of pairs in the right order minus the share in the wrong order'),
     },
     {
       value: percent(comparison.medianError),
@@ -69,7 +69,7 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
     stats.push({
       value: count(random.measurements),
       label: 'random search',
-      hint: `Random measurements among these ${count(designs.length)} designs that find, on average, as good a one as the model’s first ${random.k === 1 ? '' : `${random.k} `}does`,
+      hint: `The number of random measurements among these ${count(designs.length)} designs that find, on average, a design as good as the model’s first${random.k === 1 ? '' : ` ${random.k}`}`,
     });
   return stats;
 }

@@ -76,7 +76,7 @@ export function tuningVerdict(
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);
     const more = others.length > 0 ? ` (and ${counted(others.length, 'other reason')}, in the list)` : '';
-    return `${step.failed === 1 ? 'The design' : `All ${counted(step.failed, 'design')}`} failed${reason ? `: ${reason.replace(/\.$/, '')}${more}` : ''}. Mend that, or choose another target; Continue tries the next designs.`;
+    return `${step.failed === 1 ? 'The design' : `All ${counted(step.failed, 'design')}`} failed${reason ? `: ${reason.replace(/\.$/, '')}${more}` : ''}. Remove the cause, or choose another target. Continue tries the next designs.`;
   }
   switch (state.stopped) {
     case 'within':
@@ -84,9 +84,9 @@ export function tuningVerdict(
     case 'all-measured':
       return 'All designs were measured.';
     case 'budget':
-      return `${regret}${counted(budget, 'design')} were tried: a larger number continues.`;
+      return `${regret}${counted(budget, 'design')} were tried. A larger number continues.`;
     case 'other-device':
-      return 'The last step added no measurement: its device is not the one that measured before. Predict again to tune for this device.';
+      return 'The last step added no measurement, because its device is not the one that measured before. Predict again to tune for this device.';
     case 'cancelled':
       return `${regret}Cancelled. The measurements are kept, and Continue measures the next designs.`;
     case 'all-failed':

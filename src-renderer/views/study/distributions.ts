@@ -15,7 +15,7 @@ import { counted, plain } from '../../format/numbers.ts';
 /** Describes the support of a law: `956 distinct lengths`, and for an infinite law the part that is left out. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
-  return truncatedMass > 0 ? `${lengths}, ${plain(truncatedMass, 1)} of the units longer and left out` : lengths;
+  return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;
 }
 
 /** A number of a distribution with the limits of its slider. The field beside it accepts any value of the law. */

@@ -92,7 +92,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** What runs once a thread, once a unit, and where a unit changes. */
+/** The work once per thread, once per unit, and at each change of unit. */
 function onceFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -111,13 +111,13 @@ function onceFields(speak: Term): readonly KernelField[] {
       'combine',
       'Combining step',
       'instr.',
-      `Instructions of a step of the tree that combines what the ${speak('thread', 'many')} of a unit found, once a unit; u ${speak('thread', 'many')} take log₂u of them.`,
+      `Instructions of one step of the tree that combines the results of the ${speak('thread', 'many')} that share a unit, once for each unit; u ${speak('thread', 'many')} take log₂u steps.`,
     ),
     field(
       'refill',
       'Change of unit',
       'instr.',
-      'Instructions where one loop over all units (flattened, or fetching) changes its unit. Where nobody said, it is as long as once a unit.',
+      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, it takes as long as once a unit.',
     ),
     field(
       'search',
@@ -125,7 +125,7 @@ function onceFields(speak: Term): readonly KernelField[] {
       'instr.',
       'Instructions of a step of the binary search for the start of an even share (merge path, even non-zeros).',
     ),
-    field('carry', 'Carry', 'instr.', 'Instructions that hand on the unit which the end of an even share cuts.'),
+    field('carry', 'Carry', 'instr.', 'Instructions to hand over a unit that the end of an even share cuts.'),
   ];
 }
 
@@ -143,21 +143,21 @@ function sharingFields(speak: Term): readonly KernelField[] {
       'cooperationCost',
       'Cooperation step',
       'iter.',
-      `Cost of one exchange between ${speak('thread', 'many')} that share a unit, as a fraction of an iteration; sharing by u pays log₂u of them.`,
+      `Cost of one exchange between ${speak('thread', 'many')} that share a unit, as a fraction of an iteration; u ${speak('thread', 'many')} need log₂u exchanges.`,
       { step: 0.01 },
     ),
     field(
       'flattenedCost',
       'One loop over units',
       'iter.',
-      `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of one: finding the end of a unit and, where branches are masked and not jumped over, changing it.`,
+      `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of it: finding the end of a unit and, if branches are masked instead of skipped, changing the unit.`,
       { step: 0.01 },
     ),
     field(
       'chainInstructions',
       'Longest chain',
       'instr.',
-      'Instructions of an iteration that wait for one another, one by one. Without it all of them do.',
+      'Instructions of an iteration that must run one after another. If the value is not given, all of them must.',
     ),
     field(
       'dependentExchanges',
@@ -183,7 +183,7 @@ function detailFields(speak: Term): readonly KernelField[] {
       'fp64Share',
       'FP64 share',
       '',
-      'Part of the instructions in double precision, 0 to 1. What is in no class counts as FP32.',
+      'Part of the instructions in double precision, 0 to 1. Instructions without a class count as FP32.',
       { max: 1, step: 0.01 },
     ),
     field(

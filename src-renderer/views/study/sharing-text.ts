@@ -48,7 +48,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
         : recommended === best.threadsPerUnit
           ? 'Recommended, too.'
           : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
-    why: `The time of a launch also counts memory, resident ${say('block', 'many')} and its end`,
+    why: `The time of a launch also depends on memory, on resident ${say('block', 'many')} and on the end of the launch`,
   };
 }
 
@@ -58,5 +58,5 @@ export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
     sharing === 'deal'
       ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
       : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
-  return `${iterations}; with what each lane runs once a unit, and in log₂u combining steps, counted in iterations by its instructions`;
+  return `${iterations}; plus what each lane runs once a unit and in log₂u combining steps, converted to iterations by its instructions`;
 }

@@ -128,10 +128,10 @@ describe('the recommendation in one line', () => {
         null,
         cuda,
       );
-    expect(compared(4, 1.26)).toBe('4 threads per unit, blocks of 128: 1.26\u00a0× as fast as a thread per unit.');
+    expect(compared(4, 1.26)).toBe('4 threads per unit, blocks of 128: 1.26\u00a0× as fast as one thread per unit.');
     expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as a plain design\.$/);
     expect(compared(4, 0.5, true)).toMatch(/: 2\.00\u00a0× the time of the baseline\.$/);
-    expect(compared(4, 1.001)).toMatch(/: as fast as a thread per unit\.$/);
+    expect(compared(4, 1.001)).toMatch(/: as fast as one thread per unit\.$/);
   });
 
   const worth = (gain: number) =>
@@ -154,7 +154,7 @@ describe('the recommendation in one line', () => {
   it('states its certainty and the deciding input, and the expected loss if the certainty is low', () => {
     const said = (change: object) => headline(answer, known(change), cuda).replaceAll('\u00a0', ' ');
     expect(said({ worthKnowing: [worth(0.05)] })).toBe(
-      '4 threads per unit, blocks of 128: 1.62 × as fast as a thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
+      '4 threads per unit, blocks of 128: 1.62 × as fast as one thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
     );
     expect(said({ robust: { chanceBest: 0.2, expectedRegret: 0.0392 } })).toMatch(/, on average 4 % over the best\.$/);
     // An input without a gain is not decisive.

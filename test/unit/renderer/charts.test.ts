@@ -75,7 +75,7 @@ describe('slices', () => {
 
   it('state what is cut, and where the baseline is', () => {
     const words = wordsOf(draw());
-    expect(words).toContain('block size; 1 slower not drawn');
+    expect(words).toContain('block size; 1 slower value not drawn');
     expect(words).toContain('baseline 3.00');
     expect(draw()).toMatch(/<text[^>]*font-weight:600[^>]*>64<\/text>/);
     expect(countOf(draw(), 'accent')).toBe(1);

@@ -45,7 +45,7 @@ describe('fields of a study in words of the interface', () => {
   });
 
   it('describe a change in one sentence', () => {
-    expect(changeText({ field: 'workload.units', was: '20000', is: '4' }, words)).toBe('Units was 20,000, is 4');
+    expect(changeText({ field: 'workload.units', was: '20000', is: '4' }, words)).toBe('Units was 20,000 and is now 4');
   });
 });
 

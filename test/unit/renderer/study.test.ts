@@ -55,7 +55,7 @@ describe('the lengths of a law', () => {
     });
     expect(supportText(law([32]))).toBe('1 distinct length');
     expect(supportText(law([1, 2, 5]))).toBe('3 distinct lengths');
-    expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths, 1.0e−6 of the units longer and left out');
+    expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths; 1.0e−6 of the units are longer and left out');
   });
 });
 
@@ -166,7 +166,7 @@ describe('the lane costs beside the recommendation', () => {
       best: '1 thread × 32 units',
       next: `2 threads +5.0${NBSP}%`,
       recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
-      why: expect.stringContaining('memory, resident blocks'),
+      why: expect.stringContaining('memory, on resident blocks'),
     });
     expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
     expect(laneWords(rows, 1, say)!.recommended).toBe('Recommended, too.');

@@ -76,7 +76,7 @@ describe('names the error of a choice with its line', () => {
     [lines('a,b', '1,4', '2,2.5'), 1, 'Line 3 of b has 2.5. Lengths are whole numbers of iterations. Choose'],
     [lines('a,b', '1,4', '2,-2'), 1, 'Line 3 of b has -2.'],
     [lines('a,b', '1,4', '2,', '3,5'), 1, 'Line 3 has no value in b. Fill it in or delete the line.'],
-    [lines('a,b', '1,4', '2', '3,5'), 1, 'Line 3 has 1 field, the first line 2. Choose another delimiter'],
+    [lines('a,b', '1,4', '2', '3,5'), 1, 'Line 3 has 1 field, but the first line has 2. Choose another delimiter'],
     [lines('a,b', '1,', '2,'), 1, 'b is empty.'],
   ])('%j', async (text, length, problem) => {
     const reading = readChoice(await inspect(text), { meaning: 'unit', length, weight: null });

@@ -59,9 +59,9 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const always =
     fixed.laws === 0
       ? ''
-      : ` One launch for all laws, that of the study: ${beyond(fixed.mean)} and ${beyond(fixed.worst)}${some(fixed)}.`;
+      : ` The launch for the study, used for all laws, takes ${beyond(fixed.mean)} more on average and ${beyond(fixed.worst)} more at worst${some(fixed)}.`;
   return chosen.laws === 0
-    ? 'It was held against no other laws, since no chosen launch can run there.'
+    ? 'It was not tested with other laws, because no chosen launch can run there.'
     : `At ${laws} other laws of this kind${some(chosen)} the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
 }
 
@@ -105,22 +105,22 @@ struct choice {
   unsigned grid_blocks;
   /// Units that each slot of threads_per_unit threads processes, at most.
   unsigned units_per_thread;
-  /// By the table.
+  /// The predicted time, from the table.
   float predicted_ns;
 };
 
 /// The largest block of any choice, for __launch_bounds__.
 constexpr unsigned max_block_threads = ${Math.max(...designs.map(({ blockThreads }) => blockThreads))}u;
-/// Lengths that choose() reads at most.
+/// The largest number of lengths that choose() reads.
 constexpr unsigned sample_size = 1024u;
 
 namespace choice_table {
 
 struct design {
   unsigned threads_per_unit, block_threads;
-  /// Units of a slot; 0: as many as the blocks leave.
+  /// Units of a slot, or 0 if they follow from the blocks.
   unsigned rounds;
-  /// Blocks; 0: as many as the units need.
+  /// Blocks, or 0 if they follow from the units.
   unsigned blocks;
 };
 
@@ -173,7 +173,7 @@ inline constexpr float log_${id}[${id}_count] = {${values.map((value) => `${Math
   )
   .join('\n')}
 
-/// Logarithms of predicted times, ns: by mean, spread, units and design. ${CANNOT_RUN} cannot run.
+/// Logarithms of predicted times, ns: by mean, spread, units and design. ${CANNOT_RUN} marks a design that cannot run.
 inline constexpr float log_ns[means_count * spreads_count * counts_count][design_count] = {
 ${rows.join('\n')}
 };`;
@@ -188,7 +188,7 @@ struct place {
 
 inline place place_in(const float* values, unsigned count, double value) {
   const float log = static_cast<float>(std::log(value));
-  // Also of what is no number, such as the spread of no lengths.
+  // This form of the test also returns for NaN, which is the spread if there are no lengths.
   if (!(log > values[0])) return {0u, 0.0f};
   if (log >= values[count - 1u]) return {count - 1u, 0.0f};
   unsigned at = 0u;
@@ -225,7 +225,7 @@ inline choice choose_for(double mean, double spread, unsigned long long units) {
   return {own.threads_per_unit, own.block_threads, static_cast<unsigned>(blocks), static_cast<unsigned>(per_slot), std::exp(logs[best])};
 }
 
-/// The same for the lengths length_at(0) to length_at(count - 1): of more than sample_size it reads so many, from all over.
+/// The same for the lengths length_at(0) to length_at(count - 1). If there are more than sample_size, it reads a sample.
 template <class LengthAt>
 choice choose_by(const LengthAt& length_at, unsigned long long count) {
   const unsigned long long taken = count < sample_size ? count : sample_size;
@@ -233,7 +233,7 @@ choice choose_by(const LengthAt& length_at, unsigned long long count) {
   for (unsigned long long i = 0u; i < taken; ++i) {
     unsigned long long at = i;
     if (taken < count) {
-      // One length of each stretch, at a place that looks random, so that no period of the lengths is met.
+      // One length of each stretch, at a scattered place, so that a period in the lengths does not bias the sample.
       const unsigned long long stretch = count / taken, rest = count % taken;
       const unsigned long long scattered = (i * 0x9E3779B97F4A7C15ull) >> 32u;
       at = i * stretch + i * rest / taken + scattered % stretch;

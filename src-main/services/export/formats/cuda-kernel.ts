@@ -112,7 +112,7 @@ __device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
   if (rank % group_width == 0u) work.end(unit, sum);
 }
 
-${isTiled ? IN_TILES : ''}/// first, units: the units of this launch, by their places in the order. counter: one word, 0 before the launch; of launches that fetch.
+${isTiled ? IN_TILES : ''}/// first, units: the range of units of this launch in the order. counter: one word that is 0 before the launch, if units are fetched.
 template <unsigned U, class Work>
 __global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, device_lists lists, [[maybe_unused]] unsigned first, unsigned units,
                          [[maybe_unused]] unsigned* counter) {
@@ -166,7 +166,7 @@ struct in_tiles {
 
 `;
 
-const LAUNCH_TILES = `/// Launches all units, in the number of blocks that the lists were prepared for: grid_blocks, or grid_for of another number of units.
+const LAUNCH_TILES = `/// Launches all units. \`grid\` is the number of blocks that the lists were prepared for: grid_blocks, or grid_for(units).
 template <class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
                       unsigned grid = grid_blocks) {
@@ -237,7 +237,7 @@ inline unsigned class_of(unsigned length) {
     }
   const body = made.join('\n');
   const unused = ['lengths', 'units', 'grid', 'seed'].filter((name) => !new RegExp(`\\b${name}\\b`).test(body));
-  return `${before}/// Lists of a launch of so many blocks, for units of these lengths. Copy them to the device.
+  return `${before}/// The lists for a launch of \`grid\` blocks over units of these lengths. Copy them to the device.
 inline host_lists prepare(const unsigned* lengths, unsigned units, unsigned grid = grid_blocks, unsigned seed = 1) {
   host_lists lists;
 ${unused.length > 0 ? `  ${unused.map((name) => `(void)${name};`).join(' ')}\n` : ''}${body === '' ? '' : `${body}\n`}  return lists;
@@ -247,7 +247,7 @@ ${unused.length > 0 ? `  ${unused.map((name) => `(void)${name};`).join(' ')}\n` 
 
 function dealt(balancing: Balancing): string {
   const padded = padsUnits(balancing) ? 'lists.padded[first + at]' : '0u';
-  return `  // Rounds: every slot of the launch takes one unit of each.
+  return `  // In each round, every slot of the launch takes one unit.
   const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
   for (unsigned long long at = static_cast<unsigned long long>(place) * SLOTS + slot; at < units; at += slots)
     run_unit<U>(work, unit_at(at), ${padded});
@@ -297,7 +297,7 @@ function fetching(balancing: Extract<Balancing, { kind: 'dynamic-fetch' }>, isWi
 `;
   const several = balancing.fetch === undefined || balancing.fetch === 'group' ? 1 : balancing.fetch;
   if (isWide)
-    return `  // The thread groups of a unit have to know what was fetched: the slots of a block fetch together.
+    return `  // All thread groups of a unit must know which unit was fetched, so the slots of a block fetch together.
   __shared__ unsigned taken[SLOTS];
   for (;;) {
     if (rank == 0u) taken[slot] = atomicAdd(counter, ${several}u);
@@ -323,7 +323,7 @@ ${several === 1 ? oneLoop('      at = fetched();') : `  unsigned left = ${severa
 
 const evenShares = (isMergePath: boolean): string => {
   const key = (unit: string): string => (isMergePath ? `lists.starts[${unit}] + ${unit}` : `lists.starts[${unit}]`);
-  return `  // Equal shares of all iterations${isMergePath ? ' and ends of units' : ''}, whatever unit they are of: units are cut.
+  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and ends of units' : ''}. The end of a share may cut a unit.
   const unsigned long long items = ${key('units')};
   const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
   const unsigned long long share = (items + slots - 1u) / slots;
@@ -377,7 +377,7 @@ LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_l
     return LOCKSTEP_ERROR{};
 }
 `
-    : `/// Launches all units, in the number of blocks that the lists were prepared for: grid_blocks, or grid_for of another number of units.
+    : `/// Launches all units. \`grid\` is the number of blocks that the lists were prepared for: grid_blocks, or grid_for(units).
 template <class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
                       unsigned grid = grid_blocks) {

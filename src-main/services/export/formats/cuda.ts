@@ -92,7 +92,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     '/// Blocks that should be resident on one multiprocessor.',
     `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
     cap === null
-      ? '/// Maximum registers per thread; 0: no cap.'
+      ? '/// Maximum registers per thread, or 0 for no cap.'
       : `/// Maximum registers per thread: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`,
     `constexpr unsigned register_cap = ${cap ?? 0}u;`,
     ...(design.classes

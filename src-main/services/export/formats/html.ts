@@ -170,7 +170,7 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
           ),
         ]
       : []),
-    '<h2>Designs near it</h2>',
+    '<h2>Designs close to this one</h2>',
     `<p>${escaped(facts.tieSentence)}</p>`,
     table(
       [

@@ -174,7 +174,7 @@ function kernelTunerScript(
 # THIS_FILE.tune("kernel.cu", arguments, strategy="greedy_ils", whole=True)     searches the whole space from the best design on
 # lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
-# The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is for the import alone: it says the sweep and the device.
+# The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is only for the import: it identifies the sweep and the device.
 
 import json
 import sys

@@ -9,7 +9,7 @@ import { markdown as escaped, percent, whole } from '../text.ts';
 export const markdown = reportFormat({
   id: 'markdown',
   label: 'Markdown report',
-  text: 'The same, for an issue or README',
+  text: 'A report for an issue or README',
   extension: 'md',
   mediaType: 'text/markdown',
   write: markdownReport,
@@ -86,7 +86,7 @@ function markdownReport(facts: ReportFacts): string {
           ),
         ]
       : []),
-    '## Designs near it',
+    '## Designs close to this one',
     escaped(facts.tieSentence),
     table(
       [

@@ -13,7 +13,7 @@ import {
 export const optuna = tunerFormat({
   id: 'optuna',
   label: 'Optuna trials',
-  text: 'The first of a study, in Python',
+  text: 'The first trials of a study, in Python',
   words: 'enqueue_trial warm start',
   name: 'Optuna',
   launchable: 'Its blocks have one row.',

@@ -5,7 +5,7 @@ import { reportPage } from './html.ts';
 export const pdf = reportFormat({
   id: 'pdf',
   label: 'PDF report',
-  text: 'The same report on paper',
+  text: 'The HTML report on paper',
   words: 'print paper acrobat',
   extension: 'pdf',
   mediaType: 'application/pdf',

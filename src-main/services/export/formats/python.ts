@@ -30,7 +30,7 @@ function pythonModule(source: CodeSource, row: RankRow): string {
     ),
     ['grid_blocks', design.gridBlocks, `blocks of a launch of ${source.study.workload.units} units`],
     ['resident_blocks', row.residentBlocks, 'blocks that should be resident on one multiprocessor'],
-    ['register_cap', design.registerCap ?? 'None', 'registers per thread at most; None: no cap'],
+    ['register_cap', design.registerCap ?? 'None', 'largest number of registers per thread, or None for no cap'],
     ...(design.classes
       ? classNumbers(row, design.classes).map(
           ([name, values, about]) => [name, `[${values.join(', ')}]`, about] as const,

@@ -22,7 +22,8 @@ export const triton = tunerFormat({
   name: 'Triton',
   launchable:
     'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and it cannot launch a mixed design, which has several launches.',
-  // Designs, the best for the study's number of units, that are predicted at other numbers.
+  // The largest number of designs that are predicted at other numbers of units: the best ones for the number of the
+  // study.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
   blocksOnly: true,
@@ -37,7 +38,7 @@ export const triton = tunerFormat({
   },
 });
 
-/** Numbers of units that are predicted, over those of the study. */
+/** Numbers of units to predict, relative to the number of the study. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
 /** Units in a given order are predicted one by one, so larger launches are predicted only up to this many units. */
 const MAX_ORDERED_UNITS = 2 ** 22;
@@ -156,7 +157,7 @@ configs = [
 
 
 def predicted_ms(key, units):
-    """Milliseconds of a configuration: between two of UNITS on a straight line of logarithms, beyond them those of the nearest."""
+    """Predicted milliseconds of a configuration. Logarithms are interpolated between UNITS; beyond them, the nearest one counts."""
     times = PREDICTED_MS[key]
     units = min(max(units, UNITS[0]), UNITS[-1])
     after = bisect.bisect_left(UNITS, units)

@@ -46,9 +46,17 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const order = `${isMixed ? 'The units, one class of length after another' : 'The units in their order'}.`;
   const lists: readonly (readonly [isBound: boolean, about: string, declaration: string])[] = [
     [isOrdered, order, 'var<storage, read> order: array<u32>'],
-    [isPlaced, 'The place of each workgroup: their numbers in random order.', 'var<storage, read> places: array<u32>'],
+    [
+      isPlaced,
+      'The place of each workgroup: the numbers of all workgroups in random order.',
+      'var<storage, read> places: array<u32>',
+    ],
     [isPadded, 'Iterations that each unit is padded to, in order.', 'var<storage, read> padded: array<u32>'],
-    [cuts, 'Iterations before each unit, and of all: fewer than 2^32.', 'var<storage, read> starts: array<u32>'],
+    [
+      cuts,
+      'The iterations before each unit, then those of all units: fewer than 2^32.',
+      'var<storage, read> starts: array<u32>',
+    ],
     [fetches, 'The common counter, 0 before the launch.', 'var<storage, read_write> counter: atomic<u32>'],
   ];
   const bindings = lists
@@ -168,7 +176,7 @@ function dealing(balancing: Balancing, isFlattened: boolean, isPlaced: boolean):
 ${taking}`;
 }
 
-const ROUNDS = `  // Rounds: every slot of the launch takes one unit of each.
+const ROUNDS = `  // In each round, every slot of the launch takes one unit.
   for (var at = first_slot; at < units; at += slots) { run_unit(u, rank, at); }
 `;
 
@@ -243,7 +251,7 @@ function fetching(fetch: number, isWide: boolean): string {
 
 function evenShares(isMergePath: boolean): string {
   const key = (unit: string): string => `starts[${unit}]${isMergePath ? ` + ${unit}` : ''}`;
-  return `  // Equal shares of all iterations${isMergePath ? ' and ends of units' : ''}, whatever unit they are of: units are cut.
+  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and ends of units' : ''}. The end of a share may cut a unit.
   let items = ${key('units')};
   let share = (items + slots - 1u) / slots;
   let begin = min(first_slot * share, items);

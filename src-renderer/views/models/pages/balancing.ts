@@ -57,7 +57,7 @@ export const balancing = {
   question: 'What does ordering the units before the launch save?',
   text: [
     'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. With dynamic fetch, a lane takes its next unit as soon as it is done, a lane takes several units at a time, or a thread group takes one for each of its lanes. Each strategy has a price, in bytes moved and passes before the launch, or in additions to a common counter during it, which the prediction adds.',
-    'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all. An even share cuts units: every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path), searches its first unit, and hands on the part of a unit that its end cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
+    'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all. An even share cuts units: every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path), searches for its first unit, and hands over the part of a unit that the end of its share cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
@@ -81,7 +81,7 @@ export const balancing = {
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
     'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. Where they have an order, it knows what each fetch takes and what is under way at the end, and assumes the rest.',
     'Shuffling writes and reads a permutation, and moves the units. Then they are independent draws.',
-    'One counter serves one addition per cycle of the whole device, and stays in the L2 cache. Compilers that add once for a whole thread group ask it less often than that.',
+    'One counter serves one addition per cycle of the whole device, and stays in the L2 cache. Code that adds once for a whole thread group uses it less often.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
   ],
   sources: rows`

@@ -42,7 +42,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
               { name: 'whole waves', series: 2, dashed: true, steps: true, points: points(launch.wholeWavesCycles) },
             ],
           }),
-          'A slot takes its next block as soon as one ends, so time grows smoothly, where whole waves make steps. The last blocks leave the device half empty. Whole waves do not show this.',
+          'A slot takes its next block as soon as one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
           hint(`${assumed(`${MULTIPROCESSORS} multiprocessors`)} Groups of ${UNITS_PER_GROUP} units.`),
         ],
       };
@@ -63,7 +63,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
           })),
         },
         hint(
-          'Of a GPU, the first that fits the launch is used, then the longest unit where its own time is longer; of a CPU, the last. Figures: absolute difference from the event simulation over random designs; – was not compared.',
+          'On a GPU, the first way that fits the launch is used, then the longest unit if its own time is longer. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
         ),
       ],
     }),
@@ -77,7 +77,7 @@ export const composite = {
   question: 'How long does a design take on a device?',
   text: [
     'This model combines all the others. All resident thread groups of a multiprocessor advance at one rate, so time can be counted in iterations. Counted so, each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
-    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every multiprocessor has its own clock. Of a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
+    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every multiprocessor has its own clock. For a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
   ],
   equations: rows`
     T = \int_0^{\infty} t \bigl( w(v) \bigr) \, \mathrm{d}v :: Time of a launch: cycles per iteration, integrated over virtual time.

@@ -172,7 +172,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
       const found = gpuOf(gpu);
       return { dataset: found.id, gpu: found.column, implementation };
     },
-    failure: 'The evidence could not be judged',
+    failure: 'The predictions could not be compared with the evidence',
     heightPx: 640,
   },
   figures: [
@@ -260,7 +260,7 @@ export const evidence = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
-    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). Of a matrix the prediction knows its size, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter.',
+    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter.',
     'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices, and each matrix is judged by a fit without its fifth. What counts is the choice: how much slower the implementation with the least predicted time is than the fastest measured.',
   ],
   equations: rows`

@@ -99,7 +99,7 @@ const demo: Demo<Chosen, 'models.play'> = {
           {
             kind: 'table',
             label: 'Times',
-            columns: ['Time', 'Thousand cycles', 'To the mean, %'],
+            columns: ['Time', 'Thousand cycles', 'Against the mean, %'],
             rows: [
               {
                 head: 'Simulated, mean',
