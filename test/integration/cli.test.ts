@@ -360,7 +360,7 @@ describe('lists runs and ranks designs', () => {
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
     expect(text).toMatch(/^\| Once a unit \|.*\| 32 instructions \|/m);
     const wrong = ['export', '1', '--format', 'cuda', '--device', other.device, '--design', `${fastest.designIndex}`];
-    expect(await failure(1, ...wrong, '--db', db)).toMatch(/is of .*\. Specify one of/);
+    expect(await failure(1, ...wrong, '--db', db)).toMatch(/belongs to .*\. Specify a design of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
       /device "nope" is not in this run/,
     );
@@ -605,7 +605,7 @@ describe('a workload from figures', () => {
   it('is marked as fitted to them', async () => {
     const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
     expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
-    expect((await run(args)).out).toContain('; fitted to these figures, otherwise assumed');
+    expect((await run(args)).out).toContain('; the law is assumed, and fitted to these figures');
     expect(await json('loss', '--workload', 'geometric(0.05)', '--n', '2')).toMatchObject({
       workload: { fitted: false },
     });

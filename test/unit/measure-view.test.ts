@@ -72,7 +72,7 @@ const timesMs = fc.double({ min: 1e-3, max: 1e4, noNaN: true });
 const times = fc.array(fc.record({ predictedMs: timesMs, medianMs: timesMs }), { minLength: 1, maxLength: 40 });
 
 describe('address', () => {
-  it('restores its state, and leaves out default values', () => {
+  it('reopens what it was written from, and leaves out what is as always', () => {
     const params = new URLSearchParams();
     writeAddress(measureAddress, { measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes' }, params);
     expect(params.toString()).toBe('measured=12&design=17&profile=3&tab=calibrate&suite=probes');
@@ -80,14 +80,14 @@ describe('address', () => {
     expect(read).toMatchObject({ measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes', count: 20 });
   });
 
-  it('keeps only design numbers', () => {
+  it('keeps design numbers only', () => {
     expect(designList('17,4,17,x,-3,1e3,2.5,')).toEqual([17, 4]);
     expect(designList('')).toEqual([]);
   });
 });
 
 describe('points', () => {
-  it('have the cases with both times, ranked among themselves', () => {
+  it('are of the cases that have both times, ranked among themselves', () => {
     const detail = sampleDetail();
     const { points, scale } = measuredPoints(detail, null);
     expect(points).toHaveLength(39);
@@ -98,13 +98,13 @@ describe('points', () => {
     expect(scale).toBeGreaterThan(1.3);
   }); // prettier-ignore
 
-  it('leave out designs whose result is wrong', () => {
+  it('leave out a design whose result is wrong', () => {
     const wrong = sampleCase(0, { measured: sampleTime(5), correct: false });
     expect(measuredPoints(sampleDetail([wrong]), null).points).toEqual([]);
     expect(flagsOf(wrong)).toEqual(['wrong']);
   });
 
-  it('use predictions and ranks of a comparison if there is one', () => {
+  it('take predictions and ranks of a comparison where there is one', () => {
     const detail = sampleDetail();
     const comparison = sampleComparison(detail, () => 2);
     const { points, scale } = measuredPoints(detail, comparison);
@@ -117,7 +117,7 @@ describe('points', () => {
     );
   });
 
-  it('do not count a missing time as a failure while times arrive', () => {
+  it('while times arrive, none is not a failure', () => {
     expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN });
   });
 });
@@ -135,14 +135,14 @@ describe('scatter', () => {
           expect(medianMs).toBeLessThan(frame.yHighMs);
         }
         const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
-        // Both ranges are exponentials of the same span, each rounded a few times.
+        // Two exponentials of the same span, each rounded a few times.
         expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
       }),
     );
     expect(scatterFrame([])).toBeNull();
   });
 
-  it('draws lines only within the frame, with their slope', () => {
+  it('draws lines only within the frame, at their slope', () => {
     fc.assert(
       fc.property(times, timesMs, (list, scale) => {
         const frame = scatterFrame(list)!;
@@ -171,7 +171,7 @@ describe('scatter', () => {
     );
   });
 
-  it('shows two predictions in one frame only if both remain readable', () => {
+  it('shares a frame between two predictions only where that shows something', () => {
     const detail = sampleDetail();
     const points = (factor: number) =>
       measuredPoints(
@@ -183,12 +183,12 @@ describe('scatter', () => {
     const far = framesOf(points(1), points(500));
     expect(far.after).not.toBe(far.before);
     const span = ({ xLowMs, xHighMs }: { xLowMs: number; xHighMs: number }) => xHighMs / xLowMs;
-    // The spans are equal, each computed by exponentials of its own centre.
+    // The same span, each by exponentials of its own centre.
     expect(Math.abs(span(far.before!) / span(far.after!) - 1)).toBeLessThan(1e-12);
     expect(framesOf(points(1), null).after).toBeUndefined();
   });
 
-  it('labels every point, and labels do not overlap', () => {
+  it('labels every point, no two on top of each other', () => {
     const coordinate = fc.integer({ min: 0, max: 30 });
     const points = fc.array(fc.record({ x: coordinate, y: coordinate }), { maxLength: 12 });
     fc.assert(
@@ -211,7 +211,7 @@ describe('scatter', () => {
 });
 
 describe('residuals', () => {
-  it('are listed by axis, with every design once in each and the most decisive axis first', () => {
+  it('by axis, the one that explains most first, every design once in each', () => {
     const comparison = sampleComparison(sampleDetail());
     const axes = residualAxes(comparison);
     expect(axes[0].axis).toBe('threadsPerUnit');
@@ -229,7 +229,7 @@ describe('residuals', () => {
     expect(residualAxes(only)).toEqual([]);
   });
 
-  it('have a scale for any spread', () => {
+  it('has a scale for any spread', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
         const { reach, ticks } = residualScale([
@@ -246,7 +246,7 @@ describe('table', () => {
   const detail = sampleDetail();
   const { points } = measuredPoints(detail, sampleComparison(detail));
 
-  it('sorts by every column, with missing values last in both directions', () => {
+  it('sorts by every column, what has no value last in both directions', () => {
     for (const column of MEASURED_COLUMNS)
       for (const descending of [false, true]) {
         const rows = measuredRows(detail.cases, points, { column, descending });
@@ -267,7 +267,7 @@ describe('table', () => {
     expect(varyingFields([sampleCase(0)])).toEqual(['threadsPerUnit', 'blockThreads', 'gridBlocks']);
   });
 
-  it('is saved to a file with every case and every number', () => {
+  it('goes into a file with every case and every number', () => {
     const rows = measuredRows(detail.cases, points, { column: 'predictedRank', descending: false });
     const [head, ...body] = measuredTable(rows);
     expect(body).toHaveLength(detail.cases.length);
@@ -278,7 +278,7 @@ describe('table', () => {
 });
 
 describe('repeats of one design', () => {
-  it('are marked as warm-ups, counted repeats or outliers', () => {
+  it('are marked: warm-ups, those that count, outliers', () => {
     const steady = sampleTime(5);
     const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
     const all = launches(time);
@@ -287,7 +287,7 @@ describe('repeats of one design', () => {
     expect(all).toHaveLength(18);
   });
 
-  it('have a scale on which one long launch does not hide the others', () => {
+  it('the scale never lets one launch hide the others', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
         const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
@@ -300,7 +300,7 @@ describe('repeats of one design', () => {
 });
 
 describe('set-up', () => {
-  it('becomes an input that the engine accepts', () => {
+  it('becomes an input that the engine takes', () => {
     for (const setup of [
       SETUP,
       { ...SETUP, choose: 'named', designs: [4, 17] } as const,
@@ -314,7 +314,7 @@ describe('set-up', () => {
     expect(measuringInput({ ...SETUP, suite: 'probes' }, null)).not.toHaveProperty('choose');
   }); // prettier-ignore
 
-  it("shows the command that measures the same designs with the user's own program", () => {
+  it('writes the command that measures the same designs with a program of the person', () => {
     const program = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
     const place = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null };
     const start = 'lockstep bench 3 --db /tmp/x.db';
@@ -333,7 +333,7 @@ describe('set-up', () => {
     );
   });
 
-  it('refuses a measurement that cannot be made, and says why', () => {
+  it('refuses what cannot be measured, and says why', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU], null)).toBeNull();
     expect(refusal(SETUP, cpu, 3, [GPU], null)).toMatch(/predicts no CPU/);
     expect(refusal(SETUP, cpu, 3, [GPU, CPU], null)).toBeNull();
@@ -354,7 +354,7 @@ describe('set-up', () => {
     expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, 3, [GPU], null, 'Several kernels.')).toBeNull();
   });
 
-  it('lists available targets first, and missing ones last', () => {
+  it('lists what can measure first, and what is missing last', () => {
     const page = { ...webgpu, id: PAGE_TARGET, label: 'page' };
     const stale = { ...page, available: false };
     const list = listTargets([...SAMPLE_TARGETS, stale], page);
@@ -365,7 +365,7 @@ describe('set-up', () => {
     expect(chosenTarget([], null)).toBeNull();
   });
 
-  it('estimates only from measurements made in the same way', () => {
+  it('estimates only from what was measured in the same way', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
     const run = sampleRun();
     const sweep = detail.request.sourceRunId;
@@ -381,7 +381,7 @@ describe('set-up', () => {
     expect(durationText({ ...SETUP, suite: 'probes' }, null, null, null)).toMatch(/stopped after 60\s?s/);
   });
 
-  it('recognises a device of the catalogue by its model', () => {
+  it('knows a device of the catalogue by its model', () => {
     expect(isSameDevice('A100 SXM4 40 GB', 'NVIDIA A100-SXM4-40GB')).toBe(true);
     expect(isSameDevice('H100 SXM5 80 GB', 'NVIDIA A100-SXM4-80GB')).toBe(false);
     expect(isSameDevice('RTX 4090', 'NVIDIA GeForce RTX 4090')).toBe(true);
@@ -390,7 +390,7 @@ describe('set-up', () => {
 });
 
 describe('figures', () => {
-  it('are shown in one strip, and in one sentence', () => {
+  it('stand in one strip, and in one sentence', () => {
     const comparison = sampleComparison(sampleDetail());
     const stats = comparisonStats(comparison);
     expect(stats.map(({ label }) => label)).toEqual([
@@ -400,7 +400,7 @@ describe('figures', () => {
     expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
   });
 
-  it('say that two designs are too few', () => {
+  it('of two designs say that they say nothing', () => {
     const comparison = {
       ...sampleComparison(sampleDetail(sampleCases(2))),
       spearman: NaN,
@@ -414,7 +414,7 @@ describe('figures', () => {
 });
 
 describe('calibration', () => {
-  it('states for each parameter how it is known', () => {
+  it('says of each parameter how it is known', () => {
     const rows = parameterRows(sampleProfile());
     const states = Object.fromEntries(rows.map(({ parameter, state }) => [parameter, state]));
     expect(states).toMatchObject({ latencyCycles: 'fitted', cooperationCost: 'held', divergentBranchCycles: 'unknown' });
@@ -423,14 +423,16 @@ describe('calibration', () => {
   }); // prettier-ignore
 
   it('judges by designs left out of the fit, or says that there are none', () => {
-    expect(verdict(sampleProfile())).toMatch(/left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/);
+    expect(verdict(sampleProfile())).toMatch(
+      /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/,
+    );
     expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/because there are too few to leave any out/);
     const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
     expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
   });
 
-  it('shows the requested profile, or else the newest of the run', () => {
+  it('shows the profile asked for, else the newest of the run', () => {
     const list = [sampleSavedProfile(3, { profile: sampleProfile({ sourceRunIds: [9] }) }), sampleSavedProfile(2), sampleSavedProfile(1)]; // prettier-ignore
     expect(shownProfile(list, 1, 12)!.id).toBe(1);
     expect(shownProfile(list, null, 12)!.id).toBe(2);
@@ -438,12 +440,12 @@ describe('calibration', () => {
   });
 });
 
-describe('the limits that a page knows of its GPU', () => {
+describe('what the page knows of its GPU', () => {
   const page = { ...webgpu, id: PAGE_TARGET };
   const known = (threadGroupWidth: number | null, properties: Readonly<Record<string, number>>) =>
     pageLimits({ ...page, device: { ...sampleDetail().device!, threadGroupWidth, properties } });
 
-  it('are sent to the engine that chooses, and only for the target that is the page', () => {
+  it('goes to the engine that chooses, and nothing of other targets does', () => {
     expect(known(4, { maxComputeInvocationsPerWorkgroup: 256 })).toEqual({ limits: { threadsPerUnit: 4, blockThreads: 256, bestBuckets: true } }); // prettier-ignore
     expect(known(null, {})).toEqual({ limits: { threadsPerUnit: null, blockThreads: null, bestBuckets: false } });
     expect(known(null, { subgroupMinSize: 8 }).limits).toMatchObject({ threadsPerUnit: 8, bestBuckets: false });
@@ -453,7 +455,7 @@ describe('the limits that a page knows of its GPU', () => {
       expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
   });
 
-  it('are written in the words of a programming model', () => {
+  it('is said in the words of a programming model', () => {
     const terms = { thread: 'work-item', threads: 'work-items', block: 'work-group' };
     for (const [quantity, atMost, words] of [
       ['threadsPerUnit', 4, 'up to 4 work-items per unit'],

@@ -162,7 +162,9 @@ describe("configurations of a user's own kernel", () => {
       ),
     );
     expect(elsewhere).toMatch(
-      new RegExp(`^1 configuration is of another device than ${DEVICE}, for example .* of ${OTHER}\\. Import the file again`),
+      new RegExp(
+        `^1 configuration is of another device than ${DEVICE}, for example .* of ${OTHER}\\. Import the file again`,
+      ),
     );
     expect(device).toBe(
       'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
