@@ -234,7 +234,7 @@ export const MAX_BOUND_GROUPS = 128;
 export const BOUND_ERRORS = 4.5;
 /** Number of values in the cached launches of given orders, and again in those before; 64 MB each. */
 export const KEPT_LAUNCH_NUMBERS = 2 ** 23;
-/** Number of values in the cached samples of sorted orders, and again in those before; 8 MB each. */
+/** Number of values in the cached samples of sorted orders or of even shares, and again in those before; 8 MB each. */
 export const KEPT_SAMPLE_NUMBERS = 2 ** 20;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;

@@ -1,4 +1,5 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
+import { kept } from '../../numeric/kept.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
@@ -48,7 +49,11 @@ export interface SharedUnits {
   readonly ends: Float64Array;
   /** Items of all units together. */
   readonly items: number;
+  /** Identifies these units in caches. */
+  readonly id: number;
 }
+
+let nextId = 0;
 
 /** @param lengths of the first units; more units repeat them */
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
@@ -57,7 +62,19 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64
   const each = more > 0 ? own.map((length) => length + more) : own;
   let sum = 0;
   const ends = each.map((items) => (sum += items));
-  return { each, ends, items: sumRepeated(each, units) };
+  return { each, ends, items: sumRepeated(each, units), id: nextId++ };
+}
+
+/** Shared units by the lengths of a workload, then by units and balancing, for all devices, kernels and setups. */
+const sharedBefore = new WeakMap<Float64Array, Map<string, SharedUnits>>();
+/** Maximum number of cached shared units of a workload: both balancings, at the last few numbers of units. */
+const MAX_SHARED = 8;
+
+/** `indexSharedUnits`, computed once for each workload. */
+export function getSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
+  const known = sharedBefore.get(lengths) ?? new Map<string, SharedUnits>();
+  sharedBefore.set(lengths, known);
+  return kept(known, MAX_SHARED, `${units} ${balancing.kind}`, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**
@@ -66,7 +83,7 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Scratch space of `computeShareDepth`. It marks the items of a share at which any lane starts a unit. */
+/** Scratch space of `countShareStarts`. It marks the items of a share at which any lane starts a unit. */
 export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
@@ -77,10 +94,38 @@ export function createShareScratch(itemsPerSlot: number): Uint8Array {
  * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
  */
 export function computeShareDepth(
-  { each, ends, items }: SharedUnits,
+  shared: SharedUnits,
+  dealing: Dealing,
+  itemsPerSlot: number,
+  overheadIterations: number,
+  block: number,
+  group: number,
+  scratch: Uint8Array,
+): number {
+  const { setupIterations } = dealing;
+  const starts = setupIterations > 0 ? countShareStarts(shared, dealing, itemsPerSlot, block, group, scratch) : 0;
+  return computeDepthOfStarts(shared, dealing, itemsPerSlot, overheadIterations, block, group, starts);
+}
+
+/** `computeShareDepth`, if the number of starts is known. */
+export function computeDepthOfStarts(
+  { items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock, setupIterations }: Dealing,
   itemsPerSlot: number,
   overheadIterations: number,
+  block: number,
+  group: number,
+  starts: number,
+): number {
+  const from = (block * slotsPerBlock + group * n) * itemsPerSlot;
+  return from >= items ? 0 : Math.min(itemsPerSlot, items - from) + setupIterations * starts + overheadIterations;
+}
+
+/** Number of items of a share at which any lane of a group starts a unit; 0 for a group without items. */
+export function countShareStarts(
+  { each, ends, items }: SharedUnits,
+  { unitsPerGroup: n, slotsPerBlock }: Dealing,
+  itemsPerSlot: number,
   block: number,
   group: number,
   scratch: Uint8Array,
@@ -88,8 +133,6 @@ export function computeShareDepth(
   const filled = Math.min(n, slotsPerBlock - group * n);
   let from = (block * slotsPerBlock + group * n) * itemsPerSlot;
   if (from >= items) return 0;
-  const depth = Math.min(itemsPerSlot, items - from);
-  if (setupIterations === 0) return depth + overheadIterations;
   const last = each.length - 1;
   const inPeriod = from % ends[last];
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
@@ -115,5 +158,5 @@ export function computeShareDepth(
     // The next lane starts with the next unit.
     while (left === 0 && from + own < items) left = each[(unit = unit === last ? 0 : unit + 1)];
   }
-  return depth + setupIterations * starts + overheadIterations;
+  return starts;
 }

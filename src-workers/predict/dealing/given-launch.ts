@@ -4,6 +4,7 @@ import {
   BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
   KEPT_LAUNCH_NUMBERS,
+  KEPT_SAMPLE_NUMBERS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
   MAX_BOUND_GROUPS,
@@ -24,7 +25,7 @@ import { sizedCache } from '../../numeric/kept.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { createDealingScratch, computeGroupDepth, type Dealing } from './deal.ts';
-import { computeShareDepth, createShareScratch, type SharedUnits } from './even-share.ts';
+import { computeDepthOfStarts, countShareStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
   rankLongestGroups,
   getLongestOfGroups,
@@ -225,9 +226,17 @@ export function computeShareLaunch(
   const startsPerBlock = slotsPerBlock * (1 + unitsPerSlot);
   const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
   const rows = spreadBlocks(G, Math.min(G, most, counted));
-  const scratch = createShareScratch(itemsPerSlot);
+  const starts = setupIterations > 0 ? keepStarts(shared, dealing, itemsPerSlot, rows) : null;
   const depths = new Float64Array(rows.length * W).map((_, at) =>
-    computeShareDepth(shared, dealing, itemsPerSlot, overheadIterations, rows[Math.floor(at / W)], at % W, scratch),
+    computeDepthOfStarts(
+      shared,
+      dealing,
+      itemsPerSlot,
+      overheadIterations,
+      rows[Math.floor(at / W)],
+      at % W,
+      starts?.[at] ?? 0,
+    ),
   );
   const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
   return {
@@ -240,6 +249,21 @@ export function computeShareLaunch(
       meanLoss: aggregateLoss,
     },
   };
+}
+
+/** The starts of the most recent launches of even shares. */
+const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
+
+/** `countShareStarts` of each group of some blocks. They are cached, because launches with other setups share them. */
+function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
+  const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
+  const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;
+  return recentStarts(key, () => {
+    const scratch = createShareScratch(itemsPerSlot);
+    return new Float64Array(blocks.length * W).map((_, at) =>
+      countShareStarts(shared, dealing, itemsPerSlot, blocks[Math.floor(at / W)], at % W, scratch),
+    );
+  });
 }
 
 /** Spreads computed rows of depths over more blocks. Each row represents its neighbours. */
