@@ -80,7 +80,6 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
     width: study.workload.width,
     loop: axes.loop,
     balancing: axes.balancing,
-    implementations: axes.implementations,
   };
   const key = sha256(JSON.stringify(shared));
   const { devices: _devices, ...rest } = axes;
