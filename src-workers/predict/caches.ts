@@ -21,6 +21,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
     launches: new Map(),
     olderLaunches: new Map(),
     launchNumbers: 0,
+    meanRounds: new Map(),
     arena: createArena(SLAB_LENGTH),
     shared: null,
     dealt: new Map(),

@@ -38,7 +38,7 @@ import {
   countWindowUnits,
   type KnownLaunch,
 } from './time/known-launch.ts';
-import { indexSharedUnits, type SharedUnits } from './dealing/even-share.ts';
+import { getSharedUnits } from './dealing/even-share.ts';
 import {
   areLongerInParts,
   findFewestLaneIterations,
@@ -367,10 +367,7 @@ function computeBusyCycles(
   const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
   const uneven = isUneven ? ((most / mean) * fewest) / multiprocessors : 0;
   const part = Math.max(1 / Math.min(multiprocessors, workingBlocks), uneven);
-  const rate = findBestRate(
-    getPace(predictor, candidate).cyclesPerIteration,
-    Math.min(most, shape.residentBlocks) * shape.groupsPerBlock,
-  );
+  const rate = getPace(predictor, candidate).findBestRate(Math.min(most, shape.residentBlocks) * shape.groupsPerBlock);
   return iterations * part * rate;
 }
 
@@ -394,13 +391,6 @@ export function computeCloseBusyCycles(predictor: Predictor, candidate: Candidat
 function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
   const balancing = getLockstepBalancing(predictor, candidate);
   return !isInGivenOrder(predictor, candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
-}
-
-/** The minimum number of cycles per iteration of a group, with at most this many groups. */
-export function findBestRate(cycles: CycleTable, groups: number): number {
-  let best = Infinity;
-  for (let w = 1; w <= groups; w += 1) best = Math.min(best, cycles[w] / w);
-  return best;
 }
 
 /** The depth law of one work group. */
@@ -507,16 +497,6 @@ function getShareStarts({ plan: { law } }: Predictor, balancing: EvenShareBalanc
   return starts;
 }
 
-function getSharedUnits(
-  { plan, sharedUnits: known }: Predictor,
-  balancing: EvenShareBalancing,
-  given: Float64Array,
-): SharedUnits {
-  let shared = known.get(balancing.kind);
-  if (!shared) known.set(balancing.kind, (shared = indexSharedUnits(balancing, given, plan.units)));
-  return shared;
-}
-
 // -- Dealing --
 
 /** The launch whose time is computed. */
@@ -621,7 +601,7 @@ function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuD
       return computeOrderedLaunch(launch, !startsAtRandom(balancing), () => hasTrend(order, dealt), dealt, everyBlock);
     }
     if (given !== null && isEvenShare(balancing)) {
-      const shared = getSharedUnits(predictor, balancing, given);
+      const shared = getSharedUnits(balancing, given, plan.units);
       const overhead = getShareOverhead(predictor, candidate);
       const launch = (isSample: boolean): GivenLaunch =>
         computeShareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);

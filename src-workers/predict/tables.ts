@@ -1,9 +1,8 @@
-import type { Balancing, EvenShareBalancing, LengthClass, MixedBalancing } from '../domain/design.ts';
+import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
-import type { SharedUnits } from './dealing/even-share.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
@@ -39,7 +38,6 @@ export interface Predictor {
   /** Predictors for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
-  readonly meanRounds: Map<number, MeanRound>;
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
   /** The longest unit of the given lengths, iterations. */
@@ -57,9 +55,7 @@ export interface Predictor {
   readonly givenOrders: Map<number, GivenOrder>;
   /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
-  /** Units in a given order, cut into even shares. */
-  readonly sharedUnits: Map<EvenShareBalancing['kind'], SharedUnits>;
-  /** `computeStackFactor` by device and units per group. */
+  /** `stackFactor` by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** Two predictors may share caches if their plans have the same workload, setup, loops and balancings. */
   readonly caches: Caches;
@@ -88,8 +84,10 @@ export interface Allowed {
 
 /** The cost of the iterations of a launch. */
 export interface Pace {
-  /** Cycles of an iteration by active work groups. `computeIterationFactor` scales them to the launch. */
+  /** Cycles of an iteration by active work groups; made on demand. `iterationFactor` scales them to the launch. */
   readonly cyclesPerIteration: CycleTable;
+  /** The minimum number of cycles per iteration of a group, with at most this many active groups. */
+  readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
   /** The same costs as pipeline parameters, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
@@ -139,6 +137,7 @@ export interface Caches {
   launches: Map<LawKey, KnownLaunch>;
   olderLaunches: Map<LawKey, KnownLaunch>;
   launchNumbers: number;
+  readonly meanRounds: Map<number, MeanRound>;
   /** The memory of the block laws. */
   readonly arena: Arena;
   /** Results of the last design that designs with another register cap can share. */

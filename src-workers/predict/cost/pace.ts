@@ -6,6 +6,7 @@ import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
+import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { ACHIEVED_BANDWIDTH } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
@@ -94,6 +95,7 @@ function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: bool
     computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   return {
     cyclesPerIteration: table,
+    findBestRate: (groups) => findBestRate(pipeline, 0, 1, groups),
     iterationFactor,
     pipeline,
     aloneCycles: { step: table[1] * iterationFactor, start: 0 },
@@ -201,8 +203,13 @@ function makePace(
   const isShare = isEvenShare(balancing);
   const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? roundSetup(groupIterations) : 0;
+  let table: CycleTable | null = null;
   return {
-    cyclesPerIteration: makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most),
+    // Most designs are only compared by their bounds, which need a few entries of the table.
+    get cyclesPerIteration() {
+      return (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most));
+    },
+    findBestRate: (groups) => findBestRate(pipeline, transfer, threadGroupsPerGroup, groups),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
     aloneCycles: {
@@ -215,6 +222,23 @@ function makePace(
     setupIterations: setup,
     overheadIterations: overhead,
   };
+}
+
+/**
+ * The minimum of t(w) / w over 1 to `groups` active work groups. Within a round of the schedulers it falls, and so it
+ * does from one full round to the next. So the least value is at the last full round or after it.
+ */
+function findBestRate(
+  pipeline: PipelineParameters,
+  transferCycles: number,
+  threadGroups: number,
+  groups: number,
+): number {
+  const perRound = pipeline.schedulers / greatestCommonDivisor(threadGroups, pipeline.schedulers);
+  let best = Infinity;
+  for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++)
+    best = Math.min(best, cyclesWithTraffic(pipeline, transferCycles, w * threadGroups) / w);
+  return best;
 }
 
 /** The cycle table by number of active work groups. The thread groups of a work group run in step. */

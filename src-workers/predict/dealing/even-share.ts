@@ -83,7 +83,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: Float64Ar
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Scratch space of `countShareStarts`. It marks the items of a share at which any lane starts a unit. */
+/** Scratch space of `countGroupStarts`. It marks the items of a share at which any lane starts a unit. */
 export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
@@ -103,7 +103,7 @@ export function computeShareDepth(
   scratch: Uint8Array,
 ): number {
   const { setupIterations } = dealing;
-  const starts = setupIterations > 0 ? countShareStarts(shared, dealing, itemsPerSlot, block, group, scratch) : 0;
+  const starts = setupIterations > 0 ? countGroupStarts(shared, dealing, itemsPerSlot, block, group, scratch) : 0;
   return computeDepthOfStarts(shared, dealing, itemsPerSlot, overheadIterations, block, group, starts);
 }
 
@@ -122,7 +122,7 @@ export function computeDepthOfStarts(
 }
 
 /** Number of items of a share at which any lane of a group starts a unit; 0 for a group without items. */
-export function countShareStarts(
+export function countGroupStarts(
   { each, ends, items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock }: Dealing,
   itemsPerSlot: number,

@@ -25,7 +25,7 @@ import { sizedCache } from '../../numeric/kept.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { createDealingScratch, computeGroupDepth, type Dealing } from './deal.ts';
-import { computeDepthOfStarts, countShareStarts, createShareScratch, type SharedUnits } from './even-share.ts';
+import { computeDepthOfStarts, countGroupStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
   rankLongestGroups,
   getLongestOfGroups,
@@ -207,8 +207,8 @@ function findLongestBlocks(
 }
 
 /**
- * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many starts of
- * units to count, only some blocks are computed, and each represents its neighbours.
+ * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many starts
+ * of units to count, only some blocks are computed, and each represents its neighbours.
  * @param overheadIterations iterations of a group in addition to items and setups
  * @param meanLength mean length of the units, iterations
  */
@@ -254,14 +254,14 @@ export function computeShareLaunch(
 /** The starts of the most recent launches of even shares. */
 const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
 
-/** `countShareStarts` of each group of some blocks. They are cached, because launches with other setups share them. */
+/** `countGroupStarts` of each group of some blocks. They are cached, because launches with other setups share them. */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
   const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;
   return recentStarts(key, () => {
     const scratch = createShareScratch(itemsPerSlot);
     return new Float64Array(blocks.length * W).map((_, at) =>
-      countShareStarts(shared, dealing, itemsPerSlot, blocks[Math.floor(at / W)], at % W, scratch),
+      countGroupStarts(shared, dealing, itemsPerSlot, blocks[Math.floor(at / W)], at % W, scratch),
     );
   });
 }

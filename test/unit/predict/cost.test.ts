@@ -137,6 +137,22 @@ describe('the cycles of a mean round', () => {
     const { timeMs } = predictChunk(createPredictor(plan), 0, 1);
     expect(Math.abs(timeMs[0] / (cycles / (A100.clockMhz * 1e3)) - 1)).toBeLessThan(1e-9);
   });
+
+  it.each([1, 32, 64, 256])('has its best rate at some number of groups, if %i threads share a unit', async (u) => {
+    for (const kernel of [{ unit: { instructions: 30 } }, { unit: { instructions: 9, bytes: 16 } }])
+      for (const schedulers of [1, 3, 4]) {
+        const measured = { latencyCycles: 500, issueCycles: 9, kneeSoftness: 3, schedulers };
+        const plan = await planned({ kernel, axes: { threadsPerUnit: [u] } });
+        const candidate = {} as Candidate;
+        const predictor = createPredictor({ ...plan, pipeline: { [A100.id]: measured } });
+        const pace = getPace(examine(predictor, new Int32Array(30), candidate), candidate);
+        let best = Infinity;
+        for (let w = 1; w < pace.cyclesPerIteration.length; w += 1) {
+          best = Math.min(best, pace.cyclesPerIteration[w] / w);
+          expect(Math.abs(pace.findBestRate(w) / best - 1), `${w} groups`).toBeLessThan(1e-12);
+        }
+      }
+  });
 });
 
 describe('the lanes of a group', () => {
