@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { contentionAnalysis } from '../../src-workers/bench/cpu/analysis.ts';
+import { compareContention, contentionFromStream, disturbances } from '../../src-workers/bench/cpu/analysis.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 
@@ -47,16 +47,19 @@ test.each(FILES)('reads $file correctly and without a warning', async ({ file, l
 });
 
 test.each(FILES)('finds β, ρ, K, the errors of the models and the warnings of $file', async (expected) => {
-  const found = unwrap(contentionAnalysis((await measured(expected.file)).cases));
+  const { cases } = await measured(expected.file);
+  const found = unwrap(contentionFromStream(cases));
   const rounded = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals;
-  expect(found.bandwidthGbS.map((value) => rounded(value, 3))).toEqual(expected.bandwidthsGbS);
-  expect(found.singleCoreGbS).toBe(found.bandwidthGbS[0]);
-  expect(found.fullGbS).toBe(Math.max(...found.bandwidthGbS));
-  expect(found.kneeCores).toBe(expected.saturatingCores);
-  const errors = found.workloads.map(({ id, models }) => {
+  const bandwidths = found.bandwidth.map(({ value }) => value);
+  expect(bandwidths.map((value) => rounded(value, 3))).toEqual(expected.bandwidthsGbS);
+  expect(found.memory.singleCoreBandwidthGbS).toBe(bandwidths[0]);
+  expect(found.memory.fullBandwidthGbS).toBe(Math.max(...bandwidths));
+  expect(found.saturatingCores).toBe(expected.saturatingCores);
+  const errors = compareContention(found, cases).map(({ workload, cores, models }) => {
     expect(models.map(({ model }) => model)).toEqual(MODELS);
+    const id = `${workload === 'amdahl' ? 'imbalanced-stream' : workload}-${cores}`;
     return [id, models.map(({ error }) => rounded(100 * error, 1))];
   });
   expect(Object.fromEntries(errors)).toEqual(expected.errorsPercent);
-  expect(found.warnings.map((warning) => warning.split(':')[0])).toEqual(expected.warnings);
+  expect(disturbances(cases).map((warning) => warning.split(':')[0])).toEqual(expected.warnings);
 });

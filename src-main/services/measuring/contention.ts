@@ -1,5 +1,10 @@
 import type { StoreClient } from '../../../db/store-api.ts';
-import { contentionAnalysis, contentionFromStream, measuredCpu } from '../../../src-workers/bench/cpu/analysis.ts';
+import {
+  compareContention,
+  contentionFromStream,
+  disturbances,
+  measuredCpu,
+} from '../../../src-workers/bench/cpu/analysis.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ContentionFindings } from '../../contract/measuring.ts';
@@ -20,15 +25,21 @@ export async function contentionFindings(store: StoreClient, runId: number): Pro
     const { case: one, values } = detail as MeasuredCaseDetail;
     return failure === null && correct !== false ? [{ case: one, timesMs, values }] : [];
   });
-  const found = contentionAnalysis(cases);
+  const found = contentionFromStream(cases);
   if (!found.ok) return fail(found.error.code, `run ${runId}: ${found.error.message}`);
-  const measured = contentionFromStream(cases);
+  const { cores, bandwidth, memory, saturatingCores } = found.value;
   const measuring = run.value.measuringDevice as MeasuringDevice | null;
-  const device = measured.ok && measuring ? measuredCpu(measuring, measured.value) : null;
-  const { workloads, ...bandwidths } = found.value;
+  const device = measuring && measuredCpu(measuring, found.value);
   return ok({
-    ...bandwidths,
+    cores,
+    bandwidthGbS: bandwidth.map(({ value }) => value),
+    lowGbS: bandwidth.map(({ low }) => low),
+    highGbS: bandwidth.map(({ high }) => high),
+    singleCoreGbS: memory.singleCoreBandwidthGbS,
+    fullGbS: memory.fullBandwidthGbS,
+    kneeCores: saturatingCores,
     device: device?.ok ? device.value : null,
-    workloads: workloads.map(({ workload, cores, measuredMs, models }) => ({ workload, cores, measuredMs, models })),
+    workloads: compareContention(found.value, cases),
+    warnings: disturbances(cases),
   });
 }

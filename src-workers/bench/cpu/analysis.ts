@@ -3,7 +3,7 @@ import type { CpuDevice } from '../../domain/device.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { calibrateBandwidth, type BandwidthCalibration } from '../../models/calibration/bandwidth.ts';
 import type { BandwidthCurve, MemorySystem } from '../../models/contention/bandwidth.ts';
-import { CONTENTION_MODELS, contentionMs, staircaseMs, type ContentionModel } from '../../models/contention/time.ts';
+import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../models/contention/time.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
@@ -24,8 +24,6 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly cores: readonly number[];
   /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
-  /** The smallest and largest K = ⌈ρ/β⌉ that the intervals of ρ and β allow; `null` without intervals. */
-  readonly saturatingCoresRange: readonly [number, number] | null;
 }
 
 /** Prediction of one model. `error` is predicted over measured time, minus 1; the slides print errors of bandwidths. */
@@ -36,20 +34,10 @@ export interface ModelledTime {
 }
 
 export interface ComparedContention {
-  readonly id: string;
   readonly workload: 'triangular' | 'amdahl';
   readonly cores: number;
   readonly measuredMs: number;
-  readonly lowMs: number | null;
-  readonly highMs: number | null;
-  /** All bytes over the measured time, GB/s: the form of results in the slides. */
-  readonly bandwidthGbS: number;
   readonly models: readonly ModelledTime[];
-  /** Bytes of each core, and its end time: the median of the repeats, `null` if it was not recorded. */
-  readonly loadBytes: readonly number[];
-  readonly coreEndMs: readonly number[] | null;
-  /** End time of each core by the staircase over the measured curve. */
-  readonly staircaseEndMs: readonly number[];
 }
 
 /**
@@ -72,19 +60,10 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
     measured.map(({ cores, bandwidth }) => ({ cores, bandwidthGbS: bandwidth.value })),
   );
   if (!calibrated.ok) return calibrated;
-  const single = measured[0].bandwidth;
-  const { fullBandwidthGbS } = calibrated.value.memory;
-  const full = measured.find(({ bandwidth }) => bandwidth.value === fullBandwidthGbS)?.bandwidth ?? single;
-  const range =
-    single.low === null || single.high === null || full.low === null || full.high === null
-      ? null
-      : ([Math.ceil(full.low / single.high), Math.ceil(full.high / single.low)] as const);
   return ok({
     ...calibrated.value,
     cores: measured.map(({ cores }) => cores),
     bandwidth: measured.map(({ bandwidth }) => bandwidth),
-    // If ρ equals β, K is 1, and the ends of a single interval say nothing about a ratio.
-    saturatingCoresRange: full === single ? [1, 1] : range,
   });
 }
 
@@ -98,69 +77,25 @@ export function compareContention(
   cases: readonly MeasuredContentionCase[],
 ): readonly ComparedContention[] {
   return cases.flatMap((each) => {
-    const { id, benchmark } = each.case;
+    const { benchmark } = each.case;
     if ((benchmark !== 'triangular' && benchmark !== 'imbalanced-stream') || each.timesMs.length === 0) return [];
     const loads = computeLoads(each.case);
     if (!loads || loads.length >= curve.length) return [];
     const cores = loads.length;
     const reached = curve.subarray(0, cores + 1);
     const memory = makeMemory(reached);
-    const measured = makeMedian(each.timesMs);
+    const measuredMs = median(Float64Array.from(each.timesMs));
     return [
       {
-        id,
         workload: benchmark === 'triangular' ? ('triangular' as const) : ('amdahl' as const),
         cores,
-        measuredMs: measured.value,
-        lowMs: measured.low,
-        highMs: measured.high,
-        bandwidthGbS: sum(loads) / (measured.value * 1e6),
+        measuredMs,
         models: CONTENTION_MODELS.map(({ id: model }) => {
           const timeMs = contentionMs(model, memory, loads, reached);
-          return { model, timeMs, error: timeMs / measured.value - 1 };
+          return { model, timeMs, error: timeMs / measuredMs - 1 };
         }),
-        loadBytes: Array.from(loads),
-        coreEndMs: coreEnds(each.values.threadEndNs, cores),
-        staircaseEndMs: Array.from(loads, (own) =>
-          staircaseMs(
-            reached,
-            loads.map((load) => Math.min(load, own)),
-          ),
-        ),
       },
     ];
-  });
-}
-
-/** Both results, for the view of a contention run. */
-export interface ContentionAnalysis {
-  readonly cores: readonly number[];
-  readonly bandwidthGbS: readonly number[];
-  readonly lowGbS: readonly (number | null)[];
-  readonly highGbS: readonly (number | null)[];
-  readonly singleCoreGbS: number;
-  readonly fullGbS: number;
-  readonly kneeCores: number;
-  readonly workloads: readonly ComparedContention[];
-  /** Warnings about cases whose threads waited for a core: their times show a busy machine, not its memory. */
-  readonly warnings: readonly string[];
-}
-
-/** The results of `contentionFromStream` and `compareContention` in columns; K is ⌈ρ/β⌉. */
-export function contentionAnalysis(cases: readonly MeasuredContentionCase[]): Result<ContentionAnalysis> {
-  const found = contentionFromStream(cases);
-  if (!found.ok) return found;
-  const { cores, bandwidth, memory } = found.value;
-  return ok({
-    cores,
-    bandwidthGbS: bandwidth.map(({ value }) => value),
-    lowGbS: bandwidth.map(({ low }) => low),
-    highGbS: bandwidth.map(({ high }) => high),
-    singleCoreGbS: memory.singleCoreBandwidthGbS,
-    fullGbS: memory.fullBandwidthGbS,
-    kneeCores: found.value.saturatingCores,
-    workloads: compareContention(found.value, cases),
-    warnings: cases.flatMap((each) => disturbance(each) ?? []),
   });
 }
 
@@ -178,10 +113,13 @@ export function disturbedFraction(values: CaseResult['values']): number | null {
   return fraction < UNDISTURBED_FRACTION ? fraction : null;
 }
 
-function disturbance({ case: each, values }: MeasuredContentionCase): string | null {
-  const fraction = disturbedFraction(values);
-  if (fraction === null) return null;
-  return `${each.id}: its threads ran for only ${(100 * fraction).toFixed(0)} % of the time, because other programs used their cores.`;
+/** Warns of cases whose threads waited for a core: their times show a busy machine, not its memory. */
+export function disturbances(cases: readonly MeasuredContentionCase[]): readonly string[] {
+  return cases.flatMap(({ case: { id }, values }) => {
+    const fraction = disturbedFraction(values);
+    if (fraction === null) return [];
+    return `${id}: its threads ran for only ${(100 * fraction).toFixed(0)} % of the time, because other programs used their cores.`;
+  });
 }
 
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
@@ -227,15 +165,6 @@ function computeLoads(each: BenchCase): Float64Array | null {
     default:
       return null;
   }
-}
-
-function coreEnds(threadEndNs: number | readonly number[] | undefined, cores: number): readonly number[] | null {
-  if (!Array.isArray(threadEndNs) || threadEndNs.length === 0 || threadEndNs.length % cores !== 0) return null;
-  const ends = threadEndNs as readonly number[];
-  return Array.from(
-    { length: cores },
-    (_, w) => median(Float64Array.from(ends.filter((_end, i) => i % cores === w))) / 1e6,
-  );
 }
 
 function makeMedian(values: readonly number[]): MedianOf {
