@@ -1,8 +1,7 @@
 import { BREAKDOWN_PARTS } from '../../../../src-workers/domain/breakdown.ts';
-import { coresText } from '../../../../src-workers/domain/terms.ts';
-import { timeIn, timeText, timeUnit } from '../../../../src-workers/domain/times.ts';
-import { blockText, isCpuDesign, designText } from '../../../../src-workers/domain/design.ts';
-import type { Histogram, RankRow } from '../../../contract/api.ts';
+import { timeText } from '../../../../src-workers/domain/times.ts';
+import { designText } from '../../../../src-workers/domain/design.ts';
+import type { Histogram } from '../../../contract/api.ts';
 import type { ExportJob } from '../exporter.ts';
 import type { ReportFacts } from '../facts.ts';
 import { MAP_SCRIPT_HASH, MAP_STYLE, mapSection } from '../map.ts';
@@ -15,7 +14,8 @@ import {
   type DrawChart,
 } from '../plots.ts';
 import { reportFormat } from '../report-format.ts';
-import { html as escaped, percent, whole } from '../text.ts';
+import { reportTables, type ReportTable } from '../report-tables.ts';
+import { html as escaped, whole } from '../text.ts';
 
 export const html = reportFormat({
   id: 'html',
@@ -64,26 +64,13 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}
 @media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 `;
 
-interface Column<Row> {
-  readonly head: string;
-  readonly word?: boolean;
-  /** The column has long words, which need several lines. */
-  readonly wrap?: boolean;
-  readonly cell: (row: Row) => string | number;
-}
-
 /** Writes a table and escapes its cells. */
-function table<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  rowClass: (row: Row) => string = () => '',
-): string {
-  const name = (column: Column<Row>): string => (column.word ? ` class="word${column.wrap ? ' wrap' : ''}"` : '');
-  const head = columns.map((column) => `<th scope="col"${name(column)}>${escaped(column.head)}</th>`).join('');
-  const body = rows.map((row) => {
-    const cells = columns.map((column) => `<td${name(column)}>${escaped(String(column.cell(row)))}</td>`).join('');
-    const names = rowClass(row);
-    return `<tr${names ? ` class="${names}"` : ''}>${cells}</tr>`;
+function table({ columns, rows }: ReportTable, rowClass: (at: number) => string = () => ''): string {
+  const names = columns.map(({ isWords, isLong }) => (isWords ? ` class="word${isLong ? ' wrap' : ''}"` : ''));
+  const head = columns.map((column, i) => `<th scope="col"${names[i]}>${escaped(column.head)}</th>`).join('');
+  const body = rows.map((row, at) => {
+    const cells = row.map((cell, i) => `<td${names[i]}>${escaped(cell)}</td>`).join('');
+    return `<tr${rowClass(at) ? ` class="${rowClass(at)}"` : ''}>${cells}</tr>`;
   });
   return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
@@ -97,11 +84,8 @@ const paragraph = (sentences: readonly string[]): string =>
  * @param map the section of `mapSection`, already escaped
  */
 function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
-  const { chosen, breakdown, rows, devices } = facts;
-  const best = rows[0].timeMs;
-  const unit = timeUnit(best);
-  const named = facts.implementations.length > 0;
-  const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
+  const { chosen, rows, devices } = facts;
+  const tables = reportTables(facts);
   const body = [
     `<h1>${escaped(facts.title)}</h1>`,
     `<p class="recommendation">${escaped(facts.recommendation)}</p>`,
@@ -109,27 +93,9 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
     facts.description ? `<p class="lead">${escaped(facts.description)}</p>` : '',
     '<h2>Why</h2>',
     `<ol>${facts.reasons.map((reason) => `<li>${escaped(reason)}</li>`).join('')}</ol>`,
-    facts.assumed.length === 0
-      ? ''
-      : `<h2>What is assumed</h2>${table(
-          [
-            { head: 'Input', word: true, cell: ({ label }) => label },
-            { head: 'Value', cell: ({ value }) => value },
-            { head: 'Usual', cell: ({ usual }) => usual },
-            { head: 'Source', word: true, wrap: true, cell: ({ note }) => note },
-          ],
-          facts.assumed,
-        )}`,
+    facts.assumed.length === 0 ? '' : `<h2>What is assumed</h2>${table(tables.assumed)}`,
     '<h2>Where the time goes</h2>',
-    table(
-      [
-        { head: 'Part', word: true, cell: ({ label }) => label },
-        { head: unit.name, cell: ({ id }) => timeIn(unit, breakdown.parts[id]) },
-        { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
-        { head: 'Meaning', word: true, wrap: true, cell: ({ hint }) => hint },
-      ],
-      BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
-    ),
+    table(tables.parts),
     map,
     `<h2>All designs on ${escaped(chosen.device)}</h2>`,
     draw(distributionPlot(facts.histogram, chosen.timeMs)),
@@ -138,60 +104,17 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
     paragraph(facts.deviceReasons),
     draw(compositionPlot(devices)),
     compositionLegend(devices),
-    devices.length > 1
-      ? table(
-          [
-            { head: 'Device', word: true, cell: ({ device }) => device.name },
-            {
-              head: 'Best design',
-              word: true,
-              cell: ({ best: own }) => (own ? designText(own.design) : 'no valid design'),
-            },
-            { head: 'Time', cell: ({ best: own }) => (own ? timeText(own.timeMs) : '–') },
-            { head: 'To fastest', cell: ({ best: own }) => (own ? `+${percent(own.timeMs / fastest - 1)}` : '–') },
-          ],
-          devices,
-        )
-      : '',
+    devices.length > 1 ? table(tables.devices) : '',
     granularitySection(facts, draw),
-    ...(named
-      ? [
-          '<h2>Implementations</h2>',
-          paragraph(facts.choice),
-          table(
-            [
-              { head: 'Best time', word: true, cell: ({ name }) => name },
-              ...devices.map(({ device }, at) => ({
-                head: device.name,
-                cell: ({ cells }: ReportFacts['implementations'][number]) => cells[at],
-              })),
-            ],
-            facts.implementations,
-          ),
-        ]
-      : []),
+    ...(facts.implementations.length === 0
+      ? []
+      : ['<h2>Implementations</h2>', paragraph(facts.choice), table(tables.implementations)]),
     '<h2>Designs close to this one</h2>',
     `<p>${escaped(facts.tieSentence)}</p>`,
-    table(
-      [
-        { head: 'Rank', cell: (row) => whole(row.rank) },
-        { head: 'Device', word: true, cell: (row) => row.device },
-        ...(named ? [{ head: 'Implementation', word: true, cell: (row: RankRow) => row.design.implementation! }] : []),
-        { head: 'Threads/unit', cell: (row) => row.design.threadsPerUnit },
-        { head: 'Units/thread', cell: (row) => row.design.unitsPerThread },
-        { head: 'Balancing', word: true, cell: (row) => row.design.balancing },
-        { head: 'Loop', word: true, cell: (row) => row.design.loop },
-        { head: 'Block', cell: (row) => (isCpuDesign(row.design) ? '–' : blockText(row.design)) },
-        {
-          head: 'Grid',
-          cell: (row) => (isCpuDesign(row.design) ? coresText(row.design.gridBlocks) : whole(row.design.gridBlocks)),
-        },
-        { head: 'Cap', cell: (row) => row.design.registerCap ?? '–' },
-        { head: unit.name, cell: (row) => timeIn(unit, row.timeMs) },
-        { head: 'To best', cell: (row) => `+${percent(row.timeMs / best - 1)}` },
-      ],
-      rows,
-      (row) => [row.tied ? 'tied' : '', row.designIndex === chosen.designIndex ? 'here' : ''].filter(Boolean).join(' '),
+    table(tables.near, (at) =>
+      [rows[at].tied ? 'tied' : '', rows[at].designIndex === chosen.designIndex ? 'here' : '']
+        .filter(Boolean)
+        .join(' '),
     ),
     '<h2>Basis</h2>',
     `<dl>${facts.basis.map(({ label, text }) => `<dt>${escaped(label)}</dt><dd>${escaped(text)}</dd>`).join('')}</dl>`,
