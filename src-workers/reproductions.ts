@@ -14,7 +14,7 @@ export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionT
 };
 
 /**
- * The tables of one paper, or of all papers.
+ * Reproduces the tables of one paper, or of all papers.
  * @throws on a name that is not in `REPRODUCTIONS`; callers check it
  */
 export function reproduce(paper?: string): readonly ReproductionTable[] {

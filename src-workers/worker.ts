@@ -250,7 +250,7 @@ export function draw({
   unknown,
   draws,
 }: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>): readonly Float64Array[] {
-  // The set-ups of a draw are useless after it, so they get separate caches.
+  // The set-ups of a draw are useless after it, so they have separate caches.
   const caches = createCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -352,7 +352,7 @@ const LAWS_ALONE = {
 };
 
 /**
- * Lengths of the units of a measurement, in their order where it is known, otherwise drawn from the law. The digest is
+ * Lengths of the units of a measurement, in their order if it is known, otherwise drawn from the law. The digest is
  * SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal.
  */
 export function unitLengths({

@@ -28,7 +28,7 @@ const MAX_BATCH_ROWS = 2 ** 25;
 const MAX_BUFFER_BYTES = 2 ** 28;
 
 const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, FILE.length)) === FILE;
-/** The largest length of a schema. A stream begins with this length, which is a multiple of 8. */
+/** Whether a file is Arrow. A stream begins with the length of its schema, which is a multiple of 8. */
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 

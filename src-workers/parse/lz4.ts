@@ -4,8 +4,8 @@
  */
 
 /**
- * Reads the length of a literal or match. A length of at least 15 bytes continues in the next bytes, up to the first
- * byte below 255.
+ * A literal or match of at least this many bytes has its length continued in the next bytes, up to the first byte below
+ * 255.
  */
 const LONG = 15;
 const FULL = 255;

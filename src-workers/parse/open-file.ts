@@ -13,7 +13,7 @@ export interface OpenedFile {
   readonly state: string;
 }
 
-/** A text that changes whenever the file does. */
+/** A text that changes whenever the file changes. */
 export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }

@@ -8,7 +8,7 @@ import { readVarInt } from 'hyparquet/src/thrift.js';
 import { unpackLz4Block, unpackLz4Hadoop } from './lz4.ts';
 
 const MAX_PAGE_BYTES = 2 ** 28;
-/** A page of lists may have more values than rows. */
+/** The maximum number of values of a page. A page of lists may have more values than rows. */
 const MAX_PAGE_VALUES = 2 ** 25;
 
 /** The library decompresses Snappy itself. */
@@ -30,7 +30,7 @@ export interface ColumnChunk {
 interface DataPage {
   readonly count: number;
   readonly encoding: Encoding;
-  /** Runs of levels. They say where a list begins, and whether a value is present. */
+  /** The levels are runs. They say where a list begins, and whether a value is present. */
   readonly repetition: Uint8Array;
   readonly definition: Uint8Array;
   readonly values: Uint8Array;

@@ -12,7 +12,7 @@ import type { ColumnTable } from './columns.ts';
 import { checkPages, COMPRESSORS, listSizes } from './parquet-pages.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
-/** A row group is decoded at once and takes about 30 bytes per row. */
+/** The maximum number of rows of a row group, which is decoded at once and takes about 30 bytes per row. */
 const MAX_GROUP_ROWS = 2 ** 25;
 
 export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, 4)) === 'PAR1';

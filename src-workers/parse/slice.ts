@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Other work may run after this time, ms. */
+/** The time, ms, after which other work may run. */
 const SLICE_MS = 8;
 
 /** Cuts long work into slices, so that its thread can do other work between: `if (slice.isOver) await slice.next()`. */

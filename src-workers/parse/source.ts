@@ -23,7 +23,7 @@ export function bytesSource(bytes: Uint8Array): FileBytes {
   };
 }
 
-/** The bytes from `start` to `end` of a file, in chunks. */
+/** Reads the bytes from `start` to `end` of a file, in chunks. */
 export async function* byteRange(file: FileBytes, start: number, end: number): AsyncGenerator<Uint8Array> {
   for (let at = start; at < end; at += CHUNK_BYTES)
     yield new Uint8Array(await file.slice(at, Math.min(end, at + CHUNK_BYTES)));
@@ -81,10 +81,10 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/** Maximum number of characters of a quoted value in a message. */
+/** The maximum number of characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
-/** A value in the form in which messages quote it: short and without control characters. */
+/** Writes a value in the form in which messages quote it: short and without control characters. */
 export function shown(text: string): string {
   return JSON.stringify(shortened(text, MAX_SHOWN));
 }

@@ -22,7 +22,7 @@ export interface MeasuredLoss {
   readonly meanLoss: number;
 }
 
-const MAGIC = 0x5254534c; // "LSTR"
+const MAGIC = 0x5254534c; // These are the letters "LSTR".
 const VERSION = 1;
 const HEAD_WORDS = 8;
 const RECORD_WORDS = 4;

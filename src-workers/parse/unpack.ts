@@ -35,7 +35,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 const tooLarge = (label: string, limit: number): FailureError =>
   new FailureError({ code: 'bad-input', message: `${label}: more than ${limit} bytes, the limit` });
 
-/** All bytes of a source. Throws a `FailureError` beyond the limit. */
+/** Reads all bytes of a source. Throws a `FailureError` beyond the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -31,8 +31,8 @@ export const LONGEST_PHASE_MEMORY = 48;
  */
 export const ALIGNMENT_POWER = 8;
 /**
- * If more than this fraction of a multiprocessor's groups lives less than the longest life, the multiprocessors are
- * assumed never to end in step. Chosen: it only saves time.
+ * If more than this fraction of a multiprocessor's groups live less than the longest life, the multiprocessors are
+ * assumed to end at different times. Chosen: it only saves time.
  */
 export const RARELY_LONGEST = 0.5;
 /** A tie below this probability is not computed. Chosen: it only saves time. */
@@ -50,7 +50,7 @@ export const WIDEST_CELL_OF_BLOCK = 0.2;
 export const WIDEST_CELL_OF_TIME = 0.5;
 /** A life with this probability no longer matters, even as the longest of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Ages share a record while their shares of active groups differ by less than this. */
+/** Two ages share a record while their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
 /** Rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
@@ -70,7 +70,7 @@ export const SAMPLES_PER_BLOCK = 4;
 export const LUMP_ACTIVITY = 0.25;
 /** Maximum relative span over which ages are lumped. */
 export const LUMP_SPAN = 0.4;
-/** exp(−25) counts as 0. */
+/** The exponent beyond which an exponential counts as 0. */
 export const IMPOSSIBLE_LOG = 25;
 /** An event counts as certain if the logarithm of its odds is at least this. */
 export const ALL_BUT_CERTAIN = 20.7;
@@ -83,7 +83,7 @@ export const SLOWEST_CANDIDATES = 6;
 
 /** A depth law with at most this many rows is kept as it is. */
 export const DEPTH_ROWS = 48;
-/** Groups of the largest block whose law determines the rows. */
+/** The number of groups of the largest block whose law determines the rows. */
 export const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
@@ -98,7 +98,7 @@ export const MAX_POINTS = 512;
 
 /** Lanes start in step if the standard deviation of lengths, in iterations, is below this. */
 export const IN_STEP_DEVIATION = 0.05;
-/** A sum of lengths is followed up to this many deviations beyond its mean. */
+/** The number of deviations beyond its mean up to which a sum of lengths is followed. */
 export const SUM_REACH = 6;
 /** Number of points of the transforms that count starts. */
 export const START_POINTS = 2 ** 14;
@@ -108,7 +108,7 @@ export const MIN_FOLLOWED_ROUNDS = 4;
 export const FETCHED_ROUNDS = 48;
 /** Minimum number of followed units per fetching lane. */
 export const MIN_FETCHED_ROUNDS = 12;
-/** Factor to which the spectrum is damped. Starts count as settled after that. */
+/** The factor to which the spectrum is damped. Starts count as settled after that. */
 export const DAMPED_SPECTRUM = 1e-7;
 /** Number of followed rounds of independent lanes. Chosen: each later round adds as much as the last followed one. */
 export const FOLLOWED_ROUNDS = 32;
@@ -177,7 +177,7 @@ export const DEALT_STEPS_PER_OCTAVE = 6;
 export const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Number of laws per factor of two in the fetched units per slot. A law represents means at most 3 % away. */
 export const FETCHED_STEPS_PER_OCTAVE = 12;
-/** The last blocks may have one unit less. If they are at most this fraction of blocks, they get no separate law. */
+/** The largest fraction of blocks that may have one unit less without a separate law. These are the last blocks. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Maximum number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect. */
 export const FETCHING_GROUPS = 1024;
@@ -232,9 +232,15 @@ export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
-/** Number of values in the cached launches of given orders, and again in those before; 64 MB each. */
+/**
+ * The number of values in the cached launches of given orders. The older generation of the cache may have as many
+ * again; 64 MB each.
+ */
 export const KEPT_LAUNCH_NUMBERS = 2 ** 23;
-/** Number of values in the cached samples of sorted orders or of even shares, and again in those before; 8 MB each. */
+/**
+ * The number of values in the cached samples of sorted orders or of even shares. The older generation of the cache may have as many
+ * again; 8 MB each.
+ */
 export const KEPT_SAMPLE_NUMBERS = 2 ** 20;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
@@ -279,7 +285,7 @@ export const NOMINAL_BLOCK = 256;
 export const REDUCTION_BYTES = 8;
 
 /**
- * Demand of combining the results of the thread groups that share a unit, once per unit: a store to shared memory, a
+ * The work that combines the results of the thread groups that share a unit, once per unit: a store to shared memory, a
  * barrier, a load and a second barrier, with the addresses. The instructions are counted by hand, and assumed for every
  * kernel.
  */

@@ -66,7 +66,7 @@ export function makeUnitLaw(label: string, { iterations }: OrderedLengths, units
   return law;
 }
 
-/** The units of a workload one by one: its lengths, repeated or cut short. */
+/** Returns the units of a workload one by one: its lengths, repeated or cut short. */
 export function repeatUnits(lengths: Float64Array, units: number): Float64Array {
   if (units <= lengths.length) return lengths.subarray(0, units);
   const all = new Float64Array(units);
@@ -74,7 +74,9 @@ export function repeatUnits(lengths: Float64Array, units: number): Float64Array 
   return all;
 }
 
-/** Number of consecutive units that a part keeps together. Neighbours are similar, and designs run them together. */
+/**
+ * The number of consecutive units that a part keeps together. Neighbours are similar, and designs run them together.
+ */
 const STRETCH = 256;
 
 /** Keeps a part of the units: stretches spread evenly over all of them, or all units if `part` is not smaller. */

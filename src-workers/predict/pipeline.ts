@@ -168,7 +168,10 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.launch = launch;
 }
 
-/** The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because this time is added. */
+/**
+ * The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that time is added
+ * separately.
+ */
 function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
@@ -332,8 +335,8 @@ export function computeSureSetup(predictor: Predictor, candidate: Candidate): nu
 }
 
 /**
- * Iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses from
- * lanes that wait; 0 for other loops.
+ * Counts iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses
+ * from lanes that wait; 0 for other loops.
  */
 function countFlattenedIterations(predictor: Predictor, candidate: Candidate): number {
   const balancing = getLockstepBalancing(predictor, candidate);
@@ -372,9 +375,9 @@ function computeBusyCycles(
 }
 
 /**
- * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated on a
- * sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths are
- * interpolated and may miss the longest one.
+ * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated
+ * on a sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths
+ * are interpolated and may miss the longest one.
  */
 export function computeCloseBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const sure = isSorted(getLockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
@@ -436,17 +439,23 @@ function getFetchedOrder(
   return known;
 }
 
-/** Iterations that each start of a unit adds to a work group. */
+/** Returns the iterations that each start of a unit adds to a work group. */
 export function getSetupIterations(predictor: Predictor, candidate: Candidate): number {
   return getPace(predictor, candidate).setupIterations;
 }
 
-/** Iterations of a group for the search and carry of its even share, and for the phases that run once per thread. */
+/**
+ * Returns the iterations of a group for the search and carry of its even share, and for the phases that run once per
+ * thread.
+ */
 export function getShareOverhead(predictor: Predictor, candidate: Candidate): number {
   return getPace(predictor, candidate).overheadIterations;
 }
 
-/** Time of an iteration of the launch over the cycle table's time, due to phases and the reconvergence stack. */
+/**
+ * Computes the time of an iteration of the launch, divided by the cycle table's time. The factor contains the other
+ * phases and the reconvergence stack.
+ */
 export function computeIterationFactor(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   return getPace(predictor, candidate).iterationFactor * computeStackFactor(predictor, candidate, device);
 }
@@ -486,7 +495,7 @@ function computeEvenShareDepths(
   return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
 }
 
-/** Starts by law, so that predictors of the same units share them. */
+/** The starts of shares by law, so that predictors of the same units share them. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function getShareStarts({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
@@ -537,7 +546,7 @@ function getResidency(predictor: Predictor, candidate: Candidate, laws: DepthLaw
   );
 }
 
-/** Blocks of known units: all blocks if they are few and fit the device at once, otherwise a sample. */
+/** Makes the blocks of known units: all blocks if they are few and fit the device at once, otherwise a sample. */
 function makeKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): TimedLaunch {
   const { caches } = predictor;
   const launch = getKnownLaunch(predictor, candidate, device);

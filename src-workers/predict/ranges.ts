@@ -105,7 +105,7 @@ export function writeInto(
   } else columns.timeMs[i] = NaN;
 }
 
-/** `predictRanges` for one range: the designs first … first + count − 1. */
+/** Predicts one range: the designs first … first + count − 1. */
 export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
   return predictRanges(predictor, [{ first, count }])[0];
 }

@@ -70,7 +70,10 @@ export interface UnitClass {
   readonly predictor: Predictor;
 }
 
-/** A key is a text if a law depends on more than a number: a setup that cooperation lengthens, or items of a share. */
+/**
+ * A number or a text that identifies a law. It is a text if a law depends on more than a number: a setup that
+ * cooperation lengthens, or items of a share.
+ */
 export type LawKey = number | string;
 
 /** Whether an implementation supports each position of these axes. */

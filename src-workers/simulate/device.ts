@@ -52,11 +52,11 @@ export function allocateTimeline(gridBlocks: number): Timeline {
 export function checkLaunch(launch: Launch): Result<Launch> {
   for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
     if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
-      return fail('bad-input', `${field} is ${launch[field]}; it must be an integer ≥ 1`);
+      return fail('bad-input', `${field} must be an integer ≥ 1, not ${launch[field]}`);
     }
   }
   if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
-    return fail('bad-input', `gridBlocks is ${launch.gridBlocks}; it must be an integer ≥ 0`);
+    return fail('bad-input', `gridBlocks must be an integer ≥ 0, not ${launch.gridBlocks}`);
   }
   const groups = launch.residentBlocks * launch.groupsPerBlock;
   if (launch.cyclesPerIteration.length <= groups) {
@@ -68,7 +68,7 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   return ok(launch);
 }
 
-/** `cancelled` is called once per this number of blocks. */
+/** The number of blocks after which `cancelled` is called. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
 /** Two times that differ by at most this fraction are equal: sums of the same iterations are rounded differently. */
@@ -237,7 +237,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           if (cancelled?.()) return NaN;
           nextCheck = block + CANCEL_CHECK_BLOCKS;
         }
-        // All blocks that end at one instant end before any is dispatched, so that ties are dealt out evenly.
+        // All blocks that end at one instant end before any is dispatched, so that blocks are distributed evenly.
         const now = time[queue.first()];
         const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;

@@ -28,13 +28,13 @@ export interface FetchedWork {
   readonly fetchingCyclesPerIteration?: Float64Array;
 }
 
-/** `cancelled` is called once per this number of units. */
+/** The number of units after which `cancelled` is called. */
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * A multiprocessor may run ahead of the others while the queue holds FAR_UNITS for each lane, once KNOWN_UNITS per lane
- * have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units. So no other
- * multiprocessor finds the queue empty.
+ * A multiprocessor may run ahead of the others while the queue holds FAR_UNITS for each lane, after KNOWN_UNITS per
+ * lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so no
+ * other multiprocessor finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
@@ -112,13 +112,13 @@ function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : work.lanesPerGroup;
   if (!(Number.isSafeInteger(units) && units >= 0)) {
-    return fail('bad-input', `units is ${units}; it must be an integer ≥ 0`);
+    return fail('bad-input', `units must be an integer ≥ 0, not ${units}`);
   }
   if (!(Number.isSafeInteger(work.lanesPerGroup) && work.lanesPerGroup >= 1)) {
-    return fail('bad-input', `lanesPerGroup is ${work.lanesPerGroup}; it must be an integer ≥ 1`);
+    return fail('bad-input', `lanesPerGroup must be an integer ≥ 1, not ${work.lanesPerGroup}`);
   }
   if (!(Number.isSafeInteger(chunk) && chunk >= 1)) {
-    return fail('bad-input', `fetch is ${chunk}; it must be an integer ≥ 1 or group`);
+    return fail('bad-input', `fetch must be an integer ≥ 1 or group, not ${chunk}`);
   }
   const slotsPerBlock = work.lanesPerBlock ?? work.lanesPerGroup * W;
   const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);
@@ -169,14 +169,14 @@ interface FetchingRun extends FetchingSetup, ReturnType<typeof makeLists> {
   rate: Float64Array;
 }
 
-/** Plays the launch. Returns its time in cycles, NaN if cancelled. */
+/** Simulates the launch. Returns its time in cycles, NaN if cancelled. */
 function play(run: FetchingRun, cancelled?: () => boolean): number {
   const { M, R, G, units, cyclesPerIteration, given, nextEnd, activeGroups, queue } = run;
   for (let slot = 0; slot < R && run.block < G; slot++) {
     for (let s = 0; s < M && run.block < G; s++) start(run, s, slot);
   }
   if (run.left === 0) run.rate = cyclesPerIteration;
-  // Units of one fetch by every lane.
+  // This is the number of units that all lanes take in one fetch each.
   const lanes = units - run.left;
   for (let s = 0; s < M; s++) {
     plan(run, s);

@@ -13,8 +13,8 @@ import type { Predictor } from '../predict/tables.ts';
 /** Minimum number of replications before an early stop: a smaller number does not show its spread. */
 export const MIN_REPLICATIONS = 5;
 /**
- * Minimum number of replications while all times are equal, or where a rare length alone would change the time. With
- * it, one design in twenty misses an event that occurs in one of ten replications.
+ * The minimum number of replications while all times are equal, or if only a rare length would change the time. With
+ * this number, one design in twenty misses an event that occurs in one of ten replications.
  */
 const MIN_IDENTICAL = 30;
 
@@ -85,7 +85,7 @@ function prepareAll(predictor: Predictor, index: number): Result<readonly Prepar
   return ok(prepared);
 }
 
-/** Joins the launches of a mixed design into one, in milliseconds. */
+/** Joins the launches of a mixed design into one; its times are in milliseconds. */
 function inARow(launches: readonly PreparedDesign[]): DeviceRun {
   return {
     run: (random) => launches.reduce((ms, { run, design }) => ms + run.run(random) * design.msPerCycle, 0),
@@ -211,7 +211,7 @@ export function simulateTimeline(
   if (predictor.plan.units > MAX_TIMELINE_UNITS)
     return fail(
       'unsupported',
-      `design ${index} has ${predictor.plan.units} units; a timeline plays at most ${MAX_TIMELINE_UNITS}. Predict the study with fewer units to see one.`,
+      `design ${index} has ${predictor.plan.units} units; a timeline shows at most ${MAX_TIMELINE_UNITS}. Predict the study with fewer units to see one.`,
     );
   const launches = prepareAll(predictor, index);
   if (!launches.ok) return launches;

@@ -27,7 +27,7 @@ export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
   /** The lengths of the workload in its order, repeated; if omitted, units are independent draws from the law. */
   readonly given?: Float64Array | null;
-  /** Any balancing but `dynamic-fetch`, whose units are not dealt out (see `prepareFetchingDevice`). */
+  /** Any balancing except `dynamic-fetch`, whose units are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
   /** Iterations that each group spends on search and carry, if slots take even shares. */
   readonly overheadIterations?: number;

@@ -7,7 +7,10 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
-/** Two times of one launch agree to rounding only, because the same work is added in another order. */
+/**
+ * The relative difference up to which two times of one launch are equal. They agree only to rounding, because the same
+ * work is added in another order.
+ */
 const SAME_TIME = 1e-9;
 
 /**

@@ -189,7 +189,7 @@ function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
   }
 }
 
-/** All valid entries by time, then by design number. Every other order falls back to this one. */
+/** Lists all valid entries by time, then by design number. Every other order falls back to this one. */
 function byTime(ranking: Ranking): Uint32Array {
   const known = ranking.sorted.get('timeMs');
   if (known) return known;
@@ -204,7 +204,7 @@ function byTime(ranking: Ranking): Uint32Array {
   return order;
 }
 
-/** Valid entries in ascending order of a column; equal values by time. */
+/** Lists the valid entries in ascending order of a column; equal values by time. */
 function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   const known = ranking.sorted.get(column);
   if (known) return known;
@@ -262,7 +262,10 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   return mask;
 }
 
-/** The mask of a filter: 1 for each entry, valid or not, that passes its positions and ranges; null without one. */
+/**
+ * Returns the mask of a filter: 1 for each entry, valid or not, that passes its positions and ranges; null without a
+ * filter.
+ */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;
@@ -270,7 +273,7 @@ export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingF
   return kept(ranking.masks, MAX_MASKS, key, () => findPassing(ranking, filter));
 }
 
-/** The entries of a list whose mask is 1, in the order of the list. */
+/** Lists the entries of a list whose mask is 1, in the order of the list. */
 function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   const out = new Uint32Array(list.length);
   let size = 0;

@@ -13,7 +13,7 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  * most probable ones (§5.4.1 there); their priors expect values z with a spread of about 1.
  */
 
-/** The position of each design on one axis, as numbers of its distinct values. */
+/** The position of each design on one axis, as the number of one of the axis's distinct values. */
 export interface Axis {
   readonly codes: Uint16Array;
   readonly size: number;
@@ -25,8 +25,8 @@ export interface Field {
   readonly axes: readonly Axis[];
   readonly line: Float64Array;
   /**
-   * w, above 0, at most 1: the weight of each axis in the covariance. With 1, designs that differ along one axis alone
-   * can be uncorrelated.
+   * w, above 0 and at most 1: the weight of each axis in the covariance. With 1, designs that differ only along one
+   * axis can be uncorrelated.
    */
   readonly interaction: number;
 }

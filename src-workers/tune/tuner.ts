@@ -199,7 +199,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
 
   return {
     observe(design, timeMs, noise) {
-      if (tried.has(design)) throw new Error(`Design ${design} was given before.`);
+      if (tried.has(design)) throw new Error(`Design ${design} already has a measurement or was rejected.`);
       tried.add(design);
       known.push(design);
       logMs.push(Math.log(timeMs));
@@ -312,7 +312,7 @@ function mostImproving(
   return next;
 }
 
-/** The designs that may be the fastest, by their expected value minus two deviations. */
+/** Lists the designs that may be the fastest, by their expected value minus two deviations. */
 function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
   const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
   return Array.from(designs)

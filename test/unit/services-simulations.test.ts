@@ -334,7 +334,7 @@ describe('a timeline', () => {
     const runId = await sweep(engine, study);
     const { designIndex } = (await page(engine, { runId, limit: 1 })).rows[0];
     expect(await engine.call('simulations.timeline', { runId, designIndex })).toMatchObject({
-      error: { code: 'unsupported', message: expect.stringContaining('10000000000 units; a timeline plays at most') },
+      error: { code: 'unsupported', message: expect.stringContaining('10000000000 units; a timeline shows at most') },
     });
   });
 });

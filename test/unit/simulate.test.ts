@@ -119,8 +119,8 @@ describe('a launch by hand', () => {
       const result = prepareDevice(launchOf(change), depthsOf([1]));
       return result.ok ? '' : result.error.message;
     };
-    expect(failure({ multiprocessors: 0 })).toBe('multiprocessors is 0; it must be an integer ≥ 1');
-    expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks is 1.5; it must be an integer ≥ 0');
+    expect(failure({ multiprocessors: 0 })).toBe('multiprocessors must be an integer ≥ 1, not 0');
+    expect(failure({ gridBlocks: 1.5 })).toBe('gridBlocks must be an integer ≥ 0, not 1.5');
     expect(failure({ residentBlocks: 9 })).toContain('has 9 entries instead of 10');
   });
 });

@@ -55,7 +55,7 @@ function wgslType(text: string): keyof typeof WORDS | null {
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
 }
 
-/** The size of a type that WGSL has, in bytes, and its elements. */
+/** Returns bytes as elements of a type that WGSL has. */
 const wordsOf = (
   type: string,
   bytes: Uint8Array,

@@ -57,7 +57,7 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** The work that all lanes of a unit do at its end, once, with its sum. */
+/** Writes the work that all lanes of a unit do once at its end, with its sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>

@@ -23,8 +23,8 @@ export interface AccessingThreads {
 }
 
 /**
- * The default launch has one thread for each long unit and as many threads as the device can hold, without shared
- * memory.
+ * Describes the default launch. It has one thread for each long unit and as many threads as the device can hold, and
+ * uses no shared memory.
  */
 function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): AccessingThreads {
   const residentThreads = limits.maxThreadGroupsPerMultiprocessor * threadGroupWidth;

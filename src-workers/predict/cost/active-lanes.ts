@@ -14,7 +14,7 @@ export interface ActiveLanes {
   any(units: number, probability: number): number;
 }
 
-/** Lanes that all end together. */
+/** The result for lanes that all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
 /**
@@ -25,7 +25,10 @@ const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
-/** Active lanes of a balancing. Independent units start together. Equally long neighbours keep all lanes active. */
+/**
+ * Returns the active lanes of a balancing. Independent units start together. Neighbours of equal length keep all lanes
+ * active.
+ */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   if (areAlike) return ALL;

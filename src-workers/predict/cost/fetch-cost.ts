@@ -11,13 +11,17 @@ import type { CycleTable } from '../time/cycles.ts';
 export const ADDITIONS_PER_CYCLE = 1;
 
 /**
- * Latency of an atomic addition over the latency of a load from device memory. The counter stays in the L2 cache. A
- * load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826;
- * Abdelkhalik et al., 2022, arXiv:2208.11174). The addition takes some cycles more. Assumed for every device.
+ * The latency of an atomic addition divided by the latency of a load from device memory. The counter stays in the L2
+ * cache. A load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018,
+ * arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). The addition takes some cycles more. Assumed for every
+ * device.
  */
 const LATENCY_SHARE = 0.5;
 
-/** Cost of fetching from one counter, per launch. Cycles are pipeline cycles over the launch's iteration factor. */
+/**
+ * The cost of fetching from one counter in a launch. The cycles are those of the pipeline, divided by the launch's
+ * iteration factor.
+ */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -51,8 +55,8 @@ export function computeFetchCost(
 }
 
 /**
- * Cycles of an iteration of w active thread groups while units remain to be fetched. The counter is an additional
- * resource, and the scarcest resource sets the throughput.
+ * Computes the cycles of an iteration of w active thread groups while units remain to be fetched. The counter is an
+ * additional resource, and the scarcest resource sets the throughput.
  */
 function computeFetchingCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
@@ -66,7 +70,10 @@ function computeFetchingCycles(pipeline: PipelineParameters, cost: FetchCost, gr
   );
 }
 
-/** `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the simulator. */
+/**
+ * Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the
+ * simulator.
+ */
 export function makeFetchingTable(
   pipeline: PipelineParameters,
   cost: FetchCost,
@@ -79,8 +86,8 @@ export function makeFetchingTable(
 }
 
 /**
- * Cycles that fetching adds to a launch whose groups are all active until the units run out. The last fetch of each
- * fetcher finds no unit. It is not counted, because other groups still run meanwhile.
+ * Computes the cycles that fetching adds to a launch whose groups are all active until the units run out. The last
+ * fetch of each fetcher finds no unit. It is not counted, because other groups still run meanwhile.
  * @param groups mean number of thread groups of a multiprocessor
  */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {

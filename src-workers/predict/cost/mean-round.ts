@@ -9,15 +9,15 @@ import type { MeanRound, Predictor } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
- * The mean round of a candidate, which gives its phases their weights. A flattened loop over a given order counts as
- * independent draws.
+ * Returns the mean round of a candidate, which gives its phases their weights. A flattened loop over a given order
+ * counts as independent draws.
  * @param rounds units of a slot
  */
 export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
   const balancing = getLockstepBalancing(predictor, candidate);
   const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // A share counts as one round. The shares of a family are not known yet, so it gets a round of one unit.
+    // A share counts as one round. The shares of a family are not known yet, so a family gets a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.

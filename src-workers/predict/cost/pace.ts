@@ -30,7 +30,10 @@ import { added, computePhaseDemands, computeStepFactor, times } from './phases.t
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
-/** Rounds the number of rounds of a slot to four steps per power of two, so that launches share laws and tables. */
+/**
+ * Rounds the number of rounds of a slot so that there are four values per power of two. Launches then share laws and
+ * tables.
+ */
 function roundToScale(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
@@ -38,7 +41,10 @@ function roundToScale(rounds: number): number {
   return Math.round(rounds / step) * step;
 }
 
-/** The pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors, many rounds. */
+/**
+ * Returns the pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors and many
+ * rounds.
+ */
 export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { plan, paces } = predictor;
@@ -81,7 +87,7 @@ function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsP
   return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** The pace of a launch that consists of iterations only, which is the pace of the pipeline. */
+/** Returns the pace of a launch that consists of iterations only, which is the pace of the pipeline. */
 function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
@@ -129,7 +135,7 @@ function makePace(
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue costs contain the traffic.
+  // Measured issue costs already contain the traffic.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = getLockstepBalancing(predictor, candidate);
   const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
@@ -241,7 +247,7 @@ function findBestRate(
   return best;
 }
 
-/** The cycle table by number of active work groups. The thread groups of a work group run in step. */
+/** Makes the cycle table by number of active work groups. The thread groups of a work group run in step. */
 function makeGroupTable(
   pipeline: PipelineParameters,
   transferCycles: number,

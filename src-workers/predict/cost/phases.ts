@@ -7,7 +7,9 @@ import { WIDE_COMBINE } from '../constants.ts';
 
 /** Computes the demands of a kernel's phases on a device. */
 
-/** Time of an iteration of a lane that shares its unit, over the time of a thread with a whole unit. */
+/**
+ * Computes the time of an iteration of a lane that shares its unit, divided by the time of a thread with a whole unit.
+ */
 export function computeStepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,

@@ -11,7 +11,7 @@ const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
 /** Maximum number of cached orders of a workload: all balancings of a study, at the last few numbers of units. */
 const MAX_ORDERS = 16;
 
-/** `arrangeUnits`, computed once for each order; `law` is the law of the units. */
+/** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */
 export function arrangeKnownUnits(
   lengths: Float64Array,
   units: number,
@@ -28,8 +28,8 @@ export function arrangeKnownUnits(
 let nextId = 0;
 
 /**
- * @param lengths of the workload in its order; more units repeat them, fewer units use the first ones
- * @param law of the units, which determines the ranges of buckets
+ * @param lengths lengths of the workload in its order; more units repeat them, and fewer units use the first ones
+ * @param law law of the units, which determines the ranges of buckets
  * @param unitsPerGroup n, on which the best buckets depend
  * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
@@ -83,9 +83,9 @@ export function arrangeUnits(
 }
 
 /**
- * The units from which windows are cut. If the lengths repeat in whole windows, these are the lengths; otherwise as
- * many units as are kept. The number of windows is odd: the number of slots is a power of two, so with an even number,
- * slots would meet the same windows every few rounds.
+ * The units from which windows are cut. If the lengths repeat in whole windows, the lengths themselves are used, and
+ * otherwise the units that are kept. The number of windows is odd: the number of slots is a power of two, so with an
+ * even number, slots would meet the same windows every few rounds.
  */
 function sortInWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -134,7 +134,7 @@ function sortIntoBuckets(
   return out;
 }
 
-/** The repeated lengths in ascending order. If they repeat as a whole, they are sorted only once. */
+/** Returns the repeated lengths in ascending order. If the lengths repeat as a whole, they are sorted only once. */
 function sortRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();

@@ -33,7 +33,10 @@ export function listKnownBlocks(depths: Float64Array, groupsPerBlock: number): K
   return { groupsPerBlock: W, depths, means, lives };
 }
 
-/** @param order `null` if blocks are dispatched in the order of their numbers */
+/**
+ * Places blocks with their depths in the order of dispatch.
+ * @param order `null` if blocks are dispatched in the order of their numbers
+ */
 export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const known = listKnownBlocks(depths, groupsPerBlock);
   return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };

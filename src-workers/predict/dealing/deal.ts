@@ -50,7 +50,9 @@ export function sumLongest(
   return sum;
 }
 
-/** Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit. */
+/**
+ * Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit.
+ */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   /** End of each class of equal lanes, by its first lane. */
@@ -115,7 +117,7 @@ export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Deal
 }
 
 /**
- * Depth of one work group, iterations, setup included.
+ * Computes the depth of one work group, iterations, including setup.
  *
  * A nested loop adds up the longest unit of each round. A flattened loop takes as long as the lane with the most work,
  * and the group runs the setup at every iteration at which any lane starts a unit.
@@ -157,8 +159,9 @@ export function computeGroupDepth(
 }
 
 /**
- * `computeGroupDepth` of a flattened loop with divergent setup, if lengths never decrease from lane to lane. Neighbouring
- * lanes with the same work form a class, which is followed as one lane. A class splits where its next lengths differ.
+ * Computes the depth of a group of a flattened loop with divergent setup, if lengths never decrease from lane to lane.
+ * Neighbouring lanes with the same work form a class, which is followed as one lane. A class splits where its next
+ * lengths differ.
  */
 function computeAscendingDepth(
   order: UnitOrder,

@@ -55,7 +55,7 @@ export interface SharedUnits {
 
 let nextId = 0;
 
-/** @param lengths of the first units; more units repeat them */
+/** @param lengths lengths of the first units; more units repeat them */
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);
@@ -89,7 +89,7 @@ export function createShareScratch(itemsPerSlot: number): Uint8Array {
 }
 
 /**
- * Depth of a group of a launch of even shares, iterations; 0 for a group without items.
+ * Computes the depth of a group of a launch of even shares, iterations; 0 for a group without items.
  * @param block,group as in `computeGroupDepth`
  * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
  */

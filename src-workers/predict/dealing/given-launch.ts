@@ -46,8 +46,8 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order out to a launch. All blocks are computed, or evenly spread ones if there are too many
- * groups or a sample is enough.
+ * Deals units in a given order to a launch. All blocks are computed, or evenly spread ones if there are too many groups
+ * or a sample is enough.
  * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
  */
@@ -82,7 +82,7 @@ export function computeGivenLaunch(
   };
 }
 
-/** The blocks of a launch, setup excluded. Designs that differ only in their setup share them. */
+/** The blocks of a launch without setup. Designs that differ only in their setup share them. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
@@ -194,7 +194,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   };
 }
 
-/** The blocks that contain the longest groups of n units of an order. */
+/** Finds the blocks that contain the longest groups of n units of an order. */
 function findLongestBlocks(
   order: GivenOrder,
   { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,
@@ -207,8 +207,8 @@ function findLongestBlocks(
 }
 
 /**
- * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many starts
- * of units to count, only some blocks are computed, and each represents its neighbours.
+ * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many
+ * starts of units to count, some blocks are computed, and each represents its neighbours.
  * @param overheadIterations iterations of a group in addition to items and setups
  * @param meanLength mean length of the units, iterations
  */
@@ -281,14 +281,14 @@ function addUp(values: Float64Array): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
+/** Returns the number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
 function countRoundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
- * Depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at multiples of a
- * divisor of n, mostly of n itself, so the longest unit of that number of units is looked up.
+ * Computes the depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at
+ * multiples of a divisor of n, mostly of n itself, so the longest unit of that number of units is looked up.
  */
 function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -449,7 +449,10 @@ function chooseLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/** The work of the longest lane of each group of some blocks, and the work of all lanes of each block, iterations. */
+/**
+ * Computes the work of the longest lane of each group of some blocks, and the work of all lanes of each block,
+ * iterations.
+ */
 function computeLongestLanes(
   reader: GivenReader,
   dealing: Dealing,
@@ -530,8 +533,8 @@ function createStartCounter(
 }
 
 /**
- * A number of iterations that all work groups of a flattened loop together almost surely exceed. It is the mean of a
- * sample of groups minus its sampling error.
+ * Finds a number of iterations that all work groups of a flattened loop together almost surely exceed. It is the mean
+ * of a sample of groups minus its sampling error.
  */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;

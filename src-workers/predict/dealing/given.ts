@@ -46,13 +46,13 @@ export interface GivenOrder {
   readonly part: number;
   /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
   readonly longest: Map<number, Float64Array>;
-  /** `rankLongestGroups` by n. */
+  /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
   /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until they are needed. */
   ends: Float64Array | null;
-  /** `getLossOfGroups` by n. */
+  /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** Identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
+  /** A number that identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
   readonly id: number;
 }
 
@@ -132,7 +132,10 @@ export function sumRepeated(values: Float64Array, count: number): number {
   return ((count - rest) / values.length) * sum + first;
 }
 
-/** The longest of each n consecutive units, starting with the first unit, up to the point where the groups repeat. */
+/**
+ * Returns the longest of each n consecutive units, starting with the first unit, up to the point where the groups
+ * repeat.
+ */
 export function getLongestOfGroups(order: GivenOrder, n: number): Float64Array {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
@@ -185,8 +188,8 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
 }
 
 /**
- * Losses of groups of n consecutive units in their order, exact to rounding. A last group with fewer units has only the
- * lanes of these units.
+ * Computes the losses of groups of n consecutive units in their order, exact to rounding. A last group with fewer units
+ * has only the lanes of these units.
  * @param unpadded lengths that count as work
  */
 export function computeLossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {

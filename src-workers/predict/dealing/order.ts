@@ -20,9 +20,9 @@ export interface SortedOrder {
   readonly lengths: Float64Array;
   /** Lengths of each of the longest units, if one window contains all units and not all are kept; otherwise empty. */
   readonly longest: Float64Array;
-  /** `getMeanLongest` by units per group. */
+  /** The results of `getMeanLongest`, by units per group. */
   readonly longestMeans: Map<number, number>;
-  /** Identifies the order in the cache of samples; see `dealing/sample.ts`. */
+  /** A number that identifies the order in the cache of samples; see `dealing/sample.ts`. */
   readonly id: number;
 }
 
@@ -81,13 +81,13 @@ export function makeSortedOrder(law: LengthLaw, units: number, window: number): 
   });
 }
 
-/** Draws `count` lengths of a law, ascending within each `ranks` of them. */
+/** Makes `count` lengths of a law that are ascending within each `ranks` of them. */
 function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
   const sample = sampleEvenly(law, count);
   if (ranks >= count) return sample;
   const lengths = new Float64Array(count);
   const filled = new Uint32Array(Math.ceil(count / ranks));
-  // The sample ascends, and so do the lengths that each window takes from the sample.
+  // The sample ascends, and so do the lengths that each window takes from it.
   listWindows(count, ranks).forEach((window, at) => {
     lengths[window * ranks + filled[window]] = sample[at];
     filled[window] += 1;
@@ -98,7 +98,7 @@ function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float6
 const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
-/** The window of each of `count` units. The choice is arbitrary, and always the same. */
+/** Lists the window of each of `count` units. The choice is arbitrary, and always the same. */
 function listWindows(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);

@@ -39,9 +39,9 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * The units of `lengths` in the order of tiles, computed once. If the units end inside an image, its first tiles with
- * that many units are taken.
- * @param law of `units` units
+ * Returns the units of `lengths` in the order of tiles, which is computed once. If the units end inside an image, its
+ * first tiles with that many units are taken.
+ * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */
 export function orderByTiles(

@@ -26,7 +26,10 @@ export interface DealtUnits extends TabulatedUnits {
   readonly timeScale: number;
 }
 
-/** Units per slot of a launch that deals units out round by round. The first slots get the units of the last round. */
+/**
+ * Tabulates the units per slot of a launch that deals units round by round. The first slots get the units of the last
+ * round.
+ */
 export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
@@ -44,7 +47,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
 }
 
 /**
- * Rounded units per slot of a launch that deals sorted units out. A slot with one additional unit gets one of the
+ * Tabulates rounded units per slot of a launch that deals sorted units. A slot with one additional unit gets one of the
  * longest units, so the result is rounded up.
  */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
@@ -55,9 +58,9 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Units per slot of a launch whose slots fetch units; not necessarily a whole number. */
+/** Tabulates the units per slot of a launch whose slots fetch units; not necessarily a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
-  // Even a slot with less than one unit on average sometimes has one.
+  // Sometimes a slot has a unit even if the mean is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };

@@ -1,6 +1,6 @@
 import { computeMasses, type DiscreteLaw } from './discrete-law.ts';
 
-/** Units of similar length that are dealt out together. */
+/** Units of similar length that are dealt together. */
 export interface Bucket {
   /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
@@ -147,7 +147,7 @@ export interface RoundPattern {
 }
 
 /**
- * Counts the units of each bucket that a slot processes when ordered units are dealt out round by round. In round j the
+ * Counts the units of each bucket that a slot processes when ordered units are dealt round by round. In round j the
  * slot at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
  * change only where θ passes the fractional part of m times a cumulative share. So there are at most as many patterns
  * as buckets, plus one if m is not whole. The last, incomplete round takes the longest units.

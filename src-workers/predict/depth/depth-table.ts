@@ -24,7 +24,7 @@ export interface DepthTable {
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** The table of a depth law, computed once. A setup only moves its edges. */
+/** Returns the table of a depth law, which is computed once. A setup only moves its edges. */
 export function getDepthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -107,7 +107,7 @@ function computeRowMeans(values: Float64Array, valueAt: Int32Array, survival: Fl
   return rows;
 }
 
-/** P(longest of 2ʲ consecutive groups > v) of every row. */
+/** Returns P(longest of 2ʲ consecutive groups > v) of every row. */
 export function getDoubling(table: DepthTable, j: number): Float64Array {
   const known = table.doublings[j];
   if (known) return known;
@@ -155,6 +155,6 @@ export interface StepLaws {
   readonly group: Float64Array;
   readonly either: Float64Array;
   readonly lattice: boolean;
-  /** See `BlockLaw` in time/law.ts. */
+  /** The fields are described in `BlockLaw` (time/law.ts). */
   readonly isKnown?: boolean;
 }

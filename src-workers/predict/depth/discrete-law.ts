@@ -56,13 +56,13 @@ export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** The values with a positive probability. A far tail may have none. */
+/** Lists the values with a positive probability. A far tail may have none. */
 export function listAtoms(law: DiscreteLaw) {
   const masses = computeMasses(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
 }
 
-/** Law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
+/** Returns the law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
 export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;
   const survival = new Float64Array(law.survival.length);
@@ -95,7 +95,7 @@ export function takeMaximumInto(out: Float64Array, survival: Float64Array, count
   }
 }
 
-/** Law of X + offset. */
+/** Returns the law of X + offset. */
 export function shiftLaw(law: DiscreteLaw, offset: number): DiscreteLaw {
   return offset === 0 ? law : { values: law.values.map((v) => v + offset), survival: law.survival };
 }
@@ -188,7 +188,7 @@ export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float6
   return picked.slice(0, kept);
 }
 
-/** The values of both lists, each value once. All three lists are strictly increasing. */
+/** Merges the values of both lists, each value once. All three lists are strictly increasing. */
 export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
@@ -206,7 +206,10 @@ export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** The values of all laws, at most `maxPoints`. A mixture of the laws with equal weights decides which are kept. */
+/**
+ * Merges the values of all laws to at most `maxPoints`. A mixture of the laws with equal weights decides which are
+ * kept.
+ */
 export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0], maxPoints);
   const candidates = listCandidateValues(laws, maxPoints);
@@ -223,7 +226,9 @@ export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POI
   return makeCoarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/** The values of all laws. If they are many and hardly shared, 2·`maxPoints` evenly spaced values replace them. */
+/**
+ * Lists the values of all laws. If there are many and few are shared, 2·`maxPoints` evenly spaced values replace them.
+ */
 function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergeValues(union, laws[i].values);
@@ -252,7 +257,7 @@ export function makeSumTerm(law: DiscreteLaw): SumTerm {
 }
 
 /**
- * Law of the sum of independent draws, `counts[i]` from `terms[i]`.
+ * Returns the law of the sum of independent draws, `counts[i]` from `terms[i]`.
  *
  * A sum of many terms is a Pearson III law with the right mean, variance and skewness, by the Wilson–Hilferty cube
  * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over
@@ -262,7 +267,7 @@ export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): D
   return addLawsEach(terms, [counts])[0];
 }
 
-/** Sums of the same terms, one for each list of counts. They share the transforms of the terms. */
+/** Returns the laws of sums of the same terms, one for each list of counts. They share the transforms of the terms. */
 export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
   const laws = countLists.map((counts) => addSimply(terms, counts));
   const hard = countLists.filter((_, i) => laws[i] === null);
@@ -270,7 +275,7 @@ export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (rea
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
+/** Returns the sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
 function addSimply(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -316,7 +321,7 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: computeMasses({ values: z, survival }) };
 })();
 
-/** The Pearson III law with these three moments, on the normal grid. */
+/** Makes the Pearson III law with these three moments, on the normal grid. */
 export function makeSmoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
   const points = z.length;
@@ -525,8 +530,8 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 }
 
 /**
- * Distance above its mean (`sign` 1) or below it (−1) that the sum exceeds with negligible probability. It is
- * Chernoff's bound, with exponents that are powers of √2. Every exponent gives a valid bound, and the bound has a
+ * Returns the distance above its mean (`sign` 1) or below it (−1) that the sum exceeds with negligible probability. It
+ * is Chernoff's bound, with exponents that are powers of √2. Every exponent gives a valid bound, and the bound has a
  * single minimum over the exponents.
  */
 function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {

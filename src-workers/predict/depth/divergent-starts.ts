@@ -14,8 +14,8 @@ import {
 } from '../constants.ts';
 
 /**
- * Number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit as soon as
- * its last one ends (flattened loops, dynamic fetch).
+ * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit
+ * as soon as its last one ends (flattened loops, dynamic fetch).
  *
  * While a lane prepares the first iteration of a unit, the other lanes wait. Lockstep issues this setup once for each
  * iteration at which a unit starts, not once per round. All lanes start their first unit together, and a lane starts
@@ -119,7 +119,10 @@ export function computeOrderedStarts(
   });
 }
 
-/** An upper limit of the latest start of a lane that takes `counts[b]` units of `laws[b]`, almost never exceeded. */
+/**
+ * Finds an upper limit of the latest start of a lane that takes `counts[b]` units of `laws[b]`. It is almost never
+ * exceeded.
+ */
 function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
   let variance = 0;

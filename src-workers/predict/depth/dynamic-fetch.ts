@@ -109,8 +109,8 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
 }
 
 /**
- * Law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as soon as it is
- * done.
+ * Computes the law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as
+ * soon as it is done.
  *
  * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
  * together they have started n·m units by t. It is assumed to be normal, with the mean and variance of the processes.
@@ -200,8 +200,8 @@ export function computeDynamicGroupDepth(
 }
 
 /**
- * Law of the longest remaining life at T: one unit has just started, and n − 1 lanes have residual lives. If groups
- * share a pool, almost no group has the unit that has just started.
+ * Computes the law of the longest remaining life at T: one unit has just started, and n − 1 lanes have residual lives.
+ * If groups share a pool, almost no group has the unit that has just started.
  * @returns P(longest > x steps), x = 0, 1, …
  */
 function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
@@ -214,8 +214,8 @@ function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, 
 }
 
 /**
- * Law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it lies beyond
- * the step at which the renewal rate settles.
+ * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
+ * lies beyond the step at which the renewal rate settles.
  *
  * @param extraVariance variance, per lane, of the number of units itself
  */

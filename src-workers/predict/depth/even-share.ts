@@ -25,8 +25,8 @@ export interface ShareStarts {
 }
 
 /**
- * Sums over distances of up to k items: of the covariances of two items, and of the distance times the covariance.
- * Entry i is for k = i steps.
+ * Two sums over distances of up to k items: that of the covariances of two items, and that of the distance times the
+ * covariance. Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;
@@ -54,7 +54,9 @@ function computeCovarianceSums({ rate, step, again }: ShareStarts, n: number): C
   return { plain, weighted };
 }
 
-/** Mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit. */
+/**
+ * Computes the mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit.
+ */
 function computeStartMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
   const later = items - 1;
@@ -68,7 +70,7 @@ function computeStartMoments(starts: ShareStarts, items: number, n: number): { m
 }
 
 /**
- * Law of the depth of a group whose slots take even shares.
+ * Computes the law of the depth of a group whose slots take even shares.
  * @param overhead iterations for search and carry, in addition to items and setups
  */
 export function computeEvenShareDepth(

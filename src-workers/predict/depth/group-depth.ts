@@ -46,16 +46,17 @@ import {
  *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds, a slot passes through all
  *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`listRoundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time; `computeSortedLaunch`
- *   has the law of a launch, whose slots keep their places or change them. Within a group, the same lane has the
- *   longest unit in every round, so a flattened loop is not faster than a nested one. The law of a single group ignores
- *   that a group keeps its place in its block; the law of a block is correct. The window is rounded up to whole groups.
- * - `full-sort`: the limit of a window of all units. All units of a block are equally long, and over m rounds a slot
- *   meets lengths evenly spread over the law. Here too, `computeSortedLaunch` is more accurate.
+ * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time, while
+ *   `computeSortedLaunch` has the law of a launch whose slots keep their places or change them. Within a group, the
+ *   same lane has the longest unit in every round, so a flattened loop is not faster than a nested one. The law of a
+ *   single group ignores that a group keeps its place in its block; the law of a block is correct. The window is
+ *   rounded up to whole groups.
+ * - `full-sort`: like a window of all units. All units of a block are equally long, and over m rounds a slot meets
+ *   lengths evenly spread over the law. Here too, `computeSortedLaunch` is more accurate.
  * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
- *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. This determines the
- *   form of the loop, so `loop` has no effect. The law is an approximation, see `computeDynamicGroupDepth`. `fetches` counts
- *   accesses to the counter.
+ *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. The balancing
+ *   determines the form of the loop, so `loop` has no effect. The law is an approximation; see
+ *   `computeDynamicGroupDepth`. `fetches` counts accesses to the counter.
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs the setup once per round. A flattened loop
  * or dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait (`divergent-starts.ts`).
@@ -94,7 +95,7 @@ export function makeGroupDepthLaw(
   const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
   if (isOrdered && unitsPerThread !== 1) {
     throw new RangeError(
-      `${balancing.kind} with ${unitsPerThread} units per thread has no law of one group: use sortedLaunch.`,
+      `${balancing.kind} with ${unitsPerThread} units per thread has no law of one group. Use computeSortedLaunch.`,
     );
   }
   const prepared = prepareLaw(law);
@@ -192,7 +193,10 @@ function getChunkSum(prepared: PreparedLaw, units: number): DiscreteLaw {
   return getShared(prepared, `chunk ${units}`, () => addLaws([makeSumTerm(prepared.law)], [units]));
 }
 
-/** `computeFetchedStarts` for groups of n lanes, computed together with the other common sizes. `name` identifies the law. */
+/**
+ * Returns `computeFetchedStarts` for groups of n lanes, computed together with the other common sizes. `name`
+ * identifies the law.
+ */
 function getFetchedStarts(
   prepared: PreparedLaw,
   law: () => LengthLaw,
@@ -549,7 +553,7 @@ function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): Dept
   return model;
 }
 
-/** The last result of `makeIndependentGroups`, which is kept because a table requests twice as many groups each time. */
+/** The last result of `makeIndependentGroups`. It is kept because a table requests twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
@@ -663,8 +667,8 @@ function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): num
 }
 
 /**
- * E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1 +
- * v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
+ * Computes E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1
+ * + v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
  * fourth moments, which are omitted here, matter.
  */
 function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {

@@ -54,7 +54,7 @@ export interface ClassCandidate {
   readonly candidate: Candidate;
 }
 
-/** Quantities that may differ between launches with the same block size. */
+/** The quantities that may differ between launches with the same block size. */
 const OF_LAUNCH: ReadonlySet<SpaceConstraint['quantity']> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
 
 function violates(
@@ -104,7 +104,7 @@ function violates(
   return false;
 }
 
-/** Number of units of a slot after one fetch. */
+/** Returns the number of units of a slot after one fetch. */
 export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
@@ -122,12 +122,12 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 }
 
 /**
- * The predictor that knows the units of a design, starting from the predictor of the implementation. If blocks take
- * units by tiles, it predicts that order. If threads are dealt the iterations of a unit, it predicts the lanes.
+ * Finds the predictor that knows the units of a design, starting from the predictor of the implementation. If blocks
+ * take units by tiles, it predicts that order. If threads are dealt the iterations of a unit, it predicts the lanes.
  */
 function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
-  // Even shares deal out all items at once, not unit by unit.
+  // Even shares deal all items at once, not unit by unit.
   if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
   const tile = implementation.plan.axes.blockWidth && findTile(implementation, positions);
   return getDealtPredictor(

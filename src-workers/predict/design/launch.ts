@@ -23,7 +23,7 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty. No slot gets more units than the launch says.
+    // The last block may be partly empty. No slot gets more units than the launch states.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -40,7 +40,7 @@ import type { BlockLaw } from './law.ts';
  */
 export const ROW_FIELDS = 7;
 
-/** The row whose times contain y, searched upwards from row `from`, which must not lie beyond y. */
+/** Finds the row whose times contain y, searching upwards from row `from`, which must not lie beyond y. */
 function findRow(rows: Float64Array, from: number, y: number): number {
   let i = from;
   for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;

@@ -81,7 +81,10 @@ export function computeLastBlockCycles(
   return time;
 }
 
-/** Expected time of one multiprocessor, cycles. It has two loops, because the compiler does not inline a longer one. */
+/**
+ * Computes the expected time of one multiprocessor, cycles. It has two loops, because the compiler does not inline a
+ * longer one.
+ */
 function computeMeanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
@@ -201,9 +204,9 @@ function writeSlowestInto(
 }
 
 /**
- * ln P(no block is active), if `longer` blocks live long enough to be active, and `active` of them are active on
- * average, each with the same probability. Draws may contain no block that lives this long; a launch with known lives
- * surely does.
+ * Computes ln P(no block is active), if `longer` blocks live long enough to be active, and `active` of them are active
+ * on average, each with the same probability. Draws may contain no block that lives this long; a launch with known
+ * lives surely does.
  */
 function computeLogNone(longer: number, active: number): number {
   const blocks = Math.max(1, longer);
@@ -212,7 +215,9 @@ function computeLogNone(longer: number, active: number): number {
 
 const maxima: number[] = [0, 0];
 
-/** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
+/**
+ * Estimates E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)).
+ */
 function estimateNormalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;

@@ -5,8 +5,8 @@ import type { KnownBlocks } from '../dealing/blocks.ts';
 import { computeSlowestCycles } from './placed.ts';
 
 /**
- * Time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block slot that is
- * free first.
+ * Computes the time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block
+ * slot that is free first.
  *
  * As in the event simulation, each multiprocessor counts iterations, in which a block lives as long as its deepest
  * group, and its clock runs at t(w). Up to the last dispatch, w is a mean over bins, `LIFE_BINS` for the longest life.

@@ -43,7 +43,7 @@ export interface KnownLaunch {
 }
 
 /**
- * Deals sorted units out to a launch.
+ * Deals sorted units to a launch.
  * @param everyBlock whether the launch fits the device at once, so that each block matters; otherwise a sample is
  * enough
  */
@@ -97,7 +97,7 @@ function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks:
 }
 
 /**
- * Deals units in a given order out to a launch; see `computeSortedLaunch`.
+ * Deals units in a given order to a launch; see `computeSortedLaunch`.
  * @param launchOf makes its blocks, or a sample of them
  * @param startsInOrder whether the blocks start in order; otherwise they start in random order
  * @param hasTrend whether blocks live longer in some parts of the launch
@@ -130,13 +130,16 @@ export function computeOrderedLaunch(
   return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
 }
 
-/** Depths of known blocks, each block's shortest first. */
+/** Sorts the depths of known blocks, the shortest of each block first. */
 function sortRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;
 }
 
-/** @param arena holds the law; clearing it makes `launch.law` invalid */
+/**
+ * Makes the law of the blocks of a launch.
+ * @param arena holds the law; clearing it makes `launch.law` invalid
+ */
 export function makeKnownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const known = launch.inOrder ?? launch.placed[0];

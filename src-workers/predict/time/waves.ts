@@ -50,7 +50,10 @@ function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): Known
   return isKnown ? { fresh, gridBlocks } : null;
 }
 
-/** Cycles of a launch that is a drain, because all blocks start at once. Some multiprocessors hold one block more. */
+/**
+ * Computes the cycles of a launch whose blocks all start at once, so that it only drains. Some multiprocessors hold one
+ * block more.
+ */
 export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration } = residency;
   const { fresh, groupsPerBlock: W } = block;
@@ -119,9 +122,9 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
 /**
  * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
  * longest life, or the number of other groups is so small that t(w) is the same. In this case the blocks of the last
- * wave are dealt out evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can hold.
- * The result is at most the probability that no block ends early, because the slot of such a block would be refilled at
- * once.
+ * wave are distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can
+ * hold. The result is at most the probability that no block ends early, because the slot of such a block would be
+ * refilled at once.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration } = residency;
@@ -129,7 +132,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
   const shorter = 1 - topShare;
   if (shorter > RARELY_LONGEST) return 0;
   const groups = R * W;
-  // A binomial sum: no shorter group, one, and so on.
+  // This is a binomial sum: no shorter group, one shorter group, and so on.
   let term = Math.pow(topShare, groups);
   let even = term;
   for (

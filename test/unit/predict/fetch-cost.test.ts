@@ -158,6 +158,6 @@ describe('the simulation of a launch that fetches', () => {
 
   it('refuses a fetch of no units', () => {
     const wrong = prepareFetchingDevice(launch, { law, units: 1, lanesPerGroup: 4, setupIterations: 0, fetch: 0 });
-    expect(!wrong.ok && wrong.error.message).toBe('fetch is 0; it must be an integer ≥ 1 or group');
+    expect(!wrong.ok && wrong.error.message).toBe('fetch must be an integer ≥ 1 or group, not 0');
   });
 });
