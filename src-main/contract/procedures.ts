@@ -266,8 +266,8 @@ const advice = {
    * a study, all designs of the devices are predicted, or with `coarse` a few hundred of each. For a run, its saved
    * predictions are used. A newer call of the same `client` cancels an older one, which fails with `cancelled`.
    * `baseline` is the design to compare with, in the study's space; the default is a plain one. `design` is a design to
-   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`; for a study, the design is
-   * the one with the least expected regret.
+   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design is the one
+   * with the least expected regret.
    */
   'advice.recommend': procedure(
     v.strictObject({

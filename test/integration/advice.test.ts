@@ -272,6 +272,38 @@ describe('advice where some inputs are not known', () => {
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
   });
 
+  it('is one design in the study, a run, its report and its code, though another is faster at the middles', async () => {
+    const ofStudy = await recommend(little, { robust: true });
+    const { robust, point } = ofStudy.uncertainty!;
+    expect(robust.designIndex).not.toBe(point.designIndex);
+    expect(ofStudy.designIndex).toBe(robust.designIndex);
+    const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
+    const ofRun = await call<Recommendation>(engine, 'advice.recommend', { runId, robust: true });
+    expect(ofRun.designIndex).toBe(robust.designIndex);
+    const exported = async (format: string): Promise<string> =>
+      (await call<ExportDocument>(engine, 'export.render', { runId, format })).text;
+    const header = await exported('cuda');
+    expect(header).toContain(`run ${runId}, design ${robust.designIndex}.`);
+    const usual = `With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
+    expect(header).toContain(usual);
+    const report = await exported('markdown');
+    expect(report).toContain(`\`${robust.text}\``);
+    expect(report).toContain(usual);
+  });
+
+  it('has a report that says when its study has changed', async () => {
+    const { id: studyId } = await call<{ readonly id: number }>(engine, 'studies.save', { study: little });
+    const { id: runId } = await ended(engine, 'runs.start', { studyId });
+    const report = async (): Promise<string> =>
+      (await call<ExportDocument>(engine, 'export.render', { runId, format: 'markdown' })).text;
+    expect(await report()).not.toContain('Since then');
+    const edited = { ...little, kernel: { ...little.kernel, registersPerThread: 40 } };
+    await call(engine, 'studies.save', { id: studyId, study: edited });
+    expect(await report()).toContain(
+      'Since then, 1 input of the study has changed, so the study may recommend another design now.',
+    );
+  });
+
   it('says the same about a design whatever else is requested', async () => {
     const alone = await ask(little);
     const together = await ask(little, { designs: Array.from({ length: 64 }, (_, design) => design) });

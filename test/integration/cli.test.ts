@@ -112,7 +112,7 @@ describe('sweep', () => {
     const [answer, ...rest] = piped.out.split('\n');
     expect(answer).toMatch(
       new RegExp(
-        `^Recommended on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.$`,
+        `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.$`,
       ),
     );
     expect(rest[0]).toMatch(/^Run 1, .*: 768 designs, /);

@@ -16,7 +16,7 @@ import { newerInput } from '../../contract/older-kernels.ts';
 import type { ProcedureInput } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
-import { pickText } from '../../services/export/code.ts';
+import { tiesText } from '../../services/export/code.ts';
 import { designFields } from '../../services/export/tables.ts';
 import { counted } from '../../services/export/text.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
@@ -47,8 +47,8 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
   robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
   expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
-For a study, the design has the least expected regret over draws of the assumed inputs (robust).
-For a run, it is the recommended design of the ranking (point).`,
+The design has the least expected regret over draws of the assumed inputs (robust). The point is the best design if each
+of these has its middle value, as a sweep predicts it.`,
     );
 }
 
@@ -156,7 +156,7 @@ function sayRecommendation(
   { verbose = false }: Options,
 ): void {
   const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
-  const { draws, unknown, robust, point, designs, worthKnowing, separation, within } = uncertain;
+  const { draws, unknown, point, designs, worthKnowing, separation, within } = uncertain;
   say(terminal, `${device.name}: ${designWords(row.design)} (design ${designIndex}: ${designText(row.design)})`);
   const ratio = baseline ? baseline.ms / time.ms : 1;
   const against = baseline ? `, ${ratio.toPrecision(3)} × as fast as ${baseline.text} (${timeText(baseline.ms)})` : '';
@@ -167,11 +167,6 @@ function sayRecommendation(
       terminal,
       `The chance that this design is within ${percent(within)} of the best is ${percent(shown.chanceBest)}. On average it is ${percent(shown.expectedRegret)} slower than the best (${draws} draws of ${counted(unknown.length, 'assumed input')}).`,
     );
-    if (robust.designIndex !== designIndex)
-      say(
-        terminal,
-        `${robust.text} (design ${robust.designIndex}) is better on average: only ${percent(robust.expectedRegret)} slower than the best.`,
-      );
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
   }
   if (separation) say(terminal, separation.sentence);
@@ -186,8 +181,8 @@ function sayRecommendation(
         `If every unknown input has its middle value, ${point.text} is fastest. Over all draws it is ${percent(point.expectedRegret)} slower than the best on average.`,
       );
   }
-  const pick = pickText(ties.count ?? 0, ties.band, ties.rule);
-  if (pick !== '') say(terminal, pick);
+  if (ties.count !== null && ties.count > 1)
+    say(terminal, `${tiesText(ties.count, ties.band)}${point.designIndex === designIndex ? ` ${ties.rule}` : ''}`);
   say(terminal, evidenceText(device.evidence, [row.kind]));
   say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
 }

@@ -88,7 +88,7 @@ export async function reportSweep(
     return EXIT_OK;
   }
   const { rows, equal } = await allOf(found.value);
-  if (recommended) sayRecommended(terminal, recommended.row);
+  if (recommended) sayRecommended(terminal, recommended.row, assumedFacts(recommended.inputs).length);
   say(
     terminal,
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
@@ -136,10 +136,10 @@ export async function reportSweep(
 }
 
 /** Prints the answer in one line, before its basis. */
-function sayRecommended(terminal: Terminal, row: BestRow): void {
+function sayRecommended(terminal: Terminal, row: BestRow, assumed: number): void {
   say(
     terminal,
-    `Recommended on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
+    `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
   );
 }
 

@@ -11,19 +11,21 @@ import { cpuHasNoCode } from '../export/code-format.ts';
 import { fileStem } from '../export/exporter.ts';
 import { codeExporterOf } from '../export/formats.ts';
 import { imageOf } from '../export/tiles.ts';
-import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import type { Predictions } from './predictions.ts';
 import type { AdvisedStudy } from './prepare.ts';
-import { pickOf, studyDesign } from './recommend.ts';
+import { weighedPick } from './of-run.ts';
+import { studyDesign } from './recommend.ts';
+import { uncertainty } from './uncertainty.ts';
 
 /** See the contract's `advice.code`. It states the rank and the rule of the pick if all designs are predicted. */
 export async function adviseCode(
-  { pool, closing }: Context,
+  context: Context,
   predictions: Predictions,
   study: AdvisedStudy,
   { deviceId, designIndex, format }: ProcedureArguments<'advice.code'>,
 ): Promise<Result<ExportDocument>> {
+  const { pool, closing } = context;
   const exporter = codeExporterOf(format);
   if (!exporter.ok) return exporter;
   const chosen = studyDesign(study, designIndex, deviceId);
@@ -34,7 +36,8 @@ export async function adviseCode(
   const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
   const known = predictions.known(own) && (await predictions.of(own, 'all', closing));
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
-  const picked = known && pickOf(own, known)?.picked === design;
+  const found = known && (await uncertainty(context, predictions, study, { deviceId: device.id }, closing));
+  const picked = found?.ok && found.value.robust.designIndex === designIndex ? weighedPick(found.value) : null;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
   const counts = axisCounts(plan.axes);
   const positions = new Int32Array(counts.length);
@@ -44,7 +47,7 @@ export async function adviseCode(
     from: 'study not saved',
     model: MODEL_VERSION,
     inputs: study.facts(device, row.design.implementation),
-    pick: picked ? pickText(known.others!.ties.count, tieBand(device), pickRule(device)) : '',
+    pick: picked ? pickText({ ties: known!.others!.ties.count, band: tieBand(device), ...picked }, device) : '',
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
     law: plan.law,
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',

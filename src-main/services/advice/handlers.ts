@@ -60,8 +60,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         if (!input.robust) return recommend(context, predictions, study, input, turn);
         const known = await uncertainty(context, predictions, study, input, turn);
         if (!known.ok) return known;
-        const { robust, point } = known.value;
-        const design = input.design ?? (input.runId === undefined ? robust : point).designIndex;
+        const design = input.design ?? known.value.robust.designIndex;
         const answer = await recommend(context, predictions, study, { ...input, design }, turn);
         return answer.ok ? ok({ ...answer.value, uncertainty: known.value }) : answer;
       }),

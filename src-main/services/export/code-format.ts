@@ -9,7 +9,8 @@ import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
 import { MODEL_VERSION } from '../version.ts';
-import { pickRule, recommendedDesign, runInputs } from '../ranking/recommended.ts';
+import { recommendOfRun } from '../advice/of-run.ts';
+import { recommendedDesign, runInputs } from '../ranking/recommended.ts';
 import { ALL_VALID } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { launchNumbers, MAX_WORD, pickText, unitsPerBlock, type CodeSource } from './code.ts';
@@ -78,7 +79,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
     gpus: true,
     code,
     async write(job) {
-      const found = gpuDesign(job, { tiles, ...(name !== undefined && { name }), ...(narrow && { narrow }) });
+      const found = await gpuDesign(job, { tiles, ...(name !== undefined && { name }), ...(narrow && { narrow }) });
       if (!found.ok) return found;
       const { device, row, source, note } = found.value;
       const document = code.document(job.base, source, row, threadGroupWidth(device));
@@ -135,12 +136,12 @@ export interface GpuDesign {
 }
 
 /** Returns the design for code: the one that the user chose, or else the fastest that the form can express. */
-export function gpuDesign(
+export async function gpuDesign(
   job: ExportJob,
   form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
-): Result<GpuDesign> {
+): Promise<Result<GpuDesign>> {
   const { view, chosen } = job;
-  const gpu = onGpu(job);
+  const gpu = await onGpu(job);
   if (!gpu.ok) return gpu;
   const device = view.devices.find(({ id }) => id === gpu.value.row.deviceId)!;
   const own = form.tiles ? gpu.value : rowDesign(view, device, gpu.value);
@@ -148,14 +149,14 @@ export function gpuDesign(
   if (!narrowed.ok) return narrowed;
   const { row, picked } = narrowed.value;
   const { ranking } = view;
-  const note = fasterText(chosen, row, form.name);
+  const note = fasterText(chosen, row, form.name) || otherText(chosen, row, form.name);
   const launch = ranking.axes.launch[axisPosition(ranking, AXIS.launch, row.designIndex)];
   const source: CodeSource = {
     study: view.study.study,
     from: `run ${view.run.id}`,
     model: view.run.modelVersions.prediction ?? MODEL_VERSION,
     inputs: runInputs(view, device, row.design.implementation),
-    pick: [note, picked ? pickText(picked.ties, picked.band, pickRule(device)) : ''].filter(Boolean).join(' '),
+    pick: [note, picked ? pickText(picked, device) : ''].filter(Boolean).join(' '),
     evidence: designEvidence(view, device, row),
     law: view.predictor.plan.law,
     isGridFixed: launch.kind !== 'units-per-thread',
@@ -168,14 +169,19 @@ export function gpuDesign(
  * Returns the row for code, and how it was picked (`null` if the user chose it). If a CPU's row was picked without a
  * request for it, the recommended row of a GPU replaces it.
  */
-function onGpu({ view, chosen, recommended, input }: ExportJob): Result<PickedRow> {
+async function onGpu({ context, view, chosen, recommended, input }: ExportJob): Promise<Result<PickedRow>> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
   if (isGpus) return ok({ row: chosen, picked: recommended });
   const onGpus = { ...ALL_VALID, positions: { [AXIS.device]: new Set(gpus) } };
-  const best = recommended === null || input.deviceId !== undefined ? null : recommendedDesign(view, onGpus);
-  const row = best && chosenRow(view, ALL_VALID, best.designIndex);
-  return row ? ok({ row, picked: best }) : cpuHasNoCode(chosen);
+  const fastest = recommended === null || input.deviceId !== undefined ? null : recommendedDesign(view, onGpus);
+  if (!fastest) return cpuHasNoCode(chosen);
+  const { deviceId } = chosenRow(view, ALL_VALID, fastest.designIndex);
+  const best = await recommendOfRun(context, view, deviceId);
+  if (!best.ok) return best;
+  return best.value
+    ? ok({ row: chosenRow(view, ALL_VALID, best.value.designIndex), picked: best.value })
+    : cpuHasNoCode(chosen);
 }
 
 export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
@@ -232,6 +238,13 @@ export function narrowTo(
 }
 
 const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
+
+/** Says if code has another design than the chosen one; otherwise empty. */
+function otherText(asked: RankRow, { designIndex }: RankRow, name = 'Code for GPUs'): string {
+  return asked.designIndex === designIndex
+    ? ''
+    : `${name} cannot express the recommended design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}).`;
+}
 
 /** Says if the chosen design is faster than the one that the format can express; otherwise empty. */
 export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {

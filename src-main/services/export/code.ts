@@ -1,10 +1,12 @@
 import { tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { designText, type DesignClass } from '../../../src-workers/domain/design.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
 import { assumedFacts, factText, trafficPhrase, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
+import { pickRule, type RecommendedDesign } from '../ranking/recommended.ts';
 import { APP_VERSION } from '../version.ts';
 import type { ImageOfUnits } from './tiles.ts';
 import { comment, counted, identifier } from './text.ts';
@@ -62,11 +64,18 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/** Says how the design was picked, if measurements may order several designs differently. */
-export function pickText(ties: number, band: TieBand, rule: string): string {
-  return ties > 1
-    ? `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}. ${rule}`
-    : '';
+/** Says how the design was picked, if measurements may order several designs differently or inputs are assumed. */
+export function pickText(
+  { ties, band, weighed, isPoint }: Omit<RecommendedDesign, 'designIndex'>,
+  device: Device,
+): string {
+  const tied = ties > 1 ? [tiesText(ties, band), isPoint ? pickRule(device) : ''] : [];
+  return [weighed, ...tied].filter(Boolean).join(' ');
+}
+
+/** Says that measurements may order several designs differently. */
+export function tiesText(ties: number, band: TieBand): string {
+  return `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}.`;
 }
 
 /** Returns the number of units in a block: each slot of u threads takes m units. */

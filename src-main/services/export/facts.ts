@@ -23,7 +23,7 @@ import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { rankHistogram } from '../ranking/pages.ts';
-import { pickRule, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
+import { runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { alongAxis, tiesIn } from '../ranking/rows.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
@@ -74,6 +74,7 @@ const MAX_ROWS = 20;
 /**
  * @param recommended how the chosen design was picked; null if the user chose it
  * @param within the designs that the report covers: all valid ones, or those of one device
+ * @param changed inputs of the study that differ from those of the run
  */
 export function reportFacts(
   view: RunView,
@@ -81,6 +82,7 @@ export function reportFacts(
   chosen: RankRow,
   recommended: RecommendedDesign | null,
   within: RankingFilter,
+  changed: number,
 ): Result<ReportFacts> {
   const { run, study } = view;
   const compared = compareDevices(view);
@@ -96,7 +98,7 @@ export function reportFacts(
   const breakdown = explainDesign(view.predictor, chosen.designIndex)!;
   const device = view.devices.find(({ id }) => id === chosen.deviceId)!;
   const cpu = device.kind === 'cpu' ? device : null;
-  const pick = recommended && pickText(recommended.ties, recommended.band, pickRule(device));
+  const pick = recommended && pickText({ ...recommended, weighed: '' }, device);
   const { law } = view.predictor.plan;
   const { mean, standardDeviation } = moments(law);
   const kernel = selectKernel(study.study, chosen.design);
@@ -113,6 +115,7 @@ export function reportFacts(
     chosen,
     recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, entry, list.length),
     reasons: [
+      ...(recommended?.weighed ? [recommended.weighed] : []),
       ...simulationReasons(view, chosen),
       ...(cpu ? coresReasons(view, chosen, cpu, breakdown) : designReasons(chosen, breakdown, entry)),
     ].slice(0, MAX_REASONS),
@@ -154,9 +157,15 @@ export function reportFacts(
       ...(pick ? [{ label: 'Choice', text: pick }] : []),
       { label: 'Evidence', text: designEvidence(view, device, chosen) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
-      { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}` },
+      { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}.${changedText(changed)}` },
     ],
   });
+}
+
+/** Says that the study has changed, so that its recommendation may be another one. */
+function changedText(changed: number): string {
+  const inputs = counted(changed, 'input of the study has', 'inputs of the study have');
+  return changed === 0 ? '' : ` Since then, ${inputs} changed, so the study may recommend another design now.`;
 }
 
 /** Returns the evidence for the time of a design: public measurements, its own, and whether designs are missing. */

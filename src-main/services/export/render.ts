@@ -1,7 +1,7 @@
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { recommendedDesign } from '../ranking/recommended.ts';
+import { recommendOfRun } from '../advice/of-run.ts';
 import { ALL_VALID, checkDesign, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { chosenRow, fileStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
@@ -13,20 +13,25 @@ export async function renderExport(
   exporter: Exporter,
   input: ProcedureArguments<'export.render'>,
 ): Promise<Result<Rendered>> {
-  const job = exportJob(context, view, input);
+  const job = await exportJob(context, view, input);
   return job.ok ? exporter.write(job.value) : job;
 }
 
 /** Chooses the design of a document: the one that was asked for, else the recommended one. */
-function exportJob(context: Context, view: RunView, input: ProcedureArguments<'export.render'>): Result<ExportJob> {
+async function exportJob(
+  context: Context,
+  view: RunView,
+  input: ProcedureArguments<'export.render'>,
+): Promise<Result<ExportJob>> {
   const { designIndex, deviceId } = input;
   const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
   if (!known.ok) return known;
   const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
   if (!filter.ok) return filter;
   const within = filter.value;
-  const recommended = designIndex === undefined ? recommendedDesign(view, within) : null;
-  const design = designIndex ?? recommended?.designIndex;
+  const recommended = designIndex === undefined ? await recommendOfRun(context, view, deviceId) : ok(null);
+  if (!recommended.ok) return recommended;
+  const design = designIndex ?? recommended.value?.designIndex;
   const where = deviceId === undefined ? '' : ` on ${deviceId}`;
   if (design === undefined) return fail('conflict', `Run ${view.run.id} has no valid design${where} to export.`);
   const chosen = chosenRow(view, within, design);
@@ -38,5 +43,5 @@ function exportJob(context: Context, view: RunView, input: ProcedureArguments<'e
   if (chosen.invalid !== null)
     return fail('conflict', `Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
-  return ok({ context, view, input, base, within, chosen, recommended });
+  return ok({ context, view, input, base, within, chosen, recommended: recommended.value });
 }

@@ -1,4 +1,5 @@
 import { ok } from '../../../src-workers/domain/result.ts';
+import { changedSince } from '../runs/changes.ts';
 import { bestRows } from '../ranking/rows.ts';
 import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
@@ -18,8 +19,10 @@ export function reportFormat({ extension, mediaType, write, ...entry }: ReportOp
     rows: false,
     gpus: false,
     async write(job) {
-      const { view, within, chosen, recommended, base, input } = job;
-      const facts = reportFacts(view, [...bestRows(view, within, input.limit)], chosen, recommended, within);
+      const { context, view, within, chosen, recommended, base, input } = job;
+      const changed = await changedSince(context.store, view.run, view.study);
+      const rows = [...bestRows(view, within, input.limit)];
+      const facts = reportFacts(view, rows, chosen, recommended, within, changed.length);
       if (!facts.ok) return facts;
       const text = await write(facts.value, job);
       return ok({ fileName: `${base}.${extension}`, mediaType, parts: joined([text]) });

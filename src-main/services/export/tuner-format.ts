@@ -90,7 +90,7 @@ export function tunerFormat(options: TunerOptions): Exporter {
     ...(measuredAs !== undefined && { measuredAs }),
     async write(job) {
       const { view, chosen, base, input } = job;
-      const gpu = gpuDesign(job, { tiles: true });
+      const gpu = await gpuDesign(job, { tiles: true });
       if (!gpu.ok) return gpu;
       const { device, row } = gpu.value;
       const found = tunerDesigns(view, options, device, row, input.limit);

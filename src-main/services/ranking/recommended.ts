@@ -17,16 +17,21 @@ import { withRanges } from '../studies/assumed.ts';
 import { predictionInputs } from '../studies/plan.ts';
 import { tiesIn } from './rows.ts';
 
-/** The design that cards, reports and headers name if no design is requested. */
+/** A design of a run that nobody chose. */
 export interface RecommendedDesign {
   readonly designIndex: number;
   /** The number of designs of its device that are tied with the fastest. */
   readonly ties: number;
   readonly band: TieBand;
+  /** Whether it is the pick of the rule from the predicted times. */
+  readonly isPoint: boolean;
+  /** How it was weighed over the assumed inputs, in sentences. Empty if nothing is assumed. */
+  readonly weighed: string;
 }
 
 /**
- * Finds the fastest device within a filter, and the tied design that the rule picks. A run that keeps fewer designs
+ * Finds the fastest device within a filter, and the design that the rule picks from the predicted times, which are
+ * for the middle of each assumed input. `advice/of-run.ts` weighs all their values. A run that keeps fewer designs
  * than are tied has saved the pick from all designs, which it may not keep.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
@@ -46,7 +51,8 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   const isWhole = ranges.length === 0 && Object.keys(positions).every((axis) => Number(axis) === AXIS.device);
   const picked = isWhole ? (view.run.kept?.picked ?? null) : null;
   const isOfDevice = picked !== null && axisPosition(ranking, AXIS.device, picked) === device;
-  return { designIndex: isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!, ties: count, band };
+  const designIndex = isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!;
+  return { designIndex, ties: count, band, isPoint: true, weighed: '' };
 }
 
 /** Returns the rule that picks a design of a device. */

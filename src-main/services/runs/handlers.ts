@@ -1,12 +1,11 @@
 import type { RunKind, RunRecord } from '../../../db/records.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { machineText } from '../machine/machine.ts';
-import { takesMiddles } from '../version.ts';
-import type { FieldChange, RunChange, RunDetail } from '../../contract/api.ts';
+import type { RunChange, RunDetail } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
-import { atMiddle } from '../studies/assumed.ts';
-import { getStudy, type LocatedStudy } from '../studies/studies.ts';
-import { differences, diffRuns } from './diff.ts';
+import type { LocatedStudy } from '../studies/studies.ts';
+import { belongsToStudy, changedSince, staleFields } from './changes.ts';
+import { diffRuns } from './diff.ts';
 import { runStudy } from './run-view.ts';
 import type { RunHandle } from './running.ts';
 import { runSummary } from './runs.ts';
@@ -103,13 +102,9 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   const { store } = context;
   const run = await store.getRun(id);
   if (!run.ok) return run;
-  const { studyId, devices, appVersion, modelVersions, seed, machine } = run.value;
+  const { devices, appVersion, modelVersions, seed, machine } = run.value;
   const study = belongsToStudy(run.value) ? runStudy(run.value) : ok(null);
   if (!study.ok) return study;
-  const now = studyId === null ? null : await getStudy(store, studyId);
-  // An unstated input is predicted with the middle of its law, which the run stores.
-  const asPredicted = (located: LocatedStudy): LocatedStudy =>
-    takesMiddles(modelVersions.prediction) ? { ...located, study: atMiddle(located.study, devices) } : located;
   const bytes = await bytesOfRuns(context);
   return ok({
     ...runSummary(run.value, bytes.get(id) ?? 0),
@@ -119,13 +114,8 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
     modelVersion: modelVersions.prediction ?? '',
     seed: seed ?? 0,
     machine: machineText(machine),
-    staleFields: study.value ? staleFields(study.value, now?.ok ? asPredicted(now.value) : null) : [],
+    staleFields: study.value ? await changedSince(store, run.value, study.value) : [],
   });
-}
-
-/** Measurements of the device itself and imported files have no study. */
-function belongsToStudy({ study }: RunRecord): boolean {
-  return typeof study === 'object' && study !== null && 'study' in study;
 }
 
 /** The largest number of sweeps whose inputs are compared. Their studies are read one by one. */
@@ -155,12 +145,4 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
     before.set(run.value.studyId, { id, study: study.value });
   }
   return ok(changes);
-}
-
-/** Returns the changes of a study since a run, except in fields that do not change a prediction. */
-function staleFields(then: LocatedStudy, now: LocatedStudy | null): readonly FieldChange[] {
-  if (!now) return [];
-  return differences(then.study, now.study, '')
-    .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))
-    .map(({ field, left, right }) => ({ field, was: left, is: right }));
 }

@@ -19,7 +19,7 @@ export const choice: Exporter = {
     const { context, view, base } = job;
     // One kernel needs one launch, but a mixed design has several.
     const narrow = narrowTo((kind) => kind !== 'mixed', 'an order other than mixed');
-    const gpu = gpuDesign(job, { name: 'A choice between launches', narrow });
+    const gpu = await gpuDesign(job, { name: 'A choice between launches', narrow });
     if (!gpu.ok) return gpu;
     const { device, row, source, note } = gpu.value;
     const table = await choiceTable(context.pool, view, device, row);

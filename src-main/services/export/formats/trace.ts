@@ -19,7 +19,7 @@ export const trace: Exporter = {
   gpus: true,
   async write(job) {
     const { context, view, base } = job;
-    const gpu = gpuDesign(job, { tiles: true });
+    const gpu = await gpuDesign(job, { tiles: true });
     if (!gpu.ok) return gpu;
     const { row, source, note } = gpu.value;
     const { plan } = view.predictor;

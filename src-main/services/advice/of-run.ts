@@ -1,0 +1,81 @@
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
+import type { Uncertainty } from '../../contract/advice.ts';
+import type { Context } from '../context.ts';
+import { counted, percent } from '../export/text.ts';
+import { recommendedDesign, type RecommendedDesign } from '../ranking/recommended.ts';
+import { ALL_VALID, deviceFilter } from '../ranking/rows.ts';
+import type { RunView } from '../runs/run-view.ts';
+import { tooLarge } from '../studies/plan.ts';
+import { createPredictions, savedPredictions } from './predictions.ts';
+import { adviseRun } from './prepare.ts';
+import { uncertainty } from './uncertainty.ts';
+import { unknownIn } from './unknown.ts';
+
+/** The answers of opened runs, by device. */
+const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
+
+/**
+ * Finds the design that documents of a run name: the same as the Study view and `recommend`, from the run's snapshot.
+ * It has the least expected loss over draws of the assumed inputs. Returns `null` if no design is valid.
+ */
+export function recommendOfRun(
+  context: Context,
+  view: RunView,
+  deviceId: string | undefined,
+): Promise<Result<RecommendedDesign | null>> {
+  let answers = known.get(view.ranking);
+  if (!answers) known.set(view.ranking, (answers = new Map()));
+  const device = deviceId ?? '';
+  let answer = answers.get(device);
+  if (!answer) {
+    answer = weighed(context, view, deviceId);
+    answers.set(device, answer);
+    // A failure may be temporary, so it is not kept.
+    void answer.then(({ ok: isKept }) => isKept || answers.delete(device));
+  }
+  return answer;
+}
+
+async function weighed(
+  context: Context,
+  view: RunView,
+  deviceId: string | undefined,
+): Promise<Result<RecommendedDesign | null>> {
+  const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
+  if (!filter.ok) return filter;
+  const point = recommendedDesign(view, filter.value);
+  const study = adviseRun(view);
+  const isKnown = study.devices.every((device) => unknownPaths(unknownIn(study, device)).length === 0);
+  if (point === null || isKnown) return ok(point);
+  const why =
+    view.run.state !== 'complete'
+      ? 'The run is not complete'
+      : tooLarge(view.ranking.axes)
+        ? 'The space is too large'
+        : null;
+  if (why !== null)
+    return ok({ ...point, weighed: `${why} to weigh the assumed inputs: it is the best for the usual value of each.` });
+  const predictions = view.run.kept ? createPredictions(context.pool) : savedPredictions(view);
+  const found = await uncertainty(context, predictions, study, { deviceId }, context.closing);
+  if (!found.ok) return found;
+  return ok({ ...point, ...weighedPick(found.value) });
+}
+
+/** Returns the design with the least expected loss, and says how it was weighed. */
+export function weighedPick({
+  robust,
+  point,
+  draws,
+  unknown,
+  within,
+}: Uncertainty): Pick<RecommendedDesign, 'designIndex' | 'isPoint' | 'weighed'> {
+  const { designIndex } = robust;
+  const isPoint = designIndex === point.designIndex;
+  if (draws === 1) return { designIndex, isPoint, weighed: '' };
+  const usual = isPoint ? '' : ` With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
+  const weighed =
+    `Over ${draws} draws of ${counted(unknown.length, 'assumed input')}, it has the least expected loss against the best of each draw, ${percent(robust.expectedRegret)}; ` +
+    `it is ${percent(robust.chanceBest)} sure to be within ${percent(within)} of the best.${usual}`;
+  return { designIndex, isPoint, weighed };
+}

@@ -1,0 +1,32 @@
+import type { RunRecord } from '../../../db/records.ts';
+import type { StoreClient } from '../../../db/store-api.ts';
+import type { FieldChange } from '../../contract/api.ts';
+import { atMiddle } from '../studies/assumed.ts';
+import { getStudy, type LocatedStudy } from '../studies/studies.ts';
+import { takesMiddles } from '../version.ts';
+import { differences } from './diff.ts';
+
+/** Measurements of the device itself and imported files have no study. */
+export function belongsToStudy({ study }: RunRecord): boolean {
+  return typeof study === 'object' && study !== null && 'study' in study;
+}
+
+/** Returns the changes of the study of a run since its snapshot. */
+export async function changedSince(
+  store: StoreClient,
+  { studyId, devices, modelVersions }: RunRecord,
+  snapshot: LocatedStudy,
+): Promise<readonly FieldChange[]> {
+  const now = studyId === null ? null : await getStudy(store, studyId);
+  if (!now?.ok) return [];
+  // An unstated input is predicted with the middle of its law, which the run stores.
+  const study = takesMiddles(modelVersions.prediction) ? atMiddle(now.value.study, devices) : now.value.study;
+  return staleFields(snapshot, { ...now.value, study });
+}
+
+/** Returns the changes of a study since a run, except in fields that do not change a prediction. */
+export function staleFields(then: LocatedStudy, now: LocatedStudy): readonly FieldChange[] {
+  return differences(then.study, now.study, '')
+    .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))
+    .map(({ field, left, right }) => ({ field, was: left, is: right }));
+}
