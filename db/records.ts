@@ -228,6 +228,8 @@ export interface DiskUse {
   readonly fileBytes: number;
   /** The part of `fileBytes` that deletions left unused and `vacuum` returns. */
   readonly freeBytes: number;
-  /** Estimates, whose sum may differ from `fileBytes`. */
+  /** Estimates, deleted runs included. Their sum is at most `fileBytes`. */
   readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
+  /** The deleted runs and studies that can still be restored. `bytes` is an estimate. */
+  readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
 }

@@ -75,8 +75,8 @@ export interface Store {
   /** Moves runs to the bin, all or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /** Permanently removes the runs deleted before the given time (ISO 8601; now by default). Returns their number. */
-  purgeDeleted(before?: string): Result<number>;
+  /** Permanently removes the runs and studies deleted before the given time (ISO 8601; now by default). */
+  purgeDeleted(before?: string): Result<{ readonly runs: number; readonly studies: number }>;
 
   /** All predictions of a run, from packed columns. Missing or inconsistent columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;

@@ -14,8 +14,9 @@ import type { Store, StoreMethods } from './store-api.ts';
 import { STORE_METHODS } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
-/** Measured bytes of one row of `predictions`, for estimates. */
-const PREDICTION_ROW_BYTES = 63;
+/** Measured bytes of one row of `predictions`, for estimates. An invalid design has only its reason. */
+const VALID_ROW_BYTES = 63;
+const INVALID_ROW_BYTES = 26;
 
 /** An open store: the functions for its callers, and the maintenance by its thread. */
 export interface OpenStore {
@@ -73,29 +74,46 @@ export function storeOn(db: Database, file: string): OpenStore {
 type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
 
 /** Size and integrity of the file. */
-function openUpkeep({ db, all, run, write }: Statements, file: string): UpkeepMethods {
+function openUpkeep({ db, get, all, run, write }: Statements, file: string): UpkeepMethods {
   return {
     purgeDeleted: (before = now()) =>
-      write(() => {
-        run('DELETE FROM studies WHERE deleted_at <= ?', before);
-        return run('DELETE FROM runs WHERE deleted_at <= ?', before);
-      }),
+      write(() => ({
+        studies: run('DELETE FROM studies WHERE deleted_at <= ?', before),
+        runs: run('DELETE FROM runs WHERE deleted_at <= ?', before),
+      })),
     diskUse() {
       const pageBytes = db.pragma('page_size', { simple: true }) as number;
       const freePages = db.pragma('freelist_count', { simple: true }) as number;
-      const perRun = all<{ runId: number; bytes: number }>(
+      const pages = db.pragma('page_count', { simple: true }) as number;
+      const perRun = all<{ runId: number; isDeleted: number; bytes: number }>(
         `SELECT
            id AS runId,
+           deleted_at IS NOT NULL AS isDeleted,
            octet_length(study) + octet_length(machine)
-             + ? * iif(kind = 'sweep', valid_count + invalid_count, 0)
+             + iif(kind = 'sweep', ? * valid_count + ? * invalid_count, 0)
              + (SELECT coalesce(sum(octet_length(data)), 0) FROM run_columns WHERE run_id = runs.id)
              + (SELECT coalesce(sum(octet_length(design) + octet_length(times_ms) + octet_length(detail)), 0) FROM simulations WHERE run_id = runs.id)
              + (SELECT coalesce(sum(octet_length(design) + octet_length(detail)), 0) FROM measured_designs WHERE run_id = runs.id)
              AS bytes
          FROM runs ORDER BY id`,
-        PREDICTION_ROW_BYTES,
+        VALID_ROW_BYTES,
+        INVALID_ROW_BYTES,
       );
-      return { fileBytes: storedBytes(file), freeBytes: pageBytes * freePages, runs: perRun };
+      // The sizes of rows are means, and the runs must not take more than the file has.
+      const most = pageBytes * (pages - freePages);
+      const share = Math.min(1, most / perRun.reduce((sum, { bytes }) => sum + bytes, 0));
+      const runs = perRun.map(({ bytes, ...one }) => ({ ...one, bytes: Math.floor(share * bytes) }));
+      const deleted = runs.filter(({ isDeleted }) => isDeleted === 1);
+      return {
+        fileBytes: storedBytes(file),
+        freeBytes: pageBytes * freePages,
+        runs: runs.map(({ runId, bytes }) => ({ runId, bytes })),
+        bin: {
+          runs: deleted.length,
+          studies: get<{ count: number }>('SELECT count(*) AS count FROM studies WHERE deleted_at IS NOT NULL')!.count,
+          bytes: deleted.reduce((sum, { bytes }) => sum + bytes, 0),
+        },
+      };
     },
     vacuum() {
       db.exec('VACUUM');

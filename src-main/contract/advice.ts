@@ -88,7 +88,7 @@ export interface UncertainDesign {
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** The mean regret: 0.04 is 4 % over the best. */
+  /** The mean regret: 0.04 is about 4 % slower than the best (e^0.04). */
   readonly expectedRegret: number;
   /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;

@@ -18,8 +18,18 @@ export interface AppInfo {
   readonly nodeVersion: string;
   readonly databaseFile: string;
   readonly databaseBytes: number;
+  /** The deleted runs and studies, and about how much smaller the database is without them. */
+  readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
   readonly modelVersion: string;
   readonly workers: number;
+}
+
+/** The deleted runs and studies that were removed for good. */
+export interface Purged {
+  readonly runs: number;
+  readonly studies: number;
+  /** The bytes by which the database became smaller. */
+  readonly freedBytes: number;
 }
 
 export interface StudySummary {

@@ -29,6 +29,7 @@ import {
   type SimulationTimeline,
   type SpaceSize,
   type StudyRecord,
+  type Purged,
   type StudySummary,
 } from './api.ts';
 import type { AgentsState } from './agents.ts';
@@ -458,6 +459,8 @@ const others = {
   ).returns<RunSummary>(),
   'runs.delete': procedure(byId).returns<null>(),
   'runs.restore': procedure(byId).returns<null>(),
+  /** Removes all deleted runs and studies for good, and makes the database smaller by the space that they had. */
+  'runs.purge': procedure(v.strictObject({})).returns<Purged>(),
   'runs.diff': procedure(v.strictObject({ leftId: id, rightId: id })).returns<RunDiff>(),
 
   'ranking.page': procedure(

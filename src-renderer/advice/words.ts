@@ -181,11 +181,16 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: 'copy' };
 }
 
+/** A chance from a limited number of draws is never certain. */
+const MOST_CERTAIN = 0.99;
+
 /** `80 % sure to be within 3 % of the best`, or the expected loss if that is unlikely. */
 export function sureText({ robust, within }: Uncertainty): string {
+  if (robust.chanceBest > MOST_CERTAIN)
+    return `over ${percent(MOST_CERTAIN, 0)} sure to be within ${percent(within, 0)} of the best`;
   if (robust.chanceBest >= 0.5)
     return `${percent(robust.chanceBest, 0)} sure to be within ${percent(within, 0)} of the best`;
-  return `on average ${percent(Math.expm1(robust.expectedRegret), 0)} over the best`;
+  return `on average ${percent(Math.expm1(robust.expectedRegret), 0)} slower than the best`;
 }
 
 /** `14 inputs: 5 given, 1 imported, 8 assumed`. */

@@ -77,7 +77,7 @@ export class Library {
   async load(what: Events['store.changed']['what'] = 'all'): Promise<void> {
     const all = what === 'all';
     await Promise.all([
-      (all || what === 'studies') &&
+      (all || what === 'studies' || what === 'runs') &&
         this.#engine.call('studies.list', {}).then((result) => result.ok && (this.#studies = result.value)),
       (all || what === 'runs') &&
         this.#engine.call('runs.list', {}).then((result) => result.ok && (this.#runs = result.value)),
@@ -85,7 +85,7 @@ export class Library {
         this.#engine.call('devices.list', {}).then((result) => result.ok && (this.#devices = result.value)),
       (all || what === 'devices') &&
         this.#engine.call('evidence.devices', {}).then((result) => result.ok && (this.#evidence = result.value)),
-      (all || what === 'runs') && this.#readInfo(),
+      (all || what === 'studies' || what === 'runs') && this.#readInfo(),
       all && this.#engine.call('export.formats', {}).then((result) => result.ok && (this.#formats = result.value)),
     ]);
     if (all) this.#loaded = true;

@@ -142,12 +142,14 @@ describe('runs', () => {
       expect(unwrap(store.listRuns({})).total).toBe(1);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.listRuns({})).total).toBe(0);
-      expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toBe(0);
+      expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toEqual({ runs: 0, studies: 0 });
+      expect(unwrap(store.diskUse()).bin).toMatchObject({ runs: 1, studies: 0 });
       unwrap(store.restoreRuns([run.id]));
       expect(store.restoreRuns([run.id])).toMatchObject({ error: { message: `Run ${run.id} is not in the bin.` } });
       expect(unwrap(store.loadRunColumns(run.id)).timeMs).toEqual(sampleChunk(0, run.enumeratedCount).timeMs);
       unwrap(store.deleteRuns([run.id]));
-      expect(unwrap(store.purgeDeleted())).toBe(1);
+      expect(unwrap(store.purgeDeleted())).toEqual({ runs: 1, studies: 0 });
+      expect(unwrap(store.diskUse()).bin).toEqual({ runs: 0, studies: 0, bytes: 0 });
       expect(failureOf(store.getRun(run.id))).toBe('not-found');
       expect(unwrap(store.diskUse()).runs).toEqual([]);
       // A new run never gets the id of a purged one, because links to that must not show something else.

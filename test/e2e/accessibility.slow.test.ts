@@ -126,7 +126,7 @@ test('changes are announced, and the focus stays where it is', async ({ page, ow
   const grid = page.getByRole('grid', { name: 'Designs, ranked' });
   await expect(rankRows(page).first()).toHaveAttribute('aria-rowindex', '3');
   await expect(page.getByRole('row', { name: 'Baseline' })).toHaveAttribute('aria-rowindex', '2');
-  await expect(page.getByRole('columnheader', { name: 'u', exact: true })).toHaveAccessibleDescription(
+  await expect(page.getByRole('columnheader', { name: 'Threads', exact: true })).toHaveAccessibleDescription(
     'Threads that share one unit of work',
   );
   const total = Number(await grid.getAttribute('aria-rowcount')) - 2;

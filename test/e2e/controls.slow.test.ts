@@ -1,4 +1,5 @@
 import { expect, open, test } from './fixtures/browser.ts';
+import { statusBar } from './fixtures/page.ts';
 
 // The layout of controls: popovers are inside the window, one element scrolls, and headers have room for their text.
 
@@ -110,4 +111,33 @@ test('the menu of a run opens by pointer and by keyboard', async ({ page, own })
   await page.keyboard.press('Shift+F10');
   await menu.getByRole('menuitem', { name: /^Rename run 1/ }).press('Enter');
   await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
+});
+
+test('a deleted run is restored until the bin is emptied, which makes the file smaller', async ({ page, own }) => {
+  await open(page, own, '#/runs');
+  const run = page.getByRole('row', { name: /^Run 1, / });
+  await run.click();
+  await page.keyboard.press('Delete');
+  await expect(run).toBeHidden();
+  const bin = page.getByText(/^1 deleted run in the bin, about [\d.]+\s[kM]B\./);
+  await expect(bin).toBeVisible();
+  await page.keyboard.press('Control+z');
+  await expect(run).toBeVisible();
+  await expect(bin).toBeHidden();
+  await run.click();
+  await page.keyboard.press('Delete');
+  await bin.getByRole('button', { name: 'Empty bin…' }).press('Enter');
+  const sheet = page.getByRole('dialog', { name: 'Empty the bin' });
+  await expect(sheet).toContainText('This removes 1 deleted run for good');
+  await sheet.getByRole('button', { name: 'Cancel' }).press('Enter');
+  await expect(bin).toBeVisible();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('empty the bin');
+  await page.keyboard.press('Enter');
+  await sheet.getByRole('button', { name: 'Remove for good' }).press('Enter');
+  await expect(statusBar(page)).toContainText(/Removed 1 run for good; the database is [\d.]+\s[kM]B smaller/);
+  await expect(bin).toBeHidden();
+  await expect(sheet).toBeHidden();
+  await page.reload();
+  await expect(page.getByText('No runs yet')).toBeVisible();
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -426,6 +426,22 @@ describe('lists runs and ranks designs', () => {
     expect(await json('runs', 'restore', '1', '--db', db)).toEqual({ runId: 1, restored: true });
     expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
     expect(await failure(1, 'runs', 'restore', '1', '--db', db)).toBe('lockstep: Run 1 is not in the bin.\n');
+  });
+  it('purge removes what is in the bin for good, and makes the file smaller', async () => {
+    const own = at('purged.db');
+    await json('sweep', studyFile, '--db', own);
+    await json('sweep', studyFile, '--db', own);
+    const before = statSync(own).size;
+    expect(await json('runs', 'purge', '--db', own)).toMatchObject({ runs: 0, studies: 0 });
+    await json('runs', 'delete', '1', '--db', own);
+    const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs', 'purge', '--db', own);
+    expect(removed).toEqual({ runs: 1, studies: 0 });
+    expect(freedBytes).toBeGreaterThan(0);
+    expect(statSync(own).size).toBeLessThan(before);
+    expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toMatch(/no run 1/);
+    const listed = await json<{ runs: readonly { id: number }[] }>('runs', 'list', '--db', own);
+    expect(listed.runs.map(({ id }) => id)).toEqual([2]);
+    expect((await run(['runs', 'purge', '--db', own])).out).toBe('The bin is empty.\n');
   });
   // Other tests cover PDF (below) and tables of choices, which take seconds (export-choice.slow.test.ts).
   it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'pdf' && format !== 'choice'))(

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { countsText } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
 import type { Options } from '../best-designs.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, group, positive } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
@@ -19,7 +20,7 @@ export function addRuns(program: Command, cli: CommandLine): void {
     withRuns(options, (engine) => runsShow(engine, terminal, run, options)),
   );
   for (const [name, procedure, text] of [
-    ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again)'],
+    ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again, runs purge empties the bin)'],
     ['restore', 'runs.restore', 'take a run out of the bin'],
   ] as const)
     command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
@@ -34,6 +35,9 @@ export function addRuns(program: Command, cli: CommandLine): void {
       }),
     );
 
+  command(runs, 'purge', 'remove the runs and studies in the bin for good, and give their space back').action(
+    (options: GlobalOptions) => withRuns(options, (engine) => runsPurge(engine, terminal, options)),
+  );
   byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((run: string, options: GlobalOptions & { top: number }) =>
@@ -58,6 +62,20 @@ async function resumeCommand(
   return done.ok
     ? reportSweep(engine, terminal, done.value, performance.now() - start, options)
     : reportFailure(terminal, done.error);
+}
+
+async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+  const purged = await engine.call('runs.purge', {});
+  if (!purged.ok) return reportFailure(terminal, purged.error);
+  const { runs, studies, freedBytes } = purged.value;
+  if (options.json) printJson(terminal, purged.value);
+  else if (runs + studies === 0 && freedBytes === 0) say(terminal, 'The bin is empty.');
+  else
+    say(
+      terminal,
+      `Removed ${counted(runs, 'run')} and ${counted(studies, 'study', 'studies')}; the database is ${(freedBytes / 1e6).toFixed(1)} MB smaller.`,
+    );
+  return EXIT_OK;
 }
 
 async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {

@@ -114,6 +114,17 @@ export function percent(fraction: number, decimals = 1): string {
   return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
 }
 
+/** `30.1 %`; a chance from a limited number of draws is never certain: `over 99 %`. */
+export function chanceText(chance: number): string {
+  return chance > MOST_CERTAIN ? `over ${percent(MOST_CERTAIN, 0)}` : percent(chance);
+}
+const MOST_CERTAIN = 0.99;
+
+/** A mean logarithm of a ratio of times as a percentage: 0.231 → `26.0 %`. */
+export function lossText(regret: number): string {
+  return percent(Math.expm1(regret));
+}
+
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${whole(value)} ${value === 1 ? one : many}`;
 }

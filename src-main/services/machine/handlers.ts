@@ -18,6 +18,9 @@ export function appHandlers(context: Context): Handlers<ProceduresOf<'app' | 'se
         nodeVersion: process.version,
         databaseFile,
         databaseBytes: disk.ok ? disk.value.fileBytes : (statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0),
+        bin: disk.ok
+          ? { ...disk.value.bin, bytes: disk.value.bin.bytes + disk.value.freeBytes }
+          : { runs: 0, studies: 0, bytes: 0 },
         modelVersion: MODEL_VERSION,
         workers: context.pool.workers,
       });

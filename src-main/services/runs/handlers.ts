@@ -67,6 +67,18 @@ export function runHandlers(
       changed('runs');
       return done;
     },
+    'runs.purge': async () => {
+      const before = await store.diskUse();
+      if (!before.ok) return before;
+      const purged = await store.purgeDeleted();
+      if (!purged.ok) return purged;
+      const shrunk = await store.vacuum();
+      changed('all');
+      if (!shrunk.ok) return shrunk;
+      const after = await store.diskUse();
+      if (!after.ok) return after;
+      return ok({ ...purged.value, freedBytes: Math.max(0, before.value.fileBytes - after.value.fileBytes) });
+    },
     'runs.diff': async ({ leftId, rightId }) => {
       const left = await views.open(leftId);
       if (!left.ok) return left;

@@ -85,8 +85,8 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
 }
 
 async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result<StudyRecord>> {
-  const page = await store.listRuns({ studyId: stored.id, kind: 'sweep', limit: 1000 });
-  return studyRecord(stored, page.ok ? page.value.rows.map((run) => run.id) : []);
+  const page = await store.listRuns({ studyId: stored.id, limit: 1000 });
+  return studyRecord(stored, page.ok ? page.value.rows : []);
 }
 
 /** Saves a study and announces the change. */

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
-import type { StudyRecord as StoredStudy } from '../../../db/records.ts';
+import type { RunSummary, StudyRecord as StoredStudy } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { StudyRecord } from '../../contract/api.ts';
@@ -52,7 +52,7 @@ export async function saveStudy(store: StoreClient, located: LocatedStudy, id?: 
 
 export type { StoredStudy };
 
-export function studyRecord(stored: StoredStudy, runs: readonly number[]): Result<StudyRecord> {
+export function studyRecord(stored: StoredStudy, runs: readonly RunSummary[]): Result<StudyRecord> {
   const located = locatedStudy(stored.spec, `study ${stored.id}`);
   if (!located.ok) return located;
   const { study, example } = located.value;
@@ -63,7 +63,7 @@ export function studyRecord(stored: StoredStudy, runs: readonly number[]): Resul
     example,
     updatedAt: stored.updatedAt,
     runs: runs.length,
-    latestRunId: runs[0] ?? null,
+    latestRunId: runs.find(({ kind }) => kind === 'sweep')?.id ?? null,
     study,
   });
 }

@@ -1,4 +1,5 @@
 import type { MeasuredCase } from '../../../src-main/contract/measuring.ts';
+import { numericTimes } from '../../format/numbers.ts';
 import { flagsOf, type Flag, type MeasuredPoint } from './points.ts';
 
 export const MEASURED_COLUMNS = [
@@ -86,9 +87,11 @@ export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): r
 
 /** Returns the table as a file: every case, with unrounded numbers. */
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
+  const { unit, of } = numericTimes(rows.flatMap(({ each }) => (each.measured ? [each.measured.medianMs] : [])));
+  const time = (ms: number | null | undefined): number | '' => (ms === null || ms === undefined ? '' : of(ms));
   const head = [
-    'design', 'predicted rank', 'measured rank', ...DESIGN_FIELDS, 'predicted ms', 'measured median ms', 'interval low ms',
-    'interval high ms', 'residual ln', 'repeats', 'outliers', 'drift', 'correct', 'registers', 'clock MHz', 'power W', 'temperature C', 'failure',
+    'design', 'predicted rank', 'measured rank', ...DESIGN_FIELDS, `predicted, ${unit}`, `measured median, ${unit}`,
+    `interval low, ${unit}`, `interval high, ${unit}`, 'residual ln', 'repeats', 'outliers', 'drift', 'correct', 'registers', 'clock, MHz', 'power, W', 'temperature, °C', 'failure',
   ]; // prettier-ignore
   return [
     head,
@@ -97,10 +100,10 @@ export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly 
       point?.predictedRank ?? '',
       point?.measuredRank ?? '',
       ...DESIGN_FIELDS.map((field) => each.design?.[field] ?? ''),
-      point?.predictedMs ?? each.predictedMs ?? '',
-      each.measured?.medianMs ?? '',
-      each.measured?.lowMs ?? '',
-      each.measured?.highMs ?? '',
+      time(point?.predictedMs ?? each.predictedMs),
+      time(each.measured?.medianMs),
+      time(each.measured?.lowMs),
+      time(each.measured?.highMs),
       point?.residual ?? '',
       each.measured?.repeats ?? '',
       each.measured?.outliers ?? '',

@@ -8,9 +8,9 @@ import type { DesignField } from './rows.ts';
 export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
   switch (field) {
     case 'threadsPerUnit':
-      return { head: 'u', full: sentenceCase(`${term('thread', 'many')} per unit`) };
+      return { head: sentenceCase(term('thread', 'many')), full: sentenceCase(`${term('thread', 'many')} per unit`) };
     case 'unitsPerThread':
-      return { head: 'm', full: 'Units per slot, one after another' };
+      return { head: 'Units', full: 'Units per slot, one after another' };
     case 'blockThreads':
       return {
         head: sentenceCase(term('block')),

@@ -86,6 +86,8 @@ export function pmfBins(input: PmfInput): PmfBins {
 }
 
 const LETTER_PX = 6.2;
+/** The room left of a label at the left edge, where the panel's text starts. */
+const TEXT_PX = 22;
 
 /**
  * Places the labels of vertical lines, from left to right. The mean's label is left of its line, a depth's is right,
@@ -98,7 +100,7 @@ function placeLabels(
   let row = 0;
   let end = -Infinity;
   return marks.map(([x, words], i) => {
-    const left = i === 0 ? x > words + 12 : x > widthPx - words - 12;
+    const left = i === 0 ? x > words + TEXT_PX : x > widthPx - words - 12;
     if (i > 0 && (left || x < end)) row += 1;
     end = left ? x : x + 6 + words;
     return { left, row };

@@ -156,7 +156,9 @@ describe('the recommendation in one line', () => {
     expect(said({ worthKnowing: [worth(0.05)] })).toBe(
       '4 threads per unit, blocks of 128: 1.62 × as fast as one thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
     );
-    expect(said({ robust: { chanceBest: 0.2, expectedRegret: 0.0392 } })).toMatch(/, on average 4 % over the best\.$/);
+    expect(said({ robust: { chanceBest: 0.2, expectedRegret: 0.0392 } })).toMatch(
+      /, on average 4 % slower than the best\.$/,
+    );
     // An input without a gain is not decisive.
     expect(said({ worthKnowing: [worth(0.002)] })).toMatch(/of the best\.$/);
   });
