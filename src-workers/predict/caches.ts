@@ -7,6 +7,7 @@ import { makeBlockLaw } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
+import { createGenerations, keptSized } from '../numeric/kept.ts';
 
 /**
  * The laws that a worker keeps after other files have computed them. A value depends on its key and on the parts of the
@@ -16,11 +17,8 @@ import type { Caches, DepthLaws, LawKey } from './tables.ts';
 export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   return {
     limits,
-    depths: new Map(),
-    olderDepths: new Map(),
-    launches: new Map(),
-    olderLaunches: new Map(),
-    launchNumbers: 0,
+    depths: createGenerations(),
+    launches: createGenerations(),
     meanRounds: new Map(),
     arena: createArena(SLAB_LENGTH),
     shared: null,
@@ -41,25 +39,17 @@ export function divideLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, c
 
 /** The depth law of a key. `make` computes it if it is not cached. */
 export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
-  const known = caches.depths.get(key);
-  if (known) return known;
-  let laws = caches.olderDepths.get(key);
-  if (!laws) {
+  const makeLaws = (): DepthLaws => {
     const depth = make();
-    laws = {
+    return {
       means: depth,
       get table() {
         return getDepthTable(depth);
       },
       blocks: [],
     };
-  }
-  if (caches.depths.size >= caches.limits.depthLaws) {
-    caches.olderDepths = caches.depths;
-    caches.depths = new Map();
-  }
-  caches.depths.set(key, laws);
-  return laws;
+  };
+  return caches.depths.newer.get(key) ?? keptSized(caches.depths, caches.limits.depthLaws, key, makeLaws, () => 1);
 }
 
 /**
@@ -88,24 +78,14 @@ export function getCachedResidency(
 
 /** The launch of known units of a key. `make` computes it if it is not cached. */
 export function getCachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
-  const known = caches.launches.get(key);
-  if (known) return known;
-  const launch = caches.olderLaunches.get(key) ?? make();
-  if (caches.launchNumbers >= caches.limits.launchNumbers) {
-    caches.olderLaunches = caches.launches;
-    caches.launches = new Map();
-    caches.launchNumbers = 0;
-  }
-  caches.launches.set(key, launch);
-  caches.launchNumbers += launch.size;
-  return launch;
+  return keptSized(caches.launches, caches.limits.launchNumbers, key, make, ({ size }) => size);
 }
 
 /** Makes room for other block laws if little is left, by reusing the memory of the current ones. */
 export function makeRoom(caches: Caches): void {
   if (caches.arena.at < caches.limits.slabs) return;
-  for (const depths of [caches.depths, caches.olderDepths]) for (const laws of depths.values()) laws.blocks = [];
-  for (const launches of [caches.launches, caches.olderLaunches])
+  for (const depths of [caches.depths.newer, caches.depths.older]) for (const laws of depths.values()) laws.blocks = [];
+  for (const launches of [caches.launches.newer, caches.launches.older])
     for (const launch of launches.values()) launch.law = null;
   clearArena(caches.arena);
 }

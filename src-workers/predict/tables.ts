@@ -1,6 +1,7 @@
 import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import type { Generations } from '../numeric/kept.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { CacheLimits } from './constants.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
@@ -133,13 +134,9 @@ export interface MeanRound {
 
 export interface Caches {
   readonly limits: CacheLimits;
-  /** Recent depth laws, and the generation before them. If there are too many, the older generation is dropped. */
-  depths: Map<LawKey, DepthLaws>;
-  olderDepths: Map<LawKey, DepthLaws>;
-  /** Launches of known units, also in two generations, and the number of values in the newer one. */
-  launches: Map<LawKey, KnownLaunch>;
-  olderLaunches: Map<LawKey, KnownLaunch>;
-  launchNumbers: number;
+  readonly depths: Generations<LawKey, DepthLaws>;
+  /** Launches of known units. Their size is the number of their values. */
+  readonly launches: Generations<LawKey, KnownLaunch>;
   readonly meanRounds: Map<number, MeanRound>;
   /** The memory of the block laws. */
   readonly arena: Arena;

@@ -22,6 +22,7 @@ import {
 } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
+import { counted } from '../export/text.ts';
 import { isSameDevice } from '../measuring/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -237,8 +238,6 @@ function countMarks(cases: readonly CaseResult[]): number {
 }
 
 const isAre = (count: number): string => (count === 1 ? 'is' : 'are');
-const counted = (count: number, what: string): string =>
-  `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 
 /** Describes a case by the first parameters of its configuration, or by its design. */
 function caseWords({ case: one }: CaseResult): string {

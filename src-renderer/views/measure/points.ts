@@ -1,5 +1,6 @@
 import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
+import { median } from '../../../src-workers/numeric/statistics.ts';
 
 export interface MeasuredPoint {
   readonly designIndex: number;
@@ -20,13 +21,6 @@ export interface MeasuredPoints {
   readonly points: readonly MeasuredPoint[];
   /** The median of measured / predicted. NaN without points. */
   readonly scale: number;
-}
-
-function middle(values: readonly number[]): number {
-  if (values.length === 0) return NaN;
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
 /** Returns ranks by value, from 1. Equal values keep their order. */
@@ -63,7 +57,8 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
       each.designIndex !== null &&
       each.correct !== false,
   );
-  const scale = middle(cases.map(({ measured, predictedMs }) => measured!.medianMs / predictedMs!));
+  const ratios = Float64Array.from(cases, ({ measured, predictedMs }) => measured!.medianMs / predictedMs!);
+  const scale = median(ratios);
   const predictedRank = ranks(cases.map(({ predictedMs }) => predictedMs!));
   const measuredRank = ranks(cases.map(({ measured }) => measured!.medianMs));
   return {
