@@ -8,74 +8,21 @@ import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 /** Compiles the header that chooses a launch, and compares it with sweeps of the same laws. */
 
 /** Reads "mean spread units" a line and prints the launch. */
-const ASK = `#include "walk.choice.hpp"
-#include <cstdio>
-int main() {
-  double mean, spread;
-  unsigned long long units;
-  while (std::scanf("%lf %lf %llu", &mean, &spread, &units) == 3) {
-    const auto own = lockstep_walk::choose_for(mean, spread, units);
-    std::printf("%u %u %u %u %.9g\\n", own.threads_per_unit, own.block_threads, own.grid_blocks, own.units_per_thread, own.predicted_ns);
-  }
-}`;
+const ASK = dataText('cuda/choice-ask.cpp');
 
 /**
  * Lengths in a list, as offsets and as figures must lead to the same choice, and a program without units must get an
  * empty launch.
  */
-const LENGTHS = `#include "walk.choice.hpp"
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-namespace walk = lockstep_walk;
-int main() {
-  std::vector<int> lengths;
-  std::vector<long long> offsets{0};
-  double sum = 0, squares = 0;
-  for (unsigned i = 0; i < 1000; ++i) {
-    const int length = static_cast<int>(i % 7 * (i % 13));
-    lengths.push_back(length);
-    offsets.push_back(offsets.back() + length);
-    sum += length;
-    squares += length * length;
-  }
-  const double mean = sum / 1000;
-  const auto same = [](walk::choice a, walk::choice b) {
-    return a.threads_per_unit == b.threads_per_unit && a.block_threads == b.block_threads && a.grid_blocks == b.grid_blocks &&
-           a.units_per_thread == b.units_per_thread;
-  };
-  const auto own = walk::choose(lengths.data(), 1000);
-  if (!same(own, walk::choose_rows(offsets.data(), 1000))) return 1;
-  if (!same(own, walk::choose_for(mean, std::sqrt(squares / 1000 - mean * mean) / mean, 1000))) return 2;
-  // A sample of a million with a period of two has both lengths, and reads no more than it says.
-  unsigned long long asked = 0, long_ones = 0;
-  walk::choose_by([&](unsigned long long at) { ++asked; long_ones += at % 2; if (at >= 1000000) std::abort(); return at % 2 ? 100 : 1; }, 1000000);
-  if (asked != walk::sample_size || long_ones < 400 || long_ones > 624) return 3;
-  if (walk::choose(lengths.data(), 0).grid_blocks != 0) return 4;
-  unsigned given = 0;
-  walk::with_threads(own, [&](auto threads) { given = threads; });
-  if (given != own.threads_per_unit) return 5;
-}`;
+const LENGTHS = dataText('cuda/choice-lengths.cpp');
 
 /** A kernel with the threads per unit as a template parameter, which sums every unit once. */
-const KERNEL = `#include "walk.choice.hpp"
-#include <vector>
-namespace walk = lockstep_walk;
-template <unsigned THREADS>
-__global__ void __launch_bounds__(walk::max_block_threads) rows(const unsigned* offsets, unsigned* sums, unsigned long long units) {
-  const unsigned long long slots = gridDim.x * (blockDim.x / THREADS);
-  for (unsigned long long at = blockIdx.x * (blockDim.x / THREADS) + threadIdx.x / THREADS; at < units; at += slots)
-    for (unsigned i = offsets[at] + threadIdx.x % THREADS; i < offsets[at + 1]; i += THREADS) atomicAdd(&sums[at], 1u);
-}
-void launch(const std::vector<unsigned>& offsets, const unsigned* on_device, unsigned* sums) {
-  const unsigned long long units = offsets.size() - 1;
-  const auto own = walk::choose_rows(offsets.data(), units);
-  walk::with_threads(own, [&](auto threads) { rows<threads><<<own.grid_blocks, own.block_threads>>>(on_device, sums, units); });
-}`;
+const KERNEL = dataText('cuda/choice-kernel.cu');
 
 describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   const bench = useBench();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
@@ -10,6 +10,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import type { WgslKernelRun } from './skeleton-webgpu-child.ts';
+import { dataFile } from '../data.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /**
@@ -35,6 +36,7 @@ const WAYS = [
   { name: 'path', balancing: 'merge-path', threads: 4, loop: 'nested' },
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
+/** As many as in `skeletons.cu`. */
 const UNITS = 1500;
 /** The ways to take the units of an image, and of a part of another image whose edges cut tiles. */
 const TILED = [
@@ -45,71 +47,6 @@ const EVERY = [...WAYS, ...TILED];
 /** A unit has 64 threads, and each of their thread groups has a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
-
-const PROGRAM = (headers: readonly string[]): string => `
-#include <cuda_runtime.h>
-#include <cstdio>
-#include <cstdlib>
-${headers.map((file) => `#include "${file}"`).join('\n')}
-struct Digest {
-  using value = unsigned;
-  const unsigned* lengths;
-  unsigned *sums, *calls;
-  __device__ unsigned iterations(unsigned unit) const { return lengths[unit]; }
-  __device__ unsigned step(unsigned unit, unsigned i) const { return (unit + 1u) * 2654435761u ^ i * 40503u; }
-  __device__ void end(unsigned unit, unsigned sum) const {
-    atomicAdd(&sums[unit], sum);
-    atomicAdd(&calls[unit], 1u);
-  }
-};
-template <class T> T* copied(const std::vector<T>& from) {
-  if (from.empty()) return nullptr;
-  void* to = nullptr;
-  if (cudaMalloc(&to, from.size() * sizeof(T)) != cudaSuccess) std::abort();
-  if (cudaMemcpy(to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice) != cudaSuccess) std::abort();
-  return static_cast<T*>(to);
-}
-constexpr unsigned UNITS = ${UNITS}u;
-std::vector<unsigned> lengths;
-
-/// How many threads said of each unit that it ended; or 0 if a sum is wrong.
-template <class Prepare, class Launch>
-void check(const char* name, Prepare prepare, Launch launch) {
-  const std::vector<unsigned> none(UNITS);
-  Digest work{copied(lengths), copied(none), copied(none)};
-  const auto lists = prepare(lengths.data());
-  const auto order = lists.order;
-  unsigned* counter = copied(std::vector<unsigned>(1));
-  if (launch(work, lists, counter) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) std::abort();
-  std::vector<unsigned> sums(UNITS), calls(UNITS);
-  if (cudaMemcpy(sums.data(), work.sums, UNITS * sizeof(unsigned), cudaMemcpyDeviceToHost) != cudaSuccess) std::abort();
-  if (cudaMemcpy(calls.data(), work.calls, UNITS * sizeof(unsigned), cudaMemcpyDeviceToHost) != cudaSuccess) std::abort();
-  bool right = true;
-  for (unsigned unit = 0; unit < UNITS; ++unit) {
-    unsigned sum = 0;
-    for (unsigned i = 0; i < lengths[unit]; ++i) sum += (unit + 1u) * 2654435761u ^ i * 40503u;
-    right = right && sum == sums[unit];
-  }
-  unsigned descents = 0;
-  for (unsigned at = 1; at < order.size(); ++at) descents += lengths[order[at]] < lengths[order[at - 1]];
-  std::printf("%s %d %u %u %u\\n", name, right, *std::min_element(calls.begin(), calls.end()), *std::max_element(calls.begin(), calls.end()), descents);
-}
-#define CHECK(name)                                                                                                     \\
-  check(#name, [](const unsigned* of) { return lockstep_walk_##name::prepare(of, UNITS); },                              \\
-        [](auto work, const auto& lists, unsigned* counter) {                                                            \\
-          return lockstep_walk_##name::launch(work, lengths.data(), UNITS,                                               \\
-                                              lockstep_walk_##name::device_lists{copied(lists.order), copied(lists.blocks), \\
-                                                                                copied(lists.padded), copied(lists.starts)}, \\
-                                              counter);                                                                  \\
-        })
-int main() {
-  // Long tails, and every seventh unit empty.
-  for (unsigned unit = 0, x = 1; unit < UNITS; ++unit) {
-    x = x * 1664525u + 1013904223u;
-    lengths.push_back(unit % 7 == 0 ? 0 : 600 / (1 + (x >> 16) % 300));
-  }
-${EVERY.map(({ name }) => `  CHECK(${name});`).join('\n')}
-}`;
 
 const bench = useBench();
 const folder = testFolder();
@@ -165,7 +102,9 @@ beforeAll(async () => {
     study(TILED, { lengths: 'example:collatz(1000)', width: 47, units: UNITS }, { blockWidth: [16] }),
   );
   designs = found;
-  writeFileSync(join(folder, 'main.cu'), PROGRAM(EVERY.map(({ name }) => `${name}.cuh`)));
+  copyFileSync(dataFile('cuda/skeletons.cu'), join(folder, 'main.cu'));
+  writeFileSync(join(folder, 'headers.inc'), EVERY.map(({ name }) => `#include "${name}.cuh"\n`).join(''));
+  writeFileSync(join(folder, 'checks.inc'), EVERY.map(({ name }) => `CHECK(${name});\n`).join(''));
 });
 
 describe.skipIf(lacks('g++'))('the CUDA kernels', () => {

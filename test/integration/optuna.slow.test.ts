@@ -9,71 +9,19 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 /** The first trials are the best designs of the sweep, and Optuna's sampler chooses the others. */
 const [FIRST, TRIALS] = [8, 14];
 
 /** Runs a study of Optuna with the exported file, and prints the designs of its trials. */
-const PROGRAM = `
-import json, optuna, sys, exported
-
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-kind, file = sys.argv[1:]
-storage = (
-    f"sqlite:///{file}" if kind == "sqlite" else optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(file))
-)
-study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=1))
-exported.enqueue(study, ${FIRST})
-
-def measure(trial):
-    design = exported.suggest(trial)
-    if trial.number == ${TRIALS - 1}:
-        raise RuntimeError("does not launch")
-    return design["threads_per_unit"] + design["block_threads"] / 1000
-
-study.optimize(measure, n_trials=${TRIALS}, catch=(RuntimeError,))
-trials = [(trial.state.name, trial.user_attrs["lockstep"]) for trial in study.trials]
-print(json.dumps(dict(trials=trials, wanted=[design for design, _ in exported.DESIGNS[:${FIRST}]])))
-`;
+const PROGRAM = dataText('python/optuna-study.py');
 
 /**
  * Makes studies of two devices in one storage, and one study that both share with alternating trials. Prints the
  * designs of all trials. The times of the second device are longer by 1000.
  */
-const TWO_DEVICES = `
-import json, optuna, sys, device_0, device_1
-
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-kind, file = sys.argv[1:]
-storage = (
-    f"sqlite:///{file}" if kind == "sqlite" else optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(file))
-)
-modules = [device_0, device_1]
-
-def measure(at):
-    def objective(trial):
-        design = modules[at].suggest(trial)
-        blocks = modules[at].blocks(${smallStudy().workload.units}, *(
-            design[name] for name in ("threads_per_unit", "units_per_thread", "block_threads", "grid_blocks")))
-        return 1000 * at + design["threads_per_unit"] + design["block_threads"] / 1000 + 1 / blocks
-    return objective
-
-def study_of(name, seed):
-    return optuna.create_study(study_name=name, storage=storage, sampler=optuna.samplers.RandomSampler(seed=seed))
-
-studies = [study_of(f"device {at}", at) for at in (0, 1)]
-for at in (0, 1):
-    modules[at].enqueue(studies[at], ${FIRST})
-    studies[at].optimize(measure(at), n_trials=25)
-shared = study_of("shared", 2)
-for turn in range(30):
-    if turn == 0:
-        modules[0].enqueue(shared, 1)
-    shared.optimize(measure(turn % 3 == 0), n_trials=1)
-print(json.dumps({
-    study.study_name: [(trial.user_attrs["lockstep"], trial.value) for trial in study.trials] for study in [*studies, shared]
-}))
-`;
+const TWO_DEVICES = dataText('python/optuna-two-devices.py');
 
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const bench = useBench();

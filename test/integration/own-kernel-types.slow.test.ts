@@ -14,6 +14,7 @@ import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 /**
  * Tests the arguments that a manifest may give a kernel, on the emulation. Each host program that Lockstep writes is
@@ -34,27 +35,7 @@ const DESIGN: Design = {
 const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
 
 /** Copies each array of its type through shared memory. The sums need all bits of a number. */
-const KERNEL = `#include <cstdint>
-struct Pair { float weight; int32_t place; };
-struct Limits { double least; int64_t most; char name[8]; };
-namespace own {
-template <class T, int TIMES>
-__global__ void copy(const int8_t* a, const unsigned char* b, const short* c, const unsigned long long* d, const double* e,
-                     const Pair* f, Limits limits, bool twice, long long offset, float scale, unsigned n,
-                     unsigned long long* sums, double* products, Pair* pairs, unsigned short* sizes) {
-  extern SHARED T held[];
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  held[threadIdx.x] = i < n ? f[i].place : 0;
-  __syncthreads();
-  if (i >= n) return;
-  sums[i] = d[i] + a[i] + b[i] + c[i] + offset + (twice ? limits.most : 0);
-  products[i] = e[i] * scale + limits.least;
-  pairs[i] = {f[i].weight, held[(threadIdx.x + 1) % n] * TIMES * FACTOR};
-  sizes[i] = static_cast<unsigned short>(limits.name[0] + PLUS);
-}
-}  // namespace own
-int main() { return 1; }
-`;
+const KERNEL = dataText('cuda/types.cu');
 const BIG = 2n ** 62n;
 
 const numbers = (type: ValueType, of: (at: number) => number): Uint8Array =>

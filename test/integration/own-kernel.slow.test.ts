@@ -12,6 +12,7 @@ import { spmvReference, writeSpmvKernel } from '../data/bench/spmv-reference.ts'
 import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 // Measures the SpMV kernels of the examples on a small matrix: WGSL on the device that Dawn finds here, CUDA on the
 // emulation.
@@ -250,18 +251,7 @@ it.skipIf(lacks('opencl'))(
 it.skipIf(lacks('opencl'))(
   'gives an OpenCL kernel values, structs and local memory, and compares every type',
   async () => {
-    writeFileSync(
-      join(folder, 'types.cl'),
-      `typedef struct { uint a; float b; } Pair;
-__kernel void types(__global ulong *whole, __global ushort *brain, __global float4 *four, Pair pair, double part, __local float *shared) {
-  shared[get_local_id(0)] = pair.b;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (get_global_id(0) > 0) return;
-  whole[0] += pair.a;
-  brain[0] = 0x3fc0;
-  four[0] = (float4)(shared[get_local_size(0) - 1], part, INFINITY, 4);
-}`,
-    );
+    writeFileSync(join(folder, 'types.cl'), dataText('opencl/types.cl'));
     const files = {
       'pair.bin': Buffer.concat([
         new Uint8Array(Uint32Array.of(7).buffer),

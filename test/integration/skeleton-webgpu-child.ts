@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { dataText } from '../data.ts';
 
 // Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. For each kernel, prints the sums of all units and how
 // often each unit ended.
@@ -14,18 +15,7 @@ export interface WgslKernelRun {
   readonly launches: readonly { readonly first: number; readonly units: number; readonly workgroups: number; readonly which: number }[]; // prettier-ignore
 }
 
-const WORK = `
-alias Value = u32;
-@group(0) @binding(0) var<storage, read> lengths: array<u32>;
-@group(0) @binding(1) var<storage, read_write> sums: array<atomic<u32>>;
-@group(0) @binding(2) var<storage, read_write> calls: array<atomic<u32>>;
-fn unit_iterations(unit: u32) -> u32 { return lengths[unit]; }
-fn unit_step(unit: u32, i: u32) -> u32 { return ((unit + 1u) * 2654435761u) ^ (i * 40503u + lengths[unit]); }
-fn unit_end(unit: u32, sum: u32) {
-  atomicAdd(&sums[unit], sum);
-  atomicAdd(&calls[unit], 1u);
-}
-`;
+const WORK = dataText('webgpu/digest.wgsl');
 
 const { device } = unwrap(await openNodeWebGpu());
 device.addEventListener('uncapturederror', ({ error }) => {

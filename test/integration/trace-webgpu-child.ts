@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { dataText } from '../data.ts';
 
 // A user's WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS ROOM.
 // It prints the counts of its kernel.
@@ -14,23 +15,7 @@ const twin = readFileSync(join(import.meta.dirname, '../../db/kernels/lockstep.w
 const EMPTY = /^\/\/ {3}(fn .*\{\})$/gm;
 const tracer = how === 'traced' ? twin : [...twin.matchAll(EMPTY)].map(([, line]) => line).join('\n');
 
-const KERNEL = `
-@group(0) @binding(0) var<storage, read_write> steps: array<u32>;
-@compute @workgroup_size(32)
-fn collatz(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  for (var i = id.x; i < arrayLength(&steps); i += 32u * groups.x) {
-    lockstep_unit(i);
-    var n = i + 1u;
-    var count = 0u;
-    while (n != 1u) {
-      lockstep_step();
-      n = select(n / 2u, 3u * n + 1u, n % 2u == 1u);
-      count += 1u;
-    }
-    steps[i] = count;
-    lockstep_end();
-  }
-}`;
+const KERNEL = dataText('webgpu/collatz.wgsl');
 
 const { device } = unwrap(await openNodeWebGpu());
 device.addEventListener('uncapturederror', ({ error }) => {

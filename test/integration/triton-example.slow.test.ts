@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 /**
  * Tests the example of a Triton kernel: its study, the export, and the kernel itself. A substitute replaces Triton's
@@ -16,28 +17,7 @@ const JAGGED = join(ROOT, 'db/examples/kernels/jagged');
 const STAND_IN = join(ROOT, 'test/data/python/triton-on-numpy');
 
 /** Sums rows with each configuration: all of the export, and those that its pruning keeps. */
-const PROGRAM = `
-import json
-import numpy
-import triton
-import jagged_sum as example
-
-random = numpy.random.default_rng(1)
-kept = []
-for units in (1, 37, 1000):
-    lengths = random.geometric(0.15, units) - 1
-    offsets = numpy.concatenate([[0], numpy.cumsum(lengths)])
-    values = random.integers(1, 9, offsets[-1]).astype(numpy.float32)
-    expected = numpy.array([values[begin:end].sum() for begin, end in zip(offsets, offsets[1:])])
-    kernel = example.jagged_sum.kernel
-    for config in example.configs:
-        sums = numpy.full(units, numpy.nan, numpy.float32)
-        kernel.launch(example.grid, config, values, offsets, sums, units=units)
-        assert (sums == expected).all(), config.all_kwargs()
-    arguments = {example.UNITS_ARGUMENT: units}
-    kept.append(len(example.prune_configs_by["early_config_prune"](example.configs, arguments)))
-print(json.dumps({"kept": kept, "launches": len(triton.launches), "configs": [config.all_kwargs() for config in example.configs]}))
-`;
+const PROGRAM = dataText('python/triton-rows.py');
 
 describe.skipIf(lacks('scipy'))('the worked example of a Triton kernel', () => {
   const bench = useBench();

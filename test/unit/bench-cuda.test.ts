@@ -16,6 +16,7 @@ import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
 import { NO_FILES, planOf, probe, runToEnd, SOURCES, unitLoop, WORKLOAD } from '../integration/bench-cuda-plans.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
+import { dataText } from '../data.ts';
 
 const folder = testFolder();
 
@@ -203,17 +204,7 @@ describe('the remarks of hipcc', () => {
 
 describe("the assembler's report", () => {
   // This is the output of nvcc 13.0, with the line of a kernel that spills.
-  const report = `ptxas info    : 0 bytes gmem
-ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_80'
-ptxas info    : Function properties for _Z4walkPj
-    1232 bytes stack frame, 228 bytes spill stores, 264 bytes spill loads
-ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 400 bytes cmem[0]
-ptxas info    : Compile time = 40.666 ms
-ptxas info    : Compiling entry function '_Z4walkPj' for 'sm_90'
-ptxas info    : Function properties for _Z4walkPj
-    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 16 registers, used 0 barriers, 368 bytes cmem[0]
-`;
+  const report = dataText('cuda/ptxas.txt');
   it('is read for every kernel and architecture', () => {
     expect(parsePtxas(report)).toEqual([
       {

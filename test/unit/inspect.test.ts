@@ -11,6 +11,7 @@ import { inspectKernel, sourceName, type Asked, type KernelTexts } from '../../s
 import { fitLengths } from '../../src-workers/inspect/lengths.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { dataText } from '../data.ts';
 
 const PTX = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
 const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspectKernel('file', texts, asked));
@@ -159,36 +160,7 @@ describe('loops of PTX', () => {
  * A loop over a row, written for this test in the form of a disassembler. It has two loads in a chain, an FMA, three
  * integer instructions and the branch.
  */
-const LISTED = `
-	.target	sm_90
-	.section	.text.csr,"ax",@progbits
-.text.csr:
-	//## File "k.cu", line 7
-        /*0000*/                   S2R R0, SR_TID.X ;
-        /*0010*/                   IMAD.WIDE R2, R0, R5, c[0x0][0x210] ;
-        /*0020*/                   LDG.E R6, desc[UR4][R2.64] ;
-        /*0030*/                   ISETP.GE.AND P0, PT, R6, 0x1, PT ;
-        /*0040*/              @!P0 EXIT ;
-        /*0050*/                   IMAD.MOV.U32 R20, RZ, RZ, R2 ;
-.L_x_1:
-	//## File "helper.cuh", line 3 inlined at "k.cu", line 10
-	//## File "k.cu", line 10
-        /*0060*/                   LDG.E R8, desc[UR4][R2.64] ;
-        /*0070*/                   IMAD.WIDE R10, R8, R5, c[0x0][0x220] ;
-        /*0080*/                   LDG.E R12, desc[UR4][R10.64] ;
-        /*0090*/                   MUFU.RCP R13, R12 ;
-        /*00a0*/                   FFMA R14, R13, R12, R14 ;
-        /*00b0*/                   LDL R21, [R1+0x8] ;
-	//## File "k.cu", line 9
-        /*00c0*/                   IADD3 R6, P1, P2, R6, -0x1, RZ ;
-        /*00d0*/                   ISETP.NE.AND P0, PT, R6, RZ, PT ;
-        /*00e0*/               @P0 BRA \`(.L_x_1) ;
-        /*00f0*/                   STG.E desc[UR4][R20.64], R14 ;
-        /*0100*/                   EXIT ;
-.L_x_2:
-        /*0110*/                   BRA \`(.L_x_2) ;
-        /*0120*/                   NOP ;
-`;
+const LISTED = dataText('inspect/csr.sm_90.sass');
 
 describe('loops of machine code', () => {
   const expected = {
@@ -231,20 +203,7 @@ describe('loops of machine code', () => {
 });
 
 describe('a profile', () => {
-  const LONG = `==PROF== Connected to process 1234
-hello, world
-"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Registers Per Thread","register/thread","32"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Static Shared Memory Per Block","Kbyte/block","1.02"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Launch Statistics","Dynamic Shared Memory Per Block","byte/block","0"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","gpu__time_duration.sum","usecond","1,500.5"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","smsp__thread_inst_executed_per_inst_executed.ratio","","16"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","x","dram__bytes_read.sum","Mbyte","2.5"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","smsp__inst_issued.sum","inst","1.310.720,5"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Instruction Statistics","Executed Instructions","inst","1,250,000"
-"0","1","app","host","csr(const int *, int)","1","7","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","lts__t_sectors.sum","sector","9,00"
-==PROF== Disconnected
-`;
+  const LONG = dataText('inspect/launch-by-metric.ncu.csv');
   const WIDE = `"ID","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"
 "","","","","","ms","register/thread",""
 "0","csr(int)","(256, 1, 1)","(10, 2, 1)","8.0","1","40","8"

@@ -12,9 +12,10 @@ import { findTool } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { DEVICES, randomStudy } from '../unit/random-studies.ts';
 import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
+import { dataText } from '../data.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The number of designs that are measured in a round trip of a study. */
+/** The number of designs that are measured in a round trip of a study, here and in `trip-choose.py`. */
 const SAMPLE = 100;
 /** The largest page of a ranking, which is listed for each study. */
 const LISTED = 1000;
@@ -35,64 +36,9 @@ interface Trip {
 const timeOf = (at: number): number => at + 1.25;
 
 /** Python code that chooses designs of an exported module, measures them and prints them. */
-const CHOOSE = `
-import json, random, sys, exported
-
-def choose(designs):
-    random.seed(int(sys.argv[2]))
-    return random.sample(designs, min(${SAMPLE}, len(designs)))
-
-def said(design, blocks, balancing, loop, implementation, block_threads):
-    return dict(
-        threadsPerUnit=design["threads_per_unit"], blockThreads=block_threads, loop=loop, balancing=balancing,
-        registerCap=design["register_cap"] or None, **({} if implementation in (None, "") else dict(implementation=implementation)),
-        **({} if balancing.startswith("mixed") else dict(gridBlocks=blocks)),
-    )
-`;
-const KERNEL_TUNER = `${CHOOSE}
-chosen = [dict(zip(exported.NAMES, design)) for design in choose(list(exported.PREDICTED_MS))]
-entries = {
-    ",".join(map(str, design.values())): {**design, "time": at + 1.25, "times": [at + 1.25]} for at, design in enumerate(chosen)
-}
-with open(sys.argv[1], "w") as out:
-    json.dump({
-        "device_name": "unknown", "kernel_name": exported.KERNEL, "problem_size": [exported.UNITS],
-        "tune_params_keys": list(exported.NAMES), "tune_params": exported.tune_params, "objective": "time", "cache": entries,
-    }, out)
-print(json.dumps([
-    said(
-        one, exported.problem_size(one)[0], exported.BALANCINGS[one["lockstep_balancing"]], exported.LOOPS[one["lockstep_loop"]],
-        exported.IMPLEMENTATIONS[one["lockstep_implementation"]], one["block_size_x"],
-    )
-    for one in chosen
-]))
-`;
-const optuna = (units: number): string => `${CHOOSE}
-import optuna
-
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-storage = optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(sys.argv[1]))
-study = optuna.create_study(storage=storage)
-exported.enqueue(study, 0)
-chosen = choose([design for design, _ in exported.DESIGNS])
-for design in chosen:
-    study.enqueue_trial(exported.parameters(design))
-suggested = []
-
-def measure(trial):
-    suggested.append(exported.suggest(trial))
-    return trial.number + 1.25
-
-study.optimize(measure, n_trials=len(chosen))
-assert suggested == chosen
-print(json.dumps([
-    said(
-        one, exported.blocks(${units}, *(one[name] for name in ("threads_per_unit", "units_per_thread", "block_threads", "grid_blocks"))),
-        one["balancing"], one["loop"], one.get("implementation"), one["block_threads"],
-    )
-    for one in chosen
-]))
-`;
+const CHOOSE = dataText('python/trip-choose.py');
+const KERNEL_TUNER = CHOOSE + dataText('python/trip-kernel-tuner.py');
+const OPTUNA = CHOOSE + dataText('python/trip-optuna.py');
 
 /** Makes a study of one or two devices, sometimes with two implementations. */
 function tripStudy({ uniform }: Report): StudyFile {
@@ -264,7 +210,7 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
         ]);
       };
       if (python !== null) await tuned('kernel-tuner', KERNEL_TUNER, python);
-      if (withOptuna !== null) await tuned('optuna', optuna(study.workload.units), withOptuna);
+      if (withOptuna !== null) await tuned('optuna', OPTUNA.replace('UNITS', `${study.workload.units}`), withOptuna);
       for (const [pair, trip] of trips) {
         if (trip.wanted.length === 0) continue;
         const linked = await travel(report, engine, run.id, pair, trip);
