@@ -206,47 +206,44 @@ describe('records that do not belong to the plan', () => {
   const otherDevice = { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' };
   const otherPlan = { ...PLAN, plan: { ...PLAN.plan, seed: 8 } };
   it.each<[string, readonly unknown[], string]>([
-    ['an empty file', [], 'results.jsonl: the file is empty. It must hold a plan and its results'],
-    [
-      'no plan',
-      [DEVICE],
-      'results.jsonl, line 1: a record of type "device" is in place of the plan, which must come first',
-    ],
-    ['no record', ['[]'], 'results.jsonl, line 1: "[]" is in place of the plan, which must come first'],
-    ['text', ['hello'], 'results.jsonl, line 1: "hello" is not a JSON object'],
-    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'results.jsonl, line 3: "hello" is not a JSON object'],
+    ['an empty file', [], 'the file is empty. It must hold a plan and its results'],
+    ['no plan', [DEVICE], 'line 1: a record of type "device" is in place of the plan, which must come first'],
+    ['no record', ['[]'], 'line 1: "[]" is in place of the plan, which must come first'],
+    ['text', ['hello'], 'line 1: "hello" is not a JSON object'],
+    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'line 3: "hello" is not a JSON object'],
     [
       'a sample before the device',
       [PLAN, ...samples('stream-1', [1])],
-      'results.jsonl, line 2: a record of type "sample" precedes the device, which must come first',
+      'line 2: a record of type "sample" precedes the device, which must come first',
     ],
     [
       'a negative time',
       [PLAN, DEVICE, ...samples('stream-1', [1, -1])],
-      'results.jsonl, line 5: timeNs: must be a number ≥ 0, not -1',
+      'line 5: timeNs: must be a number ≥ 0, not -1',
     ],
     [
       'another device in the middle',
       [...whole(), otherDevice],
-      'results.jsonl, line 19: device "Other, driver 2" follows "Test GPU, driver 1". A file holds the results of one device and driver',
+      'line 19: device "Other, driver 2" follows "Test GPU, driver 1". A file holds the results of one device and driver',
     ],
     [
       'another plan in the middle',
       [...whole(), otherPlan],
-      'results.jsonl, line 19: this plan differs from that of line 1. A file holds the results of one plan',
+      'line 19: this plan differs from that of line 1. A file holds the results of one plan',
     ],
     [
       'a plan of another version',
       [{ ...PLAN, plan: { ...PLAN.plan, version: 2 } }],
-      'results.jsonl, line 1: plan.version: must be 1, the only version there is, not 2',
+      'line 1: plan.version: must be 1, the only version there is, not 2',
     ],
     [
       'a case given twice',
       [{ ...PLAN, plan: { ...PLAN.plan, cases: [PLAN.plan.cases[0], PLAN.plan.cases[0]] } }],
-      'results.jsonl, line 1: plan.cases.1.id: two cases have the id "stream-1"',
+      'line 1: plan.cases.1.id: two cases have the id "stream-1"',
     ],
   ])('refuses %s', async (_what, lines, message) => {
     const results = await read(lines);
-    expect(results.ok ? results.value : results.error.message).toBe(message);
+    expect(results.ok ? results.value : results.error.message).toMatch(/^results\.jsonl[,:] /);
+    expect(results.ok ? '' : results.error.message.replace(/^results\.jsonl[,:] /, '')).toBe(message);
   });
 });

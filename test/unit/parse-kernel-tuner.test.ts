@@ -190,52 +190,49 @@ describe('T4 results', () => {
 
 describe('an invalid file', () => {
   it.each<[string, string]>([
-    ['[]', 'k.json, line 1: "[]" is not valid here. Use a JSON object'],
+    ['[]', 'line 1: "[]" is not valid here. Use a JSON object'],
     [
       '{}',
-      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
+      'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{}}',
-      'k.json, line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
+      'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
     ],
     [
       '{"cache":{"1":{"time":1}}}',
-      'k.json, line 1: an entry precedes "tune_params_keys". The names of the parameters must come first',
+      'line 1: an entry precedes "tune_params_keys". The names of the parameters must come first',
     ],
     [
       '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
-      'k.json, line 3: parameter "a" is [1], not a number, text, true or false',
+      'line 3: parameter "a" is [1], not a number, text, true or false',
     ],
     [
       '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}',
-      'k.json, line 1: a parameter may not be called "__proto__"',
+      'line 1: a parameter may not be called "__proto__"',
     ],
-    [
-      '{"results":[{"configuration":{"constructor":1}}]}',
-      'k.json, line 1: a parameter may not be called "constructor"',
-    ],
-    ['{"results":[3]}', 'k.json, line 1: result 0 is 3, not an object'],
+    ['{"results":[{"configuration":{"constructor":1}}]}', 'line 1: a parameter may not be called "constructor"'],
+    ['{"results":[3]}', 'line 1: result 0 is 3, not an object'],
     [
       '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
-      'k.json, line 2: the file has several of "cache", "results" and "data". It must have one of them',
+      'line 2: the file has several of "cache", "results" and "data". It must have one of them',
     ],
     [
       '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
-      'k.json, line 1: the unit of time "fortnights" is not one of ms, s, us, ns',
+      'line 1: the unit of time "fortnights" is not one of ms, s, us, ns',
     ],
     [
       '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
-      'k.json, line 3: ";" is not valid here. Use "," or "}" after an entry',
+      'line 3: ";" is not valid here. Use "," or "}" after an entry',
     ],
-    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'k.json, line 1: "{\\"a\\":tru}" is not a JSON value'],
+    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'line 1: "{\\"a\\":tru}" is not a JSON value'],
     [
       '{"results":[{"configuration":{"a":1}}]} x',
-      'k.json, line 1: "x" is not valid here. Remove the text after the last bracket',
+      'line 1: "x" is not valid here. Remove the text after the last bracket',
     ],
   ])('%s', async (text, message) => {
     const file = await read(text);
-    expect(file.ok ? file.value : file.error.message).toBe(message);
+    expect(file.ok ? file.value : file.error.message).toBe(`k.json, ${message}`);
   });
 
   it('never touches a prototype', async () => {

@@ -53,35 +53,32 @@ describe('measured times', () => {
   });
 
   it.each([
-    ['', 'own.csv, line 1: the file ends without a row. At least one time must have been measured'],
-    ['design,time_ms\n', 'own.csv, line 2: the file ends without a row. At least one time must have been measured'],
-    [
-      'design,time_ms\n1,\n2,\n',
-      'own.csv, line 4: none of 2 rows has a time. At least one time must have been measured',
-    ],
+    ['', 'line 1: the file ends without a row. At least one time must have been measured'],
+    ['design,time_ms\n', 'line 2: the file ends without a row. At least one time must have been measured'],
+    ['design,time_ms\n1,\n2,\n', 'line 4: none of 2 rows has a time. At least one time must have been measured'],
     [
       'design,block\n1,2\n',
-      'own.csv, line 1: the file has no column of times. Use a column of times such as time_ms or time_us',
+      'line 1: the file has no column of times. Use a column of times such as time_ms or time_us',
     ],
     [
       'design,time\n1,2\n',
-      'own.csv, line 1, column 2: the times in "time" have no unit. Use a column of times such as time_ms or time_us',
+      'line 1, column 2: the times in "time" have no unit. Use a column of times such as time_ms or time_us',
     ],
     [
       'design,time_ms,runtime_us\n1,2,3\n',
-      'own.csv, line 1, column 3: the file has several columns of times (time_ms, runtime_us). Keep one, or call one measured_ms',
+      'line 1, column 3: the file has several columns of times (time_ms, runtime_us). Keep one, or call one measured_ms',
     ],
     [
       `${RANKING}\n1,gpu,4,nested,,0.5,1,1,1,2,3,warps\n`,
-      'own.csv, line 1: this is an exported ranking, whose time_ms is predicted. Put the measured times into a column measured_ms or measured_us',
+      'line 1: this is an exported ranking, whose time_ms is predicted. Put the measured times into a column measured_ms or measured_us',
     ],
     ...['"1,5"', '0', '-1', 'fast', '1e999'].map((time) => [
       `design,time_ms\n1,2\n2,${time}\n`,
-      `own.csv, line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
+      `line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
     ]),
   ])('refuses %j', async (text, message) => {
     const parsed = await read(text);
-    expect(parsed.ok ? null : parsed.error.message).toBe(message);
+    expect(parsed.ok ? null : parsed.error.message).toBe(`own.csv, ${message}`);
   });
 
   it('are recognised by a header that names designs', () => {
