@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { openEngine, type EngineOptions, type OpenEngine } from '../src-main/services/engine.ts';
 import type { ExportDocument, RunSummary } from '../src-main/contract/api.ts';
+import type { ProcedureName, ProcedureOutput } from '../src-main/contract/procedures.ts';
 import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
 import { call, ended } from './unit/engine-calls.ts';
@@ -64,7 +65,7 @@ export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSu
 export interface Bench {
   readonly engine: OpenEngine;
   /** Calls a procedure that must succeed. */
-  call<T>(name: string, input: unknown): Promise<T>;
+  call<Name extends ProcedureName>(name: Name, input: unknown): Promise<ProcedureOutput<Name>>;
   /** Saves a study, predicts its space and returns the run's id. */
   run(study: StudyFile): Promise<number>;
   render(runId: number, format: string, more?: object): Promise<ExportDocument>;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
-import type { RankPage, RankRow } from '../../src-main/contract/api.ts';
+import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -136,9 +136,9 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     const advice = await recommend(study);
     expect(answerOf(quick)).toEqual(answerOf(advice));
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
-    const first = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
+    const first = await call(engine, 'ranking.page', { runId, limit: 1 });
     const { deviceId } = first.rows[0];
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
+    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
     const equal = page.rows.filter(({ timeMs }) => timeMs <= page.rows[0].timeMs * (1 + AGREEMENT_FRACTION));
     const expected = [...equal].sort((a, b) => compare(place(a), place(b)))[0];
     expect(advice.device.id).toBe(deviceId);
@@ -159,14 +159,14 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     if (!advice.baseline) continue;
     const sum = advice.causes.reduce((total, cause) => total + cause.ms, 0);
     expect(Math.abs(sum - (advice.time.ms - advice.baseline.ms))).toBeLessThan(1e-9 * advice.baseline.ms);
-    const plain = await call<{ designIndex: number | null }>(engine, 'ranking.plain', { runId, deviceId });
+    const plain = await call(engine, 'ranking.plain', { runId, deviceId });
     expect(advice.baseline.designIndex).toBe(plain.designIndex);
   }
 }
 
 /** All designs of one device with an input changed. */
 async function sweepOf(study: StudyFile, deviceId: string) {
-  const devices = await call<Parameters<typeof studyAxes>[1]>(engine, 'devices.get', { ids: [deviceId] });
+  const devices = await call(engine, 'devices.get', { ids: [deviceId] });
   const parsed = atMiddle(unwrap(parseStudy(JSON.stringify(study))), devices);
   const axes = unwrap(studyAxes(parsed, devices));
   const { law, order } = unwrap(await resolveLengths(engine.context, parsed.workload.lengths, examples));
@@ -205,7 +205,7 @@ export async function agreesWithSweep(name: string, deviceId: string): Promise<v
       ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }),
     },
   };
-  const found = await call<Sensitivity>(engine, 'advice.sensitivity', { study: one, folder: examples });
+  const found = await call(engine, 'advice.sensitivity', { study: one, folder: examples });
   const sweepAt = await sweepOf(one, one.devices[0]);
   let ends = 0;
   for (const { input, values, bestMs, recommendedMs, designs, holds, below, above } of found.inputs) {

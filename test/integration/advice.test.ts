@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AskedTimes, Recommendation, Sensitivity, Uncertainty } from '../../src-main/contract/advice.ts';
+import type { AskedTimes, Recommendation } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
@@ -181,7 +181,7 @@ describe('the recommendation', () => {
     expect(text).toMatch(/^\/\/ Assumed: Spill cost 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
-    const saved = await call<ExportDocument>(engine, 'export.render', { runId, deviceId, format: 'cuda' });
+    const saved = await call(engine, 'export.render', { runId, deviceId, format: 'cuda' });
     expect(text).toBe(saved.text.replace(`run ${runId}`, 'study not saved'));
     expect(unwrap((await code({ format: 'wgsl' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.wgsl');
     expect(unwrap((await code({ format: 'python' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.py');
@@ -210,10 +210,10 @@ describe('the sensitivity', () => {
     const study = example('software');
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const inputs = ['kernel.serialFraction'];
-    const ofStudy = await call<Sensitivity>(engine, 'advice.sensitivity', { study, folder: examples, inputs });
-    const ofRun = await call<Sensitivity>(engine, 'advice.sensitivity', { runId, inputs });
+    const ofStudy = await call(engine, 'advice.sensitivity', { study, folder: examples, inputs });
+    const ofRun = await call(engine, 'advice.sensitivity', { runId, inputs });
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...ofStudy, elapsedMs: 0 });
-    const other = await call<Sensitivity>(engine, 'advice.sensitivity', { runId, inputs, designIndex: 0 });
+    const other = await call(engine, 'advice.sensitivity', { runId, inputs, designIndex: 0 });
     expect(other.inputs[0].holds).toEqual([0.25, 0.25]);
     const unknown = await engine.dispatch('advice.sensitivity', { runId, designIndex: 100_000 });
     expect(unknown).toMatchObject({ ok: false, error: { code: 'not-found' } });
@@ -235,7 +235,7 @@ describe('advice where some inputs are not known', () => {
     },
   };
   const ask = (study: StudyFile, more: object = {}) =>
-    call<Uncertainty>(engine, 'advice.uncertainty', { study, folder: examples, ...more });
+    call(engine, 'advice.uncertainty', { study, folder: examples, ...more });
 
   it('recommends the design with the least expected regret, and names the inputs worth knowing', async () => {
     const { robust, point, draws, designs, unknown, worthKnowing } = await ask(little);
@@ -268,7 +268,7 @@ describe('advice where some inputs are not known', () => {
     expect({ draws, unknown }).toEqual({ draws: 1, unknown: [] });
     expect(robust.designIndex).toBe(designIndex);
     const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
-    const ofRun = await call<Uncertainty>(engine, 'advice.uncertainty', { runId });
+    const ofRun = await call(engine, 'advice.uncertainty', { runId });
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
   });
 

@@ -5,8 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunProgress, RunSummary, SimulatedDesign, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import { agentsText } from '../../src-main/cli/agents.ts';
 import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
@@ -127,11 +126,11 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   };
   const study = smallStudy({ axes });
   async function start(engine: Engine): Promise<number> {
-    const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
-    return (await call<{ runId: number }>(engine, 'runs.start', { studyId: id })).runId;
+    const { id } = await call(engine, 'studies.save', { study });
+    return (await call(engine, 'runs.start', { studyId: id })).runId;
   }
   async function sweep(engine: Engine): Promise<RunSummary> {
-    const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+    const { id } = await call(engine, 'studies.save', { study });
     return ended(engine, 'runs.start', { studyId: id });
   }
   const columns = async (engine: Engine, id: number) => unwrap(await engine.context.store.loadRunColumns(id));
@@ -157,7 +156,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
 
     const simulated = async (engine: Engine, runId: number) => {
       await ended(engine, 'simulations.start', { runId, top: 3, maxReplications: 5 });
-      const rows = await call<readonly SimulatedDesign[]>(engine, 'simulations.list', { runId });
+      const rows = await call(engine, 'simulations.list', { runId });
       return rows.map(({ designIndex, simulated: { meanMs, lowMs } }) => ({ designIndex, meanMs, lowMs }));
     };
     expect(await simulated(owner, run.id)).toEqual(await simulated(alone, expected.id));
@@ -189,7 +188,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
     const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
-    const { runId } = await call<{ runId: number }>(owner, 'bench.start', ask);
+    const { runId } = await call(owner, 'bench.start', ask);
     const done = finished(owner, runId);
     await begun(owner);
     await redis.kill();
@@ -322,13 +321,13 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const agent = await agentHere('bench');
     const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 1000 } satisfies FakeBench);
-    const { runId: benchId } = await call<{ runId: number }>(owner, 'bench.start', ask);
+    const { runId: benchId } = await call(owner, 'bench.start', ask);
     const done = finished(owner, benchId);
     await begun(owner);
     process.env.FAKE_BENCH = '{}';
     await away(agent);
     expect(await done).toMatchObject({ state: 'complete' });
-    const { cases, request } = await call<MeasuringDetail>(owner, 'bench.detail', { id: benchId });
+    const { cases, request } = await call(owner, 'bench.detail', { id: benchId });
     expect(request.target).toBe('cpu@bench');
     expect(cases.filter(isDone)).toHaveLength(cases.length);
     expect(unwrap(await owner.context.store.listMeasurements(benchId))).toHaveLength(cases.length);

@@ -6,13 +6,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
-import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type {
-  MeasuredCase,
-  MeasuringComparison,
-  MeasuringDetail,
-  SavedProfile,
-} from '../../src-main/contract/measuring.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import type { MeasuredCase, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { call, ended } from '../unit/engine-calls.ts';
@@ -45,7 +40,7 @@ const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine>
 beforeAll(async () => {
   vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   engine = await open('cli');
-  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  const { id } = await call(engine, 'studies.save', { study });
   runId = (await ended(engine, 'runs.start', { studyId: id })).id;
 });
 afterAll(async () => {
@@ -114,7 +109,7 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
   expect((await measured({ exec, build, folder: sources }, once)).run.valid).toBe(12);
   expect(readdirSync(cache)).toHaveLength(4);
 
-  const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+  const compared = await call(engine, 'bench.compare', { id: run.id });
   expect(compared.designs).toHaveLength(12);
 });
 
@@ -134,7 +129,7 @@ it.skipIf(lacks('python3'))(
     expect(found.device).toMatchObject({ name: NAME, multiprocessors: 128 });
     expect(found.warnings.join('\n')).not.toMatch(/device/);
     for (const one of found.cases) expect(one).toMatchObject({ correct: true, failure: null, values: { maxError: 0 } });
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+    const page = await call(engine, 'ranking.page', { runId, limit: 20 });
     for (const one of found.cases) {
       const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
       expect(row.measured).toMatchObject({ runId: run.id, measuredOn: NAME, medianMs: one.measured!.medianMs });
@@ -143,7 +138,7 @@ it.skipIf(lacks('python3'))(
 );
 
 it('fails a design whose result is wrong, that crashes or prints nothing, and continues with the others', async () => {
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+  const page = await call(engine, 'ranking.page', { runId, limit: 20 });
   const [wrong, crash, silent, garbage, unsteady] = page.rows.map(({ designIndex }) => designIndex);
   const { run, found } = await measured(
     {
@@ -167,7 +162,7 @@ it('fails a design whose result is wrong, that crashes or prints nothing, and co
 });
 
 it('fails a design that hangs, and continues with the other', async () => {
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 2 });
+  const page = await call(engine, 'ranking.page', { runId, limit: 2 });
   const [hang, other] = page.rows.map(({ designIndex }) => designIndex);
   const log = join(folder, 'hang.log');
   const limits = { count: 2, caseTimeLimitMs: 2000, warmUps: 0 };
@@ -230,7 +225,7 @@ it('measures designs of several implementations, and passes each its name', asyn
       { name: 'row per thread', kernel, axes: { threadsPerUnit: [1] } },
       { name: 'wide', kernel, axes: { threadsPerUnit: [4] } },
     ];
-    const { id } = await call<StudyRecord>(other, 'studies.save', { study: { ...study, implementations } });
+    const { id } = await call(other, 'studies.save', { study: { ...study, implementations } });
     const sweep = await ended(other, 'runs.start', { studyId: id });
     const log = join(folder, 'implementations.log');
     const start = asked({ exec: own(`--log '${log}' {implementation} {threadsPerUnit}`) }, { runId: sweep.id, count: 40, repeats: 1, warmUps: 0 }); // prettier-ignore
@@ -243,7 +238,7 @@ it('measures designs of several implementations, and passes each its name', asyn
     expect(refused.ok ? '' : refused.error.message).toMatch(
       /lockstep bench --exec or --kernel\) can measure all of them/,
     );
-    expect((await call<MeasuringComparison>(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
+    expect((await call(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
     const fit = await other.dispatch('calibration.fit', { id: run.id });
     expect(fit.ok ? '' : fit.error.message).toMatch(/2 implementations.*fits one/);
   } finally {
@@ -253,9 +248,9 @@ it('measures designs of several implementations, and passes each its name', asyn
 
 /** Returns a run that was cancelled while its program hung. */
 async function cancelled(): Promise<number> {
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 1 });
+  const page = await call(engine, 'ranking.page', { runId, limit: 1 });
   const exec = own(`--hang ${page.rows[0].designIndex}`);
-  const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked({ exec }, { count: 1 }));
+  const { runId: id } = await call(engine, 'bench.start', asked({ exec }, { count: 1 }));
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toHaveLength(1);
   await call(engine, 'runs.cancel', { id });
   return id;
@@ -264,7 +259,7 @@ async function cancelled(): Promise<number> {
 it('ends the program and everything that it started when the run is cancelled', async () => {
   const id = await cancelled();
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toEqual([]);
-  expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
+  expect((await call(engine, 'runs.wait', { id })).state).toBe('cancelled');
 });
 
 it('resumes after kill -9 with the remaining designs, and leaves no process behind', async () => {
@@ -323,12 +318,12 @@ it('resumes after kill -9 with the remaining designs, and leaves no process behi
 });
 
 it("calibrates with a program's measurements", async () => {
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 20 });
+  const page = await call(engine, 'ranking.page', { runId, limit: 20 });
   const times = join(folder, 'times.json');
   const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs + 0.5]);
   writeFileSync(times, JSON.stringify(Object.fromEntries(entries)));
   const { run } = await measured({ exec: own(`--times '${times}' --device '${NAME}'`) }, { repeats: 1, warmUps: 0 });
-  const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'own' });
+  const saved = await call(engine, 'calibration.save', { id: run.id, name: 'own' });
   expect(saved.profile).toMatchObject({
     deviceId: DEVICE,
     deviceName: NAME,
@@ -336,18 +331,18 @@ it("calibrates with a program's measurements", async () => {
     sourceRunIds: [run.id],
   });
   const error = async (more: object): Promise<number> =>
-    (await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, ...more })).unscaledMedianError;
+    (await call(engine, 'bench.compare', { id: run.id, ...more })).unscaledMedianError;
   expect(await error({ profileId: saved.id })).toBeLessThan(0.1);
   expect(await error({})).toBeGreaterThan(0.5);
-  const { studyId } = await call<{ studyId: number }>(engine, 'runs.get', { id: runId });
-  const used = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
+  const { studyId } = await call(engine, 'runs.get', { id: runId });
+  const used = await call(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id });
   expect(used.study.pipeline[DEVICE]).toMatchObject({
     latencyCycles: saved.profile.parameters.latencyCycles,
     origin: 'calibrated',
     fittedTo: 'kernel',
   });
   const one = { name: 'one', kernel: { registersPerThread: 32, instructionsPerIteration: 30 } };
-  const { id: severalId } = await call<StudyRecord>(engine, 'studies.save', { study: { ...study, implementations: [one, { ...one, name: 'two' }] } }); // prettier-ignore
+  const { id: severalId } = await call(engine, 'studies.save', { study: { ...study, implementations: [one, { ...one, name: 'two' }] } }); // prettier-ignore
   const several = await engine.dispatch('calibration.use', {
     studyId: severalId,
     deviceId: DEVICE,
@@ -364,13 +359,13 @@ it('measures designs of a CPU, which is this machine unless the program names an
     const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
     const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
     const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
-    const { id } = await call<StudyRecord>(other, 'studies.save', { study: ofCpu });
+    const { id } = await call(other, 'studies.save', { study: ofCpu });
     const sweep = await ended(other, 'runs.start', { studyId: id });
     const log = join(folder, 'cpu.log');
     const exec = own(`--log '${log}' {units} {gridBlocks} {balancing}`);
     const run = await ended(other, 'bench.start', asked({ exec }, { runId: sweep.id, repeats: 1, warmUps: 0 }));
     expect(run).toMatchObject({ state: 'complete', invalid: 0 });
-    const { device } = await call<MeasuringDetail>(other, 'bench.detail', { id: run.id });
+    const { device } = await call(other, 'bench.detail', { id: run.id });
     expect(device).toMatchObject({ name: cpus()[0].model.trim(), properties: { deviceFrom: 'cpu' } });
     const said = logged(log).map(({ positionals }) => positionals.join(' '));
     expect(said).toContain(`${example.workload.units} 2 row-split`);
@@ -418,15 +413,13 @@ it('refuses commands that make no sense in one line, before anything runs', asyn
 });
 
 it('chooses the number of repeats for the time by a probe', async () => {
-  const proposal = await call<{ kind: string; proposal: { estimateMs: number } }>(engine, 'bench.probe', {
-    ...asked({ exec: own('--ms 1000') }),
-    repeats: 500,
-    timeLimitMs: 60_000,
-  });
+  const input = { ...asked({ exec: own('--ms 1000') }), repeats: 500, timeLimitMs: 60_000 };
+  const answer = await call(engine, 'bench.probe', input);
   // The program reports a second for each launch, and fewer repeats give no interval.
-  expect(proposal).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
-  expect(proposal.proposal.estimateMs).toBeGreaterThan(12 * 8 * 1000);
-  expect(proposal.proposal.estimateMs).toBeLessThan(3 * 12 * 8 * 1000);
+  expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
+  const { estimateMs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
+  expect(estimateMs).toBeGreaterThan(12 * 8 * 1000);
+  expect(estimateMs).toBeLessThan(3 * 12 * 8 * 1000);
 });
 
 it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async () => {

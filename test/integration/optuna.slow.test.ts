@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RankPage } from '../../src-main/contract/api.ts';
 import type { ImportedFile } from '../../src-main/contract/measuring.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -50,7 +49,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     expect(trials.slice(0, FIRST).map(([, design]) => design)).toMatchObject(wanted);
     expect(trials.map(([state]) => state)).toEqual([...Array<string>(TRIALS - 1).fill('COMPLETE'), 'FAIL']);
 
-    const imported = await bench.call<ImportedFile>('import.file', {
+    const imported = await bench.call('import.file', {
       fileName: `measured.${kind}`,
       bytes: new Uint8Array(readFileSync(file)),
       runId: run,
@@ -59,7 +58,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     expect(imported).toMatchObject({ kind: 'optuna', failed: 1, linked: { runId: run } });
     const measured = unwrap(await bench.engine.context.store.listMeasurements(imported.runId));
     const linked = new Map(measured.map(({ designIndex, design, timesMs }) => [designIndex, { design, timesMs }]));
-    const page = await bench.call<RankPage>('ranking.page', { runId: run, limit: 1000 });
+    const page = await bench.call('ranking.page', { runId: run, limit: 1000 });
     const deviceOf = (name: string): boolean => document.text.includes(`"device": "${name}"`);
     const best = page.rows.filter(({ deviceId }) => deviceOf(deviceId)).slice(0, FIRST);
     expect(best).toHaveLength(FIRST);
@@ -84,7 +83,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
       type Trial = readonly [mark: Readonly<Record<string, unknown>>, value: number];
       const studies = JSON.parse(python(TWO_DEVICES, kind, file)) as Readonly<Record<string, readonly Trial[]>>;
       const importFile = (studyName: string, more: object = {}) =>
-        bench.call<ImportedFile>('import.file', {
+        bench.call('import.file', {
           fileName: `devices.${kind}`,
           bytes: new Uint8Array(readFileSync(file)),
           timeUnit: 'ms',

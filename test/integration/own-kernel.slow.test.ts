@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
-import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type { MeasuringComparison, MeasuringDetail, MeasuringTarget } from '../../src-main/contract/measuring.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
+import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { FailureError } from '../../src-workers/domain/result.ts';
@@ -48,7 +48,7 @@ async function wrongManifest(): Promise<string> {
 async function sweep(change: (study: StudyFile) => StudyFile): Promise<number> {
   const example = JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
   const study = change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } });
-  const { id } = await call<StudyRecord>(engine, 'studies.save', { study });
+  const { id } = await call(engine, 'studies.save', { study });
   return (await ended(engine, 'runs.start', { studyId: id })).id;
 }
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
   rows = (await writeSpmvKernel(MATRIX, folder)).lengths.length;
   engine = await open('cli');
   runId = await sweep(reduced);
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 });
+  const page = await call(engine, 'ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
   // The two implementations have one entry, which behaves differently beyond a thread group.
   best.delete('2 to 32 threads per row');
@@ -104,7 +104,7 @@ it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks a
   }
   const implementations = new Set(found.cases.map(({ design }) => design!.implementation));
   expect(implementations.size).toBe(5);
-  const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+  const compared = await call(engine, 'bench.compare', { id: run.id });
   expect(compared.designs).toHaveLength(10);
 });
 
@@ -156,9 +156,9 @@ it.skipIf(lacks('swiftshader'))('tunes a kernel, and resumes only with the same 
   expect(await lockstep('bench', String(runId), '--kernel', file, '--target', 'webgpu', '--exec', 'x')).toBe(2);
   expect(output).toMatch(/Remove --exec/);
 
-  const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', asked('webgpu', { repeats: 30 }));
+  const { runId: id } = await call(engine, 'bench.start', asked('webgpu', { repeats: 30 }));
   await call(engine, 'runs.cancel', { id });
-  expect((await call<RunSummary>(engine, 'runs.wait', { id })).state).toBe('cancelled');
+  expect((await call(engine, 'runs.wait', { id })).state).toBe('cancelled');
   const text = readFileSync(join(folder, 'spmv.wgsl'), 'utf8');
   writeFileSync(join(folder, 'spmv.wgsl'), `${text}\n`);
   await expect(call(engine, 'runs.resume', { id })).rejects.toThrow(/or a file that it names, has changed/);
@@ -215,7 +215,7 @@ it.skipIf(lacks('opencl'))(
   async () => {
     const { run, found } = await measured('opencl:0', { designs, repeats: 3, warmUps: 0 });
     expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
-    const [target] = (await call<MeasuringTarget[]>(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
+    const [target] = (await call(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
     const { name, driver } = target.device!;
     expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
     for (const one of found.cases) {
@@ -277,7 +277,7 @@ it.skipIf(lacks('opencl'))(
       ],
       entries: [{ entry: 'types', sharedBytes: '4 * {blockThreads}' }],
     });
-    const design = (await call<RankPage>(engine, 'ranking.page', { runId, limit: 100 })).rows.find((row) => row.design.implementation === 'Thread per row')!.designIndex; // prettier-ignore
+    const design = (await call(engine, 'ranking.page', { runId, limit: 100 })).rows.find((row) => row.design.implementation === 'Thread per row')!.designIndex; // prettier-ignore
     for (const [whole, maxError] of [
       ['whole.bin', 0],
       ['near.bin', 1],
@@ -313,7 +313,7 @@ it('measures an own kernel only for the command line', async () => {
     await expect(call(serve, 'bench.start', asked('webgpu'))).rejects.toThrow(FailureError);
     const answer = await serve.dispatch('bench.start', asked('webgpu'));
     expect(answer.ok ? '' : answer.error.message).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
-    const targets = await call<MeasuringTarget[]>(serve, 'bench.targets', {});
+    const targets = await call(serve, 'bench.targets', {});
     expect(targets.find(({ id }) => id === 'opencl:0')).toMatchObject({ backend: 'program', available: false });
   } finally {
     await serve.close();

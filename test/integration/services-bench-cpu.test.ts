@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
-import type { RankPage, RunSummary } from '../../src-main/contract/api.ts';
-import type { MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { BenchRunStudy } from '../../src-main/services/measuring/benchmarks.ts';
 import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
@@ -37,7 +36,7 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
   const said = await bench(sweep.id, { target: 'cpu', top: 4, repeats: 3, warmUps: 1, json: true });
   expect(said).toMatchObject({ status: 0, err: '' });
   const { runId } = JSON.parse(said.out) as { runId: number };
-  const detail = await call<MeasuringDetail>('bench.detail', { id: runId });
+  const detail = await call('bench.detail', { id: runId });
   expect(detail.cases).toHaveLength(4);
 
   // The lengths are those of both triangles of the matrix, stretched over the units of the study.
@@ -46,7 +45,7 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
   const { units } = study.workload;
   const { bytesPerIteration, bytesPerUnit } = study.kernel as { bytesPerIteration: number; bytesPerUnit: number };
   const totalBytes = (units / rows) * (nonZeros * bytesPerIteration + rows * bytesPerUnit);
-  const ranked = await call<RankPage>('ranking.page', { runId: sweep.id, limit: 1000, filter: { validity: 'valid' } });
+  const ranked = await call('ranking.page', { runId: sweep.id, limit: 1000, filter: { validity: 'valid' } });
   for (const one of detail.cases) {
     expect([one.label, one.correct, one.failure, one.deviceId]).toEqual([one.label, true, null, CPU]);
     const loadBytes = one.values.loadBytes as readonly number[];
@@ -59,7 +58,7 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
     expect(Math.abs((Math.max(...loadBytes) * loadBytes.length) / bytes / row.aggregateLoss - 1)).toBeLessThan(2e-4);
   }
 
-  const compared = await call<MeasuringComparison>('bench.compare', { id: runId });
+  const compared = await call('bench.compare', { id: runId });
   expect(compared).toMatchObject({ sourceRunId: sweep.id, deviceId: CPU, basis: 'prediction' });
   for (const one of compared.designs) {
     expect(one.predictedMs).toBe(detail.cases.find(({ designIndex }) => designIndex === one.designIndex)!.predictedMs);

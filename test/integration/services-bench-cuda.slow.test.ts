@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it as always, vi } from 'vitest';
-import type { DoctorCheck, RankPage, RunProgress, StudyRecord } from '../../src-main/contract/api.ts';
-import { BENCH_SUITES, type MeasuringDetail, type MeasuringTarget } from '../../src-main/contract/measuring.ts';
+import type { RunProgress } from '../../src-main/contract/api.ts';
+import { BENCH_SUITES } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
@@ -27,13 +27,13 @@ beforeAll(async () => {
 afterAll(() => vi.unstubAllEnvs());
 
 it('names the device, compiles, measures designs, stops without leaving a process, and resumes', async () => {
-  const targets = await call<MeasuringTarget[]>('bench.targets', {});
+  const targets = await call('bench.targets', {});
   expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
   // The answers of targets are cached: the objects are identical, so nothing was asked again.
-  const still = await call<MeasuringTarget[]>('bench.targets', {});
+  const still = await call('bench.targets', {});
   expect(still).toHaveLength(targets.length);
   for (const [at, target] of still.entries()) expect(target).toBe(targets[at]);
-  const checks = await call<DoctorCheck[]>('app.doctor', {});
+  const checks = await call('app.doctor', {});
   expect(checks.find(({ id }) => id === 'nvcc')).toMatchObject({
     state: 'ok',
     found: expect.stringMatching(/^nvcc 0/),
@@ -45,11 +45,11 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     devices: ['nvidia-rtx-4090'],
     axes,
   });
-  const { id: studyId } = await call<StudyRecord>('studies.save', { study });
-  const { runId } = await call<{ runId: number }>('runs.start', { studyId });
+  const { id: studyId } = await call('studies.save', { study });
+  const { runId } = await call('runs.start', { studyId });
   expect((await finished(engine, runId)).state).toBe('complete');
   const ask = { target: 'cuda:0', runId, count: 8, repeats: 3, warmUps: 1 };
-  const { runId: id } = await call<{ runId: number }>('bench.start', ask);
+  const { runId: id } = await call('bench.start', ask);
   await new Promise<void>((resolve) =>
     engine.subscribe((event, payload) => {
       if (event === 'run.progress' && (payload as RunProgress).runId === id && (payload as RunProgress).done >= 1)
@@ -57,11 +57,11 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     }),
   );
   await call('runs.cancel', { id });
-  const before = (await call<MeasuringDetail>('bench.detail', { id })).cases.filter(isDone);
+  const before = (await call('bench.detail', { id })).cases.filter(isDone);
   expect(before.length).toBeGreaterThanOrEqual(1);
   await call('runs.resume', { id });
   expect(await finished(engine, id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
-  const found = await call<MeasuringDetail>('bench.detail', { id });
+  const found = await call('bench.detail', { id });
   expect(found.cases).toHaveLength(8);
   expect(found.cases.slice(0, before.length)).toEqual(before);
   for (const one of found.cases) {
@@ -70,14 +70,14 @@ it('names the device, compiles, measures designs, stops without leaving a proces
     expect(one.measured!.warmUpMs).toHaveLength(1);
   }
 
-  const { rows } = await call<RankPage>('ranking.page', { runId, limit: 16 });
+  const { rows } = await call('ranking.page', { runId, limit: 16 });
   const [hangs, fine] = [9, 8].map((blocks) => rows.find(({ design }) => design.gridBlocks === blocks)!.designIndex);
   vi.stubEnv('CUDA_SHIM_HANG_BLOCKS', '9');
   try {
     const named = { choose: 'named', designs: [hangs, fine], caseTimeLimitMs: 1500, cache: 'flush' };
-    const { runId: hung } = await call<{ runId: number }>('bench.start', { ...ask, ...named });
+    const { runId: hung } = await call('bench.start', { ...ask, ...named });
     expect(await finished(engine, hung)).toMatchObject({ state: 'complete', enumerated: 2, invalid: 1 });
-    const { cases, request } = await call<MeasuringDetail>('bench.detail', { id: hung });
+    const { cases, request } = await call('bench.detail', { id: hung });
     expect(cases.map(({ designIndex, failure }) => [designIndex, failure])).toEqual([
       [hangs, 'Stopped within a launch (limit 1.5 s).'],
       [fine, null],
@@ -102,19 +102,19 @@ it('names the device, compiles, measures designs, stops without leaving a proces
 it('measures on a HIP device with its own width', async () => {
   vi.stubEnv('HIPCC', join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc'));
   try {
-    const targets = await call<MeasuringTarget[]>('bench.targets', { again: true });
+    const targets = await call('bench.targets', { again: true });
     expect(targets.find(({ id }) => id === 'hip:0')).toMatchObject({
       available: true,
       device: { backend: 'hip', threadGroupWidth: 64 },
     });
-    const { runId } = await call<{ runId: number }>('bench.start', { target: 'hip:0', suite: 'divergent-loops', repeats: 1, warmUps: 0 }); // prettier-ignore
+    const { runId } = await call('bench.start', { target: 'hip:0', suite: 'divergent-loops', repeats: 1, warmUps: 0 }); // prettier-ignore
     expect(await finished(engine, runId)).toMatchObject({ state: 'complete', invalid: 0 });
-    const { cases, device } = await call<MeasuringDetail>('bench.detail', { id: runId });
+    const { cases, device } = await call('bench.detail', { id: runId });
     expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
     expect(cases.every(({ correct }) => correct === true)).toBe(true);
     expect(cases[0].values['laneCycles']).toHaveLength(64);
     // The designs are those of the sweep above.
-    const { runId: designs } = await call<{ runId: number }>('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
+    const { runId: designs } = await call('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
     expect(await finished(engine, designs)).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
   } finally {
     vi.stubEnv('HIPCC', undefined);

@@ -1,16 +1,10 @@
 import { expect, it } from 'vitest';
-import type { RankPage, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type {
-  ContentionFindings,
-  MeasuringComparison,
-  MeasuringDetail,
-  MeasuringTarget,
-} from '../../src-main/contract/measuring.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keptPlan } from '../../src-workers/bench/plan-files.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { ended as endedOn } from '../unit/engine-calls.ts';
+import { ended as endedOn, type StartName } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
 import { useBench } from '../workplace.ts';
 
@@ -18,12 +12,12 @@ import { useBench } from '../workplace.ts';
 const DEVICE = 'software-swiftshader';
 const { call, engine } = useBench();
 
-const ended = (name: string, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
+const ended = (name: StartName, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
 
 it.skipIf(lacks('swiftshader'))(
   'sweeps, measures with WebGPU, compares, calibrates, and predicts with the calibration',
   async (context) => {
-    const targets = await call<MeasuringTarget[]>('bench.targets', {});
+    const targets = await call('bench.targets', {});
     expect(targets.map(({ id }) => id)).toEqual(expect.arrayContaining(['webgpu', 'webgpu-page', 'cpu']));
     const webgpu = targets.find(({ id }) => id === 'webgpu')!;
     expect(webgpu).toMatchObject({ available: true });
@@ -41,21 +35,21 @@ it.skipIf(lacks('swiftshader'))(
         gridBlocks: [2, 8, 32],
       },
     };
-    const { id: studyId } = await call<StudyRecord>('studies.save', { study });
+    const { id: studyId } = await call('studies.save', { study });
     const sweep = await ended('runs.start', { studyId });
     expect(sweep.state).toBe('complete');
     const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 18, repeats: 7, warmUps: 1 }); // prettier-ignore
     expect(run).toMatchObject({ state: 'complete', invalid: 0 });
-    const detail = await call<MeasuringDetail>('bench.detail', { id: run.id });
+    const detail = await call('bench.detail', { id: run.id });
     for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
     expect(detail.warnings.join('\n')).not.toMatch(/measured on/);
 
     // The adapter is the catalogue's SwiftShader, so the ranking shows its times.
-    const page = await call<RankPage>('ranking.page', { runId: sweep.id, limit: 1000 });
+    const page = await call('ranking.page', { runId: sweep.id, limit: 1000 });
     expect(page.measured).toBe(detail.cases.length);
     expect(page.rows.filter((row) => row.fidelity === 'measured')).toHaveLength(detail.cases.length);
 
-    const compared = await call<MeasuringComparison>('bench.compare', { id: run.id });
+    const compared = await call('bench.compare', { id: run.id });
     expect(compared.designs).toHaveLength(detail.cases.length);
     expect(compared.scale).toBeGreaterThan(0);
     expect(compared.designs.map((one) => one.measuredRank)).toEqual(compared.designs.map((_, at) => at + 1));
@@ -95,10 +89,10 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   );
   unwrap(await store.finishRun(id, { state: 'cancelled', elapsedMs: 0 }));
   expect(await ended('runs.resume', { id })).toMatchObject({ state: 'complete', valid: 4, invalid: 0 });
-  const detail = await call<MeasuringDetail>('bench.detail', { id });
+  const detail = await call('bench.detail', { id });
   expect(detail.device).toMatchObject({ backend: 'cpu', timer: 'host' });
   expect(detail.cases.map((one) => one.correct)).toEqual([true, true, true, true]);
-  const found = await call<ContentionFindings>('bench.contention', { id });
+  const found = await call('bench.contention', { id });
   expect(found.cores).toEqual([1, 2]);
   for (const bandwidth of found.bandwidthGbS) expect(bandwidth).toBeGreaterThan(0);
   expect(found.fullGbS).toBe(Math.max(...found.bandwidthGbS));

@@ -3,25 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RankPage, RunDetail, RunProgress, RunSummary, StudyRecord } from '../../src-main/contract/api.ts';
-import type {
-  MeasuredCase,
-  MeasuringComparison,
-  MeasuringDetail,
-  ProbeAnswer,
-  SavedProfile,
-} from '../../src-main/contract/measuring.ts';
+import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
+import type { MeasuredCase, MeasuringDetail, ProbeAnswer } from '../../src-main/contract/measuring.ts';
 import { startOf } from '../../src-main/contract/probe.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { designCases, standInOf } from '../../src-main/services/measuring/plans.ts';
-import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { call, ended } from '../unit/engine-calls.ts';
+import { call, ended, refusal as failure } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { processesThatRun, sweep as sweepOf, useEngines } from '../workplace.ts';
 
@@ -36,11 +30,6 @@ afterEach(() => void delete process.env.FAKE_BENCH);
 /** Sets the behaviour of the next measuring programs. */
 function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
-}
-
-async function failure(engine: Engine, name: string, input: unknown): Promise<string> {
-  const result = await engine.dispatch(name, input);
-  return result.ok ? 'ok' : result.error.message;
 }
 
 /** The small study with a kernel that only has iterations, without register caps, which only CUDA supports. */
@@ -89,7 +78,7 @@ const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case:
 
 /** Returns the case at a position of the run's ranking, from 0. */
 async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
-  const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
+  const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
   return `design-${page.rows[place].designIndex}`;
 }
 
@@ -107,7 +96,7 @@ describe('measuring designs of a sweep', () => {
     const found = await detail(engine, run.id);
     expect(found.request).toEqual({ target: 'webgpu', backend: 'webgpu', suite: 'designs', sourceRunId: runId, deviceId: DEVICE, repeats: 7, warmUps: 3, cases: 5 }); // prettier-ignore
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
+    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
     expect(found.cases.map((one) => one.designIndex)).toEqual(page.rows.map((row) => row.designIndex));
     // The prediction is for the stand-in loop, in which sharing a unit saves less.
     for (const [at, one] of found.cases.entries())
@@ -137,14 +126,14 @@ describe('measuring designs of a sweep', () => {
 
     expect(progress.at(-1)).toMatchObject({ runId: run.id, stage: 'measuring', done: 5, total: 5 });
     expect(progress.every((one) => one.runId !== run.id || one.total === 5)).toBe(true);
-    const shown = await call<RunDetail>(engine, 'runs.get', { id: run.id });
+    const shown = await call(engine, 'runs.get', { id: run.id });
     expect(shown.study?.name).toBe('Small');
     expect(shown.devices.map(({ id }) => id)).toEqual([DEVICE]);
   });
 
   it('chooses the best designs, random ones, designs spread over the ranking, or named ones', async () => {
     const { engine, runId } = await swept();
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
+    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
     const ranked = page.rows.map(({ designIndex }) => designIndex);
     const chosen = async (more: object): Promise<(number | null)[]> => {
       const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
@@ -175,14 +164,14 @@ describe('measuring designs of a sweep', () => {
     write(rows);
     const axes = { blockThreads: [32], gridBlocks: [8] };
     const runId = await sweep(engine, smallStudy({ workload: { lengths: `mtx:${file}`, units: 3000 }, axes }));
-    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { target: 'webgpu-page' }));
-    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page' }));
+    const plan = await call(engine, 'bench.plan', { id });
     expect(Array.from(plan.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
     // The run has saved the order, so changes of the file do not matter.
     write(rows.toReversed());
     expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
-    const resumed = await call<BenchPlan>(engine, 'bench.plan', { id });
+    const resumed = await call(engine, 'bench.plan', { id });
     expect(Array.from(resumed.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
   });
@@ -203,7 +192,7 @@ describe('measuring designs of a sweep', () => {
       [{ target: 'cpu', suite: 'divergent-loops' }, /divergent-loops runs on cuda, hip or webgpu/],
     ] as const)
       expect(await failure(engine, 'bench.start', input)).toMatch(words);
-    expect(await call<RunSummary[]>(engine, 'runs.list', {})).toHaveLength(1);
+    expect(await call(engine, 'runs.list', {})).toHaveLength(1);
     expect(await failure(engine, 'bench.detail', { id: runId })).toMatch(/Specify a measurement/);
 
     const many = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 2 ** 27 } }));
@@ -213,7 +202,7 @@ describe('measuring designs of a sweep', () => {
   it('shows a measured median only in the ranking of its own device', async () => {
     const { engine, runId } = await swept();
     const rows = async () =>
-      (await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
+      (await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
     await measure(engine, runId, { count: 2 });
     expect((await rows()).map(({ fidelity }) => fidelity)).toEqual(Array(5).fill('predicted'));
     fake({ name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
@@ -227,7 +216,7 @@ describe('measuring designs of a sweep', () => {
       measured: { runId: run.id, repeats: 7, measuredOn: 'NVIDIA GeForce RTX 4090' },
     });
     const sort = { column: 'measuredMs', descending: false };
-    const byMeasured = await call<RankPage>(engine, 'ranking.page', { runId, sort, limit: 10 });
+    const byMeasured = await call(engine, 'ranking.page', { runId, sort, limit: 10 });
     expect(byMeasured.measured).toBe(2);
     expect(byMeasured.rows.slice(0, 2).map(({ measured }) => measured!.medianMs)).toEqual(
       after.flatMap(({ measured }) => (measured ? [measured.medianMs] : [])).sort((a, b) => a - b),
@@ -246,7 +235,7 @@ describe('a target that cannot run all of a sweep', () => {
     { quantity: 'registerCap', atMost: null },
   ];
   const ranked = async (engine: Engine, runId: number, filter: object): Promise<readonly number[]> => {
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter, limit: 1000 });
+    const page = await call(engine, 'ranking.page', { runId, filter, limit: 1000 });
     expect(page.rows).toHaveLength(page.matching);
     return page.rows.map(({ designIndex }) => designIndex);
   };
@@ -291,7 +280,7 @@ describe('a target that cannot run all of a sweep', () => {
     const designs = (await ranked(engine, runId, { deviceId: DEVICE })).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
-    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { designs }));
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { designs }));
     // A request for the device could take up to 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
     await call(engine, 'runs.cancel', { id });
@@ -300,7 +289,7 @@ describe('a target that cannot run all of a sweep', () => {
   it('names only the limits that leave designs out', async () => {
     const { engine, runId } = await swept();
     fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
-    const found = await call<{ limits: unknown }>(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
+    const found = await call(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
     expect(found.limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
     const all = await ranked(engine, runId, { deviceId: DEVICE });
     expect(await call(engine, 'bench.runnable', { target: 'cuda:0', runId, deviceId: DEVICE })).toEqual({
@@ -343,8 +332,8 @@ describe('a target that cannot run all of a sweep', () => {
       runnable: able.length,
       limits: NARROW_LIMITS,
     });
-    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { ...page, count: 6 }));
-    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { ...page, count: 6 }));
+    const plan = await call(engine, 'bench.plan', { id });
     expect(plan.cases.map((one) => one.id)).toEqual(able.slice(0, 6).map((design) => `design-${design}`));
     await call(engine, 'runs.cancel', { id });
     expect(await failure(engine, 'bench.start', ask(runId, { limits }))).toMatch(
@@ -359,7 +348,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(await failure(engine, 'bench.start', ask(runId))).toMatch(
       new RegExp(`^The target can run no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
     );
-    expect(await call<RunSummary[]>(engine, 'runs.list', {})).toHaveLength(1);
+    expect(await call(engine, 'runs.list', {})).toHaveLength(1);
   });
 
   it('has the cores of the machine if it is a CPU', async () => {
@@ -422,7 +411,7 @@ describe('predictions beside measurements', () => {
     const wrong = await caseAt(engine, runId, 0);
     fake({ wrong: [wrong], factor: 3 });
     const run = await measure(engine, runId, { choose: 'spread', count: 12 });
-    const found = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
+    const found = await call(engine, 'bench.compare', { id: run.id });
     expect(found).toMatchObject({ runId: run.id, sourceRunId: runId, deviceId: DEVICE, measuredOn: 'Fake device', basis: 'prediction' }); // prettier-ignore
     // The times are three times the prediction and 0.4 % above it at the median of repeats. Neither includes balancing.
     expect(found.designs.length).toBeGreaterThanOrEqual(11);
@@ -449,18 +438,18 @@ describe('predictions beside measurements', () => {
   it('calibrate the model, and the profile can be kept, compared and used in a study', async () => {
     const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
-    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: smallStudy({ axes }) });
+    const { id: studyId } = await call(engine, 'studies.save', { study: smallStudy({ axes }) });
     const runId = (await ended(engine, 'runs.start', { studyId })).id;
     fake({ factor: 3, name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
     const run = await measure(engine, runId, { choose: 'random', count: 24 });
-    const saved = await call<SavedProfile>(engine, 'calibration.save', { id: run.id, name: 'three times' });
+    const saved = await call(engine, 'calibration.save', { id: run.id, name: 'three times' });
     const { profile: fitted } = saved;
     expect(fitted).toMatchObject({ deviceId: DEVICE, fingerprint: 'real', backend: 'webgpu', sourceRunIds: [run.id] });
     expect(fitted.before.medianError).toBeGreaterThan(0.5);
     expect(fitted.fit.medianError).toBeLessThan(0.05);
     expect(await call(engine, 'calibration.list', {})).toEqual([saved]);
     expect(await call(engine, 'calibration.list', { deviceId: 'other' })).toEqual([]);
-    const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id, profileId: saved.id });
+    const compared = await call(engine, 'bench.compare', { id: run.id, profileId: saved.id });
     expect(compared.basis).toEqual({ profileId: saved.id, name: 'three times' });
     expect(compared.unscaledMedianError).toBeCloseTo(fitted.fit.medianError, 9);
     expect(compared.warnings.join('\n')).toMatch(/fitted to these measurements/);
@@ -470,7 +459,7 @@ describe('predictions beside measurements', () => {
     );
     // Older versions used a stand-in's parameters for the kernel.
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
-    const { study } = await call<StudyRecord>(engine, 'studies.get', { id: studyId });
+    const { study } = await call(engine, 'studies.get', { id: studyId });
     const misled = {
       ...study,
       kernel: {
@@ -482,7 +471,7 @@ describe('predictions beside measurements', () => {
     };
     await call(engine, 'studies.save', { id: studyId, study: misled });
     expect(await failure(engine, 'calibration.use', { studyId, deviceId: 'x', profileId: null })).toMatch(/not in the/);
-    const without = await call<StudyRecord>(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: null });
+    const without = await call(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: null });
     expect(without.study).toEqual(study);
     await call(engine, 'calibration.delete', { id: saved.id });
     expect(await failure(engine, 'calibration.delete', { id: saved.id })).toMatch(/no calibration/);
@@ -512,11 +501,11 @@ describe('a measurement that is stopped', () => {
         if (event === 'run.progress' && stage === 'measuring' && done >= 2) resolve(id);
       }),
     );
-    const { runId: id } = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 12 }));
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { count: 12 }));
     expect(await saved).toBe(id);
     expect(await failure(engine, 'bench.start', ask(runId))).toMatch(new RegExp(`run ${id} is being measured`));
     await call(engine, 'runs.cancel', { id });
-    const stopped = await call<RunDetail>(engine, 'runs.get', { id });
+    const stopped = await call(engine, 'runs.get', { id });
     expect(stopped.state).toBe('cancelled');
     const before = await doneCases(engine, id);
     expect(before.length).toBeGreaterThanOrEqual(2);
@@ -609,7 +598,7 @@ describe('a measurement that is stopped', () => {
   it.runIf(process.platform === 'linux')('ends everything that its program had started', async () => {
     const { engine, runId } = await swept();
     fake({ at: await caseAt(engine, runId, 1), event: 'grandchild' });
-    const run = await call<{ runId: number }>(engine, 'bench.start', ask(runId, { count: 3 }));
+    const run = await call(engine, 'bench.start', ask(runId, { count: 3 }));
     await new Promise<void>((resolve) =>
       engine.subscribe((event, payload) => {
         if (event === 'run.progress' && (payload as RunProgress).done >= 1) setTimeout(resolve, 300);
@@ -691,12 +680,8 @@ describe('a page that measures', () => {
 
   it('requests the plan, sends its results, and may stop and resume', async () => {
     const { engine, runId } = await swept();
-    const { runId: id } = await call<{ runId: number }>(
-      engine,
-      'bench.start',
-      ask(runId, { target: 'webgpu-page', count: 3 }),
-    );
-    const plan = await call<BenchPlan>(engine, 'bench.plan', { id });
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 3 }));
+    const plan = await call(engine, 'bench.plan', { id });
     expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
     expect(plan.workload!.lengths).toHaveLength(100_000);
     // Drawn from geometric(0.05): the mean of 10⁵ draws is within five of its standard errors of 20.
@@ -716,11 +701,11 @@ describe('a page that measures', () => {
     expect(await failure(engine, 'bench.plan', { id })).toMatch(/not being measured by a page/);
 
     await call(engine, 'runs.resume', { id });
-    const rest = await call<BenchPlan>(engine, 'bench.plan', { id });
+    const rest = await call(engine, 'bench.plan', { id });
     expect(rest.cases.map((one) => one.id)).toEqual([second, third]);
     expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
     await send([device, ...samples(second, 7), ...samples(third, 7), { type: 'done', elapsedMs: 5 }]);
-    expect(await call<RunDetail>(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
+    expect(await call(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
     const found = await doneCases(engine, id);
     expect(caseIds(found)).toEqual([first, second, third]);
     expect(found[0].correct).toBe(true);
@@ -777,8 +762,8 @@ describe('a probe before measuring', () => {
       /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
     );
     // Predictions are for the measured number of units: less work takes less time, and the comparison uses these.
-    const compared = await call<MeasuringComparison>(engine, 'bench.compare', { id: run.id });
-    const page = await call<RankPage>(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
+    const compared = await call(engine, 'bench.compare', { id: run.id });
+    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     const view = unwrap(await engine.context.views.open(runId));
     const { clockMhz } = view.devices.find(({ id }) => id === DEVICE) as GpuDevice;
     const loop = standInOf(view.study.study.kernel, 'webgpu');
@@ -843,11 +828,7 @@ describe('a page that goes away', () => {
   const SILENCE_MS = 400;
   async function pageRun(): Promise<{ engine: Engine; id: number; ended: Promise<RunSummary> }> {
     const { engine, runId } = await swept({ pageSilenceMs: SILENCE_MS });
-    const { runId: id } = await call<{ runId: number }>(
-      engine,
-      'bench.start',
-      ask(runId, { target: 'webgpu-page', count: 2 }),
-    );
+    const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 2 }));
     const finished = new Promise<RunSummary>((resolve) =>
       engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
     );

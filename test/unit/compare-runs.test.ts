@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ImportedFile, RunsComparison } from '../../src-main/contract/measuring.ts';
 import type { Verdict } from '../../src-workers/domain/benchmark.ts';
 import { compareTimes } from '../../src-workers/models/calibration/verdict.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
@@ -71,7 +70,7 @@ describe('measured runs', () => {
       cache,
     });
     const bytes = new TextEncoder().encode(text);
-    return (await call<ImportedFile>('import.file', { fileName: `${device}.json`, bytes })).runId;
+    return (await call('import.file', { fileName: `${device}.json`, bytes })).runId;
   };
   let [reference, slower, same, other, broken] = [0, 0, 0, 0, 0];
   beforeAll(async () => {
@@ -83,7 +82,7 @@ describe('measured runs', () => {
   });
 
   it('have a verdict for each design, the fastest design of each run, and its cost in the others', async () => {
-    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other, same] });
+    const found = await call('bench.compareRuns', { ids: [reference, other, same] });
     const row = (size: number) => found.designs.find(({ label }) => label.endsWith(`=${size}`))!;
     expect(row(64).against.map((one) => one?.verdict)).toEqual([undefined, 'faster', 'same']);
     expect(row(128).against.map((one) => one?.verdict)).toEqual([undefined, 'slower', 'same']);
@@ -109,14 +108,14 @@ describe('measured runs', () => {
 
   it('name the runs with too few repeats', async () => {
     const few = await measured('one', { 64: around(2).slice(0, 6) });
-    const { warnings } = await call<RunsComparison>('bench.compareRuns', { ids: [reference, few] });
+    const { warnings } = await call('bench.compareRuns', { ids: [reference, few] });
     expect(warnings[0]).toBe(
       `A verdict needs 7 repeats on both sides. These runs have designs with fewer: run ${few}.`,
     );
   });
 
   it('count the designs of the first run that failed', async () => {
-    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, broken] });
+    const found = await call('bench.compareRuns', { ids: [reference, broken] });
     expect(found.runs.map(({ lost }) => lost)).toEqual([0, 1]);
     expect(found.warnings).toContain(
       `Designs of run ${reference} that failed or gave wrong results in run ${broken}: 1.`,
@@ -124,7 +123,7 @@ describe('measured runs', () => {
   });
 
   it('have one design for all devices, whose worst ratio to the fastest is the smallest', async () => {
-    const found = await call<RunsComparison>('bench.compareRuns', { ids: [reference, other] });
+    const found = await call('bench.compareRuns', { ids: [reference, other] });
     expect(found.designs[found.oneForAll!.design].label).toBe('walk block_size_x=256');
     expect(found.oneForAll!.worst).toBeCloseTo(1.5, 12);
   });

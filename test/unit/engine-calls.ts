@@ -1,11 +1,27 @@
 import type { RunSummary } from '../../src-main/contract/api.ts';
+import type { ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
 /** Calls a procedure that must succeed. */
-export async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.dispatch(name, input)) as Result<T>);
+export async function call<Name extends ProcedureName>(
+  engine: Engine,
+  name: Name,
+  input: unknown,
+): Promise<ProcedureOutput<Name>> {
+  return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
 }
+
+/** Returns why a procedure refuses an input, or "ok". */
+export async function refusal(engine: Engine, name: ProcedureName, input: unknown): Promise<string> {
+  const result = await engine.dispatch(name, input);
+  return result.ok ? 'ok' : result.error.message;
+}
+
+/** The procedures that begin or continue a run. */
+export type StartName = {
+  [Name in ProcedureName]: ProcedureOutput<Name> extends { readonly runId: number } ? Name : never;
+}[ProcedureName];
 
 /** Resolves with the run when it ends. */
 export function finished(engine: Engine, runId: number): Promise<RunSummary> {
@@ -19,7 +35,7 @@ export function finished(engine: Engine, runId: number): Promise<RunSummary> {
 }
 
 /** Starts something that becomes a run, and resolves with the run at its end, even if it ends at once. */
-export async function ended(engine: Engine, name: string, input: unknown): Promise<RunSummary> {
+export async function ended(engine: Engine, name: StartName, input: unknown): Promise<RunSummary> {
   const runs = new Map<number, RunSummary>();
   let wake = (): void => {};
   const off = engine.subscribe((event, payload) => {
@@ -27,7 +43,7 @@ export async function ended(engine: Engine, name: string, input: unknown): Promi
     runs.set((payload as RunSummary).id, payload as RunSummary);
     wake();
   });
-  const { runId } = await call<{ runId: number }>(engine, name, input);
+  const { runId } = await call(engine, name, input);
   while (!runs.has(runId)) await new Promise<void>((resolve) => (wake = resolve));
   off();
   return runs.get(runId)!;

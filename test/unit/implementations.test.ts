@@ -1,14 +1,6 @@
 /* Several implementations in one study, each with its own kernel and allowed values of the axes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type {
-  BestDesigns,
-  DeviceBest,
-  DeviceComparisonResult,
-  RankPage,
-  RunSummary,
-  SpaceSize,
-} from '../../src-main/contract/api.ts';
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
+import type { DeviceBest } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { implementationChoice } from '../../src-main/services/ranking/compare.ts';
 import { changedPlan } from '../../src-workers/advise/change.ts';
@@ -135,7 +127,7 @@ describe('a run of several implementations', () => {
   let runId: number;
   beforeAll(async () => void (runId = await run(study())));
   const page = (filter: object) =>
-    call<RankPage>('ranking.page', {
+    call('ranking.page', {
       runId,
       filter: { validity: 'valid', ...filter },
       sort: { column: 'implementation', descending: false },
@@ -144,7 +136,7 @@ describe('a run of several implementations', () => {
     });
 
   it('ranks all of them, and names the best of each', async () => {
-    const best = await call<BestDesigns>('ranking.best', { runId, limit: 500 });
+    const best = await call('ranking.best', { runId, limit: 500 });
     const { ofImplementations, rows } = best;
     expect(new Set(ofImplementations.map(({ design }) => design.implementation))).toEqual(
       new Set(IMPLEMENTATIONS.map(({ name }) => name)),
@@ -171,16 +163,14 @@ describe('a run of several implementations', () => {
         limit: 1,
       }),
     ).toMatchObject({ ok: false, error: { code: 'bad-input' } });
-    const csv = await call<{ text: string }>('export.render', { runId, format: 'csv', limit: 5 });
+    const csv = await call('export.render', { runId, format: 'csv', limit: 5 });
     expect(csv.text.split('\n')[0]).toMatch(/^rank,device,implementation,threads_per_unit,/);
     for (const format of ['json', 'markdown', 'cuda'] as const)
-      expect((await call<{ text: string }>('export.render', { runId, format, limit: 5 })).text).toMatch(
-        /scalar|ell|merge/,
-      );
+      expect((await call('export.render', { runId, format, limit: 5 })).text).toMatch(/scalar|ell|merge/);
   });
 
   it('compares the implementations on each device, and says which to write', async () => {
-    const { devices, choice } = await call<DeviceComparisonResult>('compare.devices', { runId });
+    const { devices, choice } = await call('compare.devices', { runId });
     for (const { device, best, byImplementation } of devices) {
       const times = byImplementation.map(({ timeMs }) => timeMs);
       expect(times).toEqual([...times].sort((a, b) => a - b));
@@ -189,17 +179,17 @@ describe('a run of several implementations', () => {
       for (const row of byImplementation) expect(row.deviceId).toBe(device.id);
       expect(choice[0]).toContain(byImplementation[0].design.implementation);
     }
-    const html = await call<{ text: string }>('export.render', { runId, format: 'html', limit: 5 });
+    const html = await call('export.render', { runId, format: 'html', limit: 5 });
     expect(html.text).toContain('<h2>Implementations</h2>');
   });
 
   it('names the implementation in constants', async () => {
-    const { recommended } = await call<BestDesigns>('ranking.best', { runId, limit: 1 });
+    const { recommended } = await call('ranking.best', { runId, limit: 1 });
     const name = recommended!.row.design.implementation!;
-    const header = await call<{ text: string }>('export.render', { runId, format: 'cuda', limit: 1 });
+    const header = await call('export.render', { runId, format: 'cuda', limit: 1 });
     expect(header.text).toContain(`constexpr const char* implementation = "${name}";`);
     expect(header.text).toContain(`namespace lockstep_rows_${name} {`);
-    const python = await call<{ text: string }>('export.render', { runId, format: 'python', limit: 1 });
+    const python = await call('export.render', { runId, format: 'python', limit: 1 });
     expect(python.text).toContain(`"implementation": "${name}",`);
   });
 
@@ -209,13 +199,13 @@ describe('a run of several implementations', () => {
       workload: { lengths: 'constant(20)', units: 1000 },
       axes: { ...axes, gridBlocks: [4, 64] },
     });
-    const size = await call<SpaceSize>('space.size', { study: few });
-    const { valid } = await call<RunSummary>('runs.get', { id: await run(few) });
+    const size = await call('space.size', { study: few });
+    const { valid } = await call('runs.get', { id: await run(few) });
     expect(size.valid).toBe(valid);
   });
 
   it('lists the inputs of the recommended implementation, and marks its own values with its name', async () => {
-    const { recommended, inputs } = await call<BestDesigns>('ranking.best', { runId, limit: 1 });
+    const { recommended, inputs } = await call('ranking.best', { runId, limit: 1 });
     const own = (name: string, facts: readonly InputFact[]) =>
       facts.filter(({ label }) => label.endsWith(` of ${name}`));
     const name = recommended!.row.design.implementation!;
@@ -241,13 +231,13 @@ describe('a run of several implementations', () => {
       devices: [DEVICES[0]],
       implementations: [IMPLEMENTATIONS[0], { ...IMPLEMENTATIONS[2] }],
     });
-    const size = await call<{ enumerated: number }>('space.size', { study: only });
+    const size = await call('space.size', { study: only });
     const plan = await planOf(only);
     const predictor = createPredictor(plan);
     const merge = predictChunk(predictor, 0, size.enumerated).timeMs.findIndex(
       (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === 'merge',
     );
-    const { inputs } = await call<Sensitivity>('advice.sensitivity', { study: only, designIndex: merge });
+    const { inputs } = await call('advice.sensitivity', { study: only, designIndex: merge });
     const fields = inputs.map(({ input }) => input.field);
     expect(fields).toContain('implementations[1].kernel.instructionsPerIteration');
     expect(fields).toContain('kernel.instructionsPerIteration');
@@ -263,8 +253,8 @@ describe('a run of several implementations', () => {
   });
 
   it('recommends the same implementation as the ranking', async () => {
-    const advice = await call<Recommendation>('advice.recommend', { study: study(), deviceId: DEVICES[0] });
-    const best = await call<BestDesigns>('ranking.best', { runId, limit: 1, deviceId: DEVICES[0] });
+    const advice = await call('advice.recommend', { study: study(), deviceId: DEVICES[0] });
+    const best = await call('ranking.best', { runId, limit: 1, deviceId: DEVICES[0] });
     expect(advice.row.design.implementation).toBeDefined();
     expect(advice.row.timeMs / best.rows[0].timeMs).toBeLessThan(1.0151);
   });

@@ -1,20 +1,10 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type {
-  BestDesigns,
-  DeviceComparisonResult,
-  ExportDocument,
-  LandscapeFacets,
-  LandscapeGrid,
-  RankPage,
-  RankRow,
-  RunDiff,
-  RunSummary,
-} from '../../src-main/contract/api.ts';
-import type { Recommendation } from '../../src-main/contract/advice.ts';
+import type { DeviceComparisonResult, RankPage, RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { call as callOn, ended } from './engine-calls.ts';
+import { ended, refusal } from './engine-calls.ts';
+import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
@@ -33,13 +23,10 @@ const STUDY: StudyFile = smallStudy({
 const bench = useBench();
 let all: RunSummary;
 let best: RunSummary;
-const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, input);
-const bothOf = <T>(name: string, input: object = {}): Promise<[T, T]> =>
-  Promise.all([call<T>(name, { runId: all.id, ...input }), call<T>(name, { runId: best.id, ...input })]);
-const refusalOf = async (name: string, input: object): Promise<string> => {
-  const result = await bench.engine.dispatch(name, input);
-  return result.ok ? '' : result.error.message;
-};
+const { call } = bench;
+const bothOf = <Name extends ProcedureName>(name: Name, input: object = {}) =>
+  Promise.all([call(name, { runId: all.id, ...input }), call(name, { runId: best.id, ...input })]);
+const refusalOf = (name: ProcedureName, input: object) => refusal(bench.engine, name, input);
 
 beforeAll(async () => {
   all = await ended(bench.engine, 'runs.start', { study: STUDY });
@@ -53,39 +40,39 @@ describe('a sweep of the best designs', () => {
     expect(best.kept?.wanted).toBe(BEST);
     expect(best.kept?.predicted).toBeGreaterThanOrEqual(BEST);
     expect(best.kept?.predicted).toBeLessThan(all.valid / 2);
-    const [whole, some] = await bothOf<RankPage>('ranking.page', { limit: BEST, detail: true });
+    const [whole, some] = await bothOf('ranking.page', { limit: BEST, detail: true });
     const withoutNeighbours = ({ rows }: RankPage) => rows.map((row) => ({ ...row, alongBlock: null }));
     expect(withoutNeighbours(some)).toEqual(withoutNeighbours(whole));
     expect([some.matching, some.total]).toEqual([BEST, BEST]);
-    const [grouped, groupedSome] = await bothOf<RankPage>('ranking.page', { groups: true, limit: 5 });
+    const [grouped, groupedSome] = await bothOf('ranking.page', { groups: true, limit: 5 });
     expect(groupedSome.rows.map((row) => row.designIndex)).toEqual(grouped.rows.map((row) => row.designIndex));
   });
 
   it('is sorted and filtered like any other', async () => {
-    const [{ rows }] = await bothOf<RankPage>('ranking.page', { limit: BEST });
+    const [{ rows }] = await bothOf('ranking.page', { limit: BEST });
     const wide = rows.filter(({ design }) => design.blockThreads >= 128 && design.loop === 'nested');
     expect(wide.length).toBeGreaterThan(0);
     const filter = { blockThreads: { from: 128, to: 1024 }, loop: ['nested'] };
     const sort = { column: 'blockThreads', descending: false };
-    const some = await call<RankPage>('ranking.page', { runId: best.id, filter, sort, limit: BEST });
+    const some = await call('ranking.page', { runId: best.id, filter, sort, limit: BEST });
     const expected = wide.toSorted((a, b) => a.design.blockThreads - b.design.blockThreads || a.rank - b.rank);
     expect(some.rows).toEqual(expected);
   });
 
   it('recommends the same design as a complete sweep and the advice, even if it keeps fewer than are tied', async () => {
-    const [whole, some] = await bothOf<BestDesigns>('ranking.best');
+    const [whole, some] = await bothOf('ranking.best');
     expect(some.recommended?.row).toEqual({ ...whole.recommended?.row, rank: expect.any(Number) as number });
     const few = await ended(bench.engine, 'runs.start', { study: STUDY, best: 2 });
-    const { recommended } = await call<BestDesigns>('ranking.best', { runId: few.id });
+    const { recommended } = await call('ranking.best', { runId: few.id });
     expect(recommended?.row.designIndex).toBe(whole.recommended?.row.designIndex);
     expect(recommended?.row.timeMs).toBe(whole.recommended?.row.timeMs);
-    const advice = await call<Recommendation>('advice.recommend', { runId: few.id });
+    const advice = await call('advice.recommend', { runId: few.id });
     expect(advice.designIndex).toBe(recommended?.row.designIndex);
   });
 
   it('has maps that mark the cells that were not computed', async () => {
-    const [whole, some] = await bothOf<LandscapeGrid>('landscape.grid', { x: 'blockThreads', y: 'launch' });
-    const { rows } = await call<RankPage>('ranking.page', { runId: best.id, limit: BEST });
+    const [whole, some] = await bothOf('landscape.grid', { x: 'blockThreads', y: 'launch' });
+    const { rows } = await call('ranking.page', { runId: best.id, limit: BEST });
     const kept = new Set(rows.map((row) => row.designIndex));
     expect([some.best, some.bestDesign]).toEqual([whole.best, whole.bestDesign]);
     some.timeMs.forEach((time, at) => {
@@ -94,7 +81,7 @@ describe('a sweep of the best designs', () => {
       if (!isKept) expect(some.invalidReason[at]).toBe(NOT_SAVED);
     });
     expect(some.timeMs.some(Number.isNaN)).toBe(true);
-    const facets = await call<LandscapeFacets>('landscape.facets', {
+    const facets = await call('landscape.facets', {
       runId: best.id,
       x: 'blockThreads',
       y: 'launch',
@@ -104,9 +91,9 @@ describe('a sweep of the best designs', () => {
   });
 
   it('predicts a requested design that was not kept, but neither simulates nor measures it', async () => {
-    const { rows } = await call<RankPage>('ranking.page', { runId: all.id, offset: BEST, limit: 1 });
+    const { rows } = await call('ranking.page', { runId: all.id, offset: BEST, limit: 1 });
     const designIndex = rows[0].designIndex;
-    const row = await call<RankRow>('ranking.design', { runId: best.id, designIndex });
+    const row = await call('ranking.design', { runId: best.id, designIndex });
     expect(row).toMatchObject({ rank: 0, timeMs: rows[0].timeMs, design: rows[0].design, waves: rows[0].waves });
     expect(await refusalOf('simulations.start', { runId: best.id, designs: [designIndex] })).toMatch(
       `Design ${designIndex} is not among the ${BEST} best designs`,
@@ -117,13 +104,13 @@ describe('a sweep of the best designs', () => {
   });
 
   it('is compared, exported and simulated', async () => {
-    const [whole, some] = await bothOf<DeviceComparisonResult>('compare.devices');
+    const [whole, some] = await bothOf('compare.devices');
     const fastest = (result: DeviceComparisonResult) =>
       Math.min(...result.devices.flatMap((one) => (one.best ? [one.best.timeMs] : [])));
     expect(fastest(some)).toBe(fastest(whole));
-    const { text } = await call<ExportDocument>('export.render', { runId: best.id, format: 'csv' });
+    const { text } = await call('export.render', { runId: best.id, format: 'csv' });
     expect(text.trim().split('\n').length).toBe(1 + BEST);
-    const diff = await call<RunDiff>('runs.diff', { leftId: best.id, rightId: all.id });
+    const diff = await call('runs.diff', { leftId: best.id, rightId: all.id });
     expect(diff.spearman).toBeCloseTo(1, 12);
     const simulated = await ended(bench.engine, 'simulations.start', { runId: best.id, top: 2, maxReplications: 8 });
     expect(simulated).toMatchObject({ state: 'complete', valid: 2 });
@@ -139,9 +126,9 @@ describe('a sweep of the best designs', () => {
   });
 
   it('saves nothing if it is cancelled, and finds the same when it is resumed', async () => {
-    const { runId } = await call<{ runId: number }>('runs.start', { study: STUDY, best: BEST });
+    const { runId } = await call('runs.start', { study: STUDY, best: BEST });
     await call('runs.cancel', { id: runId });
-    const [cancelled] = (await call<readonly RunSummary[]>('runs.list', {})).filter(({ id }) => id === runId);
+    const [cancelled] = (await call('runs.list', {})).filter(({ id }) => id === runId);
     expect(cancelled).toMatchObject({ state: 'cancelled', valid: 0, kept: { wanted: BEST, predicted: null } });
     await ended(bench.engine, 'runs.resume', { id: runId });
     const { store } = bench.engine.context;

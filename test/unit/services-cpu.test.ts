@@ -1,20 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type {
-  DeviceComparisonResult,
-  LandscapeFacets,
-  LandscapeGrid,
-  ParallelSample,
-  RankPage,
-  RankRow,
-  ResolvedWorkload,
-  RunDetail,
-  RunSummary,
-  SpaceSize,
-  StudyRecord,
-} from '../../src-main/contract/api.ts';
-import type { ProcedureOutput } from '../../src-main/contract/procedures.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { designCells } from '../../src-main/cli/design-columns.ts';
 import { deviceRows } from '../../src-main/services/devices/compare.ts';
@@ -55,15 +42,15 @@ const mixed = (change: Partial<StudyFile> = {}): StudyFile => ({
 const { call, engine } = useBench();
 
 async function start(study: StudyFile): Promise<number> {
-  const { id } = await call<StudyRecord>('studies.save', { study });
-  return (await call<{ runId: number }>('runs.start', { studyId: id })).runId;
+  const { id } = await call('studies.save', { study });
+  return (await call('runs.start', { studyId: id })).runId;
 }
 async function sweep(study: StudyFile): Promise<RunSummary> {
   const runId = await start(study);
   return finished(engine, runId);
 }
 const page = (runId: number, filter: object = {}) =>
-  call<RankPage>('ranking.page', {
+  call('ranking.page', {
     runId,
     filter: { validity: 'valid', ...filter },
     sort: { column: 'timeMs', descending: false },
@@ -79,7 +66,7 @@ describe('a study of CPUs and a GPU', () => {
     // The Epyc has 16 of 20 core counts and two partitions, the Grace all 20. The A100 has two granularities, blocks
     // and launches, each with units in order and on the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
-    const size = await call<SpaceSize>('space.size', { study: mixed() });
+    const size = await call('space.size', { study: mixed() });
     expect(size.valid).toBe(run.valid);
     expect(size.invalid.map(({ reason }) => reason)).toEqual(['not-on-device', 'cores']);
 
@@ -91,14 +78,14 @@ describe('a study of CPUs and a GPU', () => {
       if (row.deviceId === 'nvidia-a100-sxm4-40gb') continue;
       expect(row).toMatchObject({ residentBlocks: 1, waves: 1, limitedBy: [], design: { blockThreads: 1 } });
     }
-    const detail = await call<RunDetail>('runs.get', { id: run.id });
+    const detail = await call('runs.get', { id: run.id });
     expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual([
       ['amd-epyc-7302p', 'cpu'],
       ['nvidia-a100-sxm4-40gb', 'gpu'],
       ['nvidia-grace-gh200', 'cpu'],
     ]);
 
-    const compared = await call<DeviceComparisonResult>('compare.devices', { runId: run.id });
+    const compared = await call('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
     // No design is valid on both kinds of devices.
     expect(compared.cross[0][1]).toBeNaN();
@@ -117,7 +104,7 @@ describe('a study of CPUs and a GPU', () => {
     for (const { id: format } of EXPORTERS) {
       // A table of choices takes seconds: export-choice.slow.test.ts.
       if (format === 'choice') continue;
-      const document = await call<{ text: string }>('export.render', { runId: run.id, format, limit: 50 });
+      const document = await call('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
     }
     const cpuBest = compared.devices[0].best!;
@@ -129,7 +116,7 @@ describe('a study of CPUs and a GPU', () => {
       '–',
       expect.stringMatching(new RegExp(`^${cpuBest.design.gridBlocks} cores?$`)),
     ]);
-    const markdown = await call<{ text: string }>('export.render', {
+    const markdown = await call('export.render', {
       runId: run.id,
       format: 'markdown',
       designIndex: cpuBest.designIndex,
@@ -138,7 +125,7 @@ describe('a study of CPUs and a GPU', () => {
       `${cpuBest.design.gridBlocks} of 16 cores, units shared out by ${cpuBest.design.balancing}`,
     );
     // Launch code is for GPU designs only.
-    const cuda = await call<{ text: string }>('export.render', { runId: run.id, format: 'cuda' });
+    const cuda = await call('export.render', { runId: run.id, format: 'cuda' });
     expect(cuda.text).toContain('A100');
     expect(cuda.text).toMatch(/order=merge-path\n[^]*grid_blocks = \d+u/);
     expect(
@@ -152,8 +139,7 @@ describe('a study of CPUs and a GPU', () => {
 
   it('maps show the launches of the selected kind of device, or all launches for both kinds', async () => {
     const run = await sweep(mixed());
-    const map = (hold: object) =>
-      call<LandscapeGrid>('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });
+    const map = (hold: object) => call('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });
     const both = await map({});
     expect(both.xValues).toHaveLength(22);
     expect(both.xValues[2]).toBe('1 core');
@@ -161,10 +147,10 @@ describe('a study of CPUs and a GPU', () => {
     const grid = await map({ device: 0 });
     expect(grid.xValues).toEqual(both.xValues.slice(2));
     expect(Number.isNaN(grid.timeMs[2])).toBe(true);
-    const three = await call<RankRow>('ranking.design', { runId: run.id, designIndex: grid.designIndex[20 + 2] });
+    const three = await call('ranking.design', { runId: run.id, designIndex: grid.designIndex[20 + 2] });
     expect(three).toMatchObject({ deviceId: DEVICES[0], predictedMs: grid.timeMs[20 + 2] });
     expect(`${three.design.gridBlocks} cores`).toBe(grid.xValues[2]);
-    const slices = await call<ProcedureOutput<'ranking.slices'>>('ranking.slices', {
+    const slices = await call('ranking.slices', {
       runId: run.id,
       designIndex: three.designIndex,
     });
@@ -172,15 +158,15 @@ describe('a study of CPUs and a GPU', () => {
     expect(launches.values).toEqual(grid.xValues);
     expect(launches.designIndex[launches.at]).toBe(three.designIndex);
     expect(launches.timeMs[launches.at]).toBe(three.predictedMs);
-    const sample = await call<ParallelSample>('landscape.parallel', {
+    const sample = await call('landscape.parallel', {
       runId: run.id,
       filter: { deviceId: three.deviceId },
     });
     const at = sample.axes.findIndex(({ id }) => id === 'launch');
     expect(sample.axes[at].categories).toEqual(grid.xValues);
-    const first = await call<RankRow>('ranking.design', { runId: run.id, designIndex: sample.designIndex[0] });
+    const first = await call('ranking.design', { runId: run.id, designIndex: sample.designIndex[0] });
     expect(sample.axes[at].categories![sample.columns[at][0]]).toMatch(new RegExp(`^${first.design.gridBlocks} core`));
-    const facets = await call<LandscapeFacets>('landscape.facets', {
+    const facets = await call('landscape.facets', {
       runId: run.id,
       x: 'launch',
       y: 'blockThreads',
@@ -197,13 +183,13 @@ describe('a study of CPUs and a GPU', () => {
   });
 
   it('predicts with the rows of an uploaded matrix in their order, and resumes with them', async () => {
-    const uploaded = await call<{ lengths: string; workload: ResolvedWorkload; units: number }>('workload.upload', {
+    const uploaded = await call('workload.upload', {
       fileName: 'rows.mtx',
       bytes: new Uint8Array(matrix),
     });
     const axes = { balancing: ['row-split'], blockThreads: { from: 1, to: 64 }, cores: { from: 1, to: 4096 } } as const;
     const study = mixed({
-      workload: { lengths: uploaded.lengths, units: uploaded.units },
+      workload: { lengths: uploaded.lengths, units: uploaded.units! },
       devices: ['amd-epyc-7302p', 'intel-xeon-platinum-8360y'],
       axes: { ...axes, balancing: [...axes.balancing] },
     });
@@ -217,7 +203,7 @@ describe('a study of CPUs and a GPU', () => {
     });
     await progressed;
     await call('runs.cancel', { id: runId });
-    const { state, valid, invalid, enumerated } = await call<RunDetail>('runs.get', { id: runId });
+    const { state, valid, invalid, enumerated } = await call('runs.get', { id: runId });
     expect(state).toBe('cancelled');
     expect(valid + invalid).toBeLessThan(enumerated);
     const done = finished(engine, runId);
@@ -229,7 +215,7 @@ describe('a study of CPUs and a GPU', () => {
 
     // The file itself gives the same shares; draws from the law give others.
     const path = join(ROOT, 'db/examples/ca-GrQc.mtx');
-    const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units } });
+    const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units! } });
     expect((await columns(file.id)).timeMs).toEqual((await columns(whole.id)).timeMs);
     // An opened run explains its designs by the stored order.
     const best = (await page(file.id)).rows[0];
@@ -247,7 +233,7 @@ describe('a study of CPUs and a GPU', () => {
       parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),
     );
     const withCpu = withCores({ ...gpus, devices: [...gpus.devices, 'amd-epyc-7302p'] }, 16);
-    expect((await call<SpaceSize>('space.size', { study: withCpu })).valid).toBe(3 + 3 * 16);
+    expect((await call('space.size', { study: withCpu })).valid).toBe(3 + 3 * 16);
     expect(withCores(withCpu, 64)).toEqual(withCpu);
     const { catalogue } = engine.context;
     const rowsOf = async (...ids: readonly string[]) => deviceRows(unwrap(await catalogue.devices(ids)));

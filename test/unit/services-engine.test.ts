@@ -1,14 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type {
-  BestDesigns,
-  ExportDocument,
-  RunDetail,
-  RunProgress,
-  SpaceSize,
-  StudyRecord,
-} from '../../src-main/contract/api.ts';
+import type { RunProgress } from '../../src-main/contract/api.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
@@ -54,7 +47,7 @@ describe('a sweep', () => {
 
   it('keeps its saved designs if it is cancelled, and resumes to the result of an uninterrupted one', async () => {
     const engine = await engineOn();
-    const { id } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
+    const { id } = await call(engine, 'studies.save', { study: wide });
     const progressed = new Promise<RunProgress>((resolve) => {
       const off = engine.subscribe((event, payload) => {
         const progress = payload as RunProgress;
@@ -63,21 +56,21 @@ describe('a sweep', () => {
         resolve(progress);
       });
     });
-    const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId: id });
+    const { runId } = await call(engine, 'runs.start', { studyId: id });
     await progressed;
     await call(engine, 'runs.cancel', { id: runId });
-    const cancelled = await call<RunDetail>(engine, 'runs.get', { id: runId });
+    const cancelled = await call(engine, 'runs.get', { id: runId });
     expect(cancelled.state).toBe('cancelled');
     const saved = unwrap(await engine.context.store.listChunks(runId)).reduce((sum, chunk) => sum + chunk.count, 0);
     expect(saved).toBeGreaterThan(0);
     expect(saved).toBeLessThan(cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
     // Designs that were not predicted do not count as invalid.
-    const { invalid, partial } = await call<BestDesigns>(engine, 'ranking.best', { runId });
+    const { invalid, partial } = await call(engine, 'ranking.best', { runId });
     expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
     const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs; others may be faster.`;
     expect(partial).toContain(missing);
-    expect((await call<ExportDocument>(engine, 'export.render', { runId, format: 'cuda' })).text).toContain(missing);
+    expect((await call(engine, 'export.render', { runId, format: 'cuda' })).text).toContain(missing);
 
     const done = finished(engine, runId);
     await call(engine, 'runs.resume', { id: runId });
@@ -88,7 +81,7 @@ describe('a sweep', () => {
     const whole = await sweep(engine, wide);
     expect(resumed.bestDesign).toBe(whole.bestDesign);
     expect(resumed.bestTimeMs).toBe(whole.bestTimeMs);
-    expect((await call<BestDesigns>(engine, 'ranking.best', { runId })).partial).toBeNull();
+    expect((await call(engine, 'ranking.best', { runId })).partial).toBeNull();
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
   });
 
@@ -113,7 +106,7 @@ describe('a sweep', () => {
     };
     const pool: Pool = { ...engine.context.pool, run };
     const context: Context = { ...engine.context, pool };
-    const { study } = await call<StudyRecord>(engine, 'studies.save', { study: wide });
+    const { study } = await call(engine, 'studies.save', { study: wide });
     const located = { study, baseFolder: null, example: false };
     const handle = unwrap(await startSweep(context, located, unwrap(await prepareStudy(context, located)), null));
     return { runId: handle.runId, result: await handle.finished, attempts };
@@ -160,7 +153,7 @@ describe('a sweep', () => {
     if (result.ok) return;
     expect(result.error.message).toMatch(new RegExp(`^designs ${broken} to \\d+, .*: the worker ran out of memory$`));
     expect(attempts.get(broken)).toBe(2);
-    const run = await call<RunDetail>(engine, 'runs.get', { id: runId });
+    const run = await call(engine, 'runs.get', { id: runId });
     expect(run.state).toBe('failed');
     expect(run.error).toBe(result.error.message);
     const done = finished(engine, runId);
@@ -194,14 +187,14 @@ describe('two engines on one database', () => {
         resolve();
       });
     });
-    const { id } = await call<StudyRecord>(first, 'studies.save', { study: wide });
+    const { id } = await call(first, 'studies.save', { study: wide });
     await changed;
-    const { runId } = await call<{ runId: number }>(first, 'runs.start', { studyId: id });
+    const { runId } = await call(first, 'runs.start', { studyId: id });
     expect(await second.call('runs.resume', { id: runId })).toMatchObject({ ok: false, error: { code: 'conflict' } });
     expect(await second.call('runs.cancel', { id: runId })).toMatchObject({ ok: false, error: { code: 'conflict' } });
     await call(first, 'runs.cancel', { id: runId });
     const other = await sweep(second, smallStudy());
-    expect((await call<RunDetail>(first, 'runs.get', { id: other.id })).state).toBe('complete');
+    expect((await call(first, 'runs.get', { id: other.id })).state).toBe('complete');
   });
 });
 
@@ -233,7 +226,7 @@ describe('the boundary', () => {
     const tasks = vi.spyOn(engine.context.pool, 'run');
     const bytes = new TextEncoder().encode('length\n1\n2\n2\n');
     await call(engine, 'workload.inspect', { fileName: 'a.csv', bytes });
-    const { lengths } = await call<{ lengths: string }>(engine, 'workload.upload', { fileName: 'a.csv', bytes });
+    const { lengths } = await call(engine, 'workload.upload', { fileName: 'a.csv', bytes });
     const example = 'mixture(0.5*geometric(0.5),0.5*example:collatz(100))';
     for (const text of [lengths, example, 'geometric(0.05)'])
       await call(engine, 'workload.resolve', { workload: { lengths: text, units: 3 } });
@@ -244,11 +237,11 @@ describe('the boundary', () => {
     const engine = await engineOn();
     const upload = async (fileName: string, text: string) => {
       const bytes = new TextEncoder().encode(text);
-      return (await call<{ lengths: string }>(engine, 'workload.upload', { fileName, bytes })).lengths;
+      return (await call(engine, 'workload.upload', { fileName, bytes })).lengths;
     };
     const matrix = '%%MatrixMarket matrix coordinate pattern general\n3 500 3\n1 1\n1 2\n2 2\n';
     const lengths = await upload('wide.mtx', matrix);
-    const { study, example } = await call<StudyRecord>(engine, 'studies.spmv', { lengths });
+    const { study, example } = await call(engine, 'studies.spmv', { lengths });
     expect([study.name, example, study.workload]).toEqual(['SpMV of wide', false, { lengths, units: 3 }]);
     expect(study.implementations).toHaveLength(8);
     expect(JSON.stringify(study)).not.toMatch(/ca-GrQc|41936/);
@@ -266,8 +259,8 @@ describe('the boundary', () => {
       constraints: [{ quantity: 'occupancyFraction', atLeast: 0.5 }],
       kernel: { name: 'w', registersPerThread: 200, instructionsPerIteration: 60 },
     });
-    const { study: checked } = await call<StudyRecord>(engine, 'studies.save', { study });
-    const size = await call<SpaceSize>(engine, 'space.size', { study: checked });
+    const { study: checked } = await call(engine, 'studies.save', { study });
+    const size = await call(engine, 'space.size', { study: checked });
     const run = await sweep(engine, study);
     expect({ enumerated: size.enumerated, valid: size.valid }).toEqual({
       enumerated: run.enumerated,
@@ -280,19 +273,19 @@ describe('the boundary', () => {
   it('a new database of a host with a window gets the examples once', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
-    const names = (await call<readonly StudyRecord[]>(first, 'studies.list', {})).map((study) => study.name);
+    const names = (await call(first, 'studies.list', {})).map((study) => study.name);
     expect(names[0]).toBe('Acts propagation');
     const examples = readdirSync(join(ROOT, 'db/examples')).filter((name) => name.endsWith('.json'));
     expect(names.length).toBe(examples.length);
     await first.close();
     const second = await engineOn(file, { host: 'serve' });
-    expect((await call<readonly StudyRecord[]>(second, 'studies.list', {})).length).toBe(examples.length);
+    expect((await call(second, 'studies.list', {})).length).toBe(examples.length);
   });
 
   it('an old database gets new examples, but none that was deleted', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
-    const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
+    const studies = await call(first, 'studies.list', {});
     const named = (name: string) => studies.find((study) => study.name === name)!.id;
     for (const name of ['SpMV implementations', 'Collatz stopping times'])
       await call(first, 'studies.delete', { id: named(name) });
@@ -300,42 +293,38 @@ describe('the boundary', () => {
     unwrap(await first.context.store.saveSetting('examples.offered', null));
     await first.close();
     const second = await engineOn(file, { host: 'serve' });
-    const names = (await call<readonly StudyRecord[]>(second, 'studies.list', {})).map(({ name }) => name);
+    const names = (await call(second, 'studies.list', {})).map(({ name }) => name);
     expect(names[0]).toBe('SpMV implementations');
     expect(names.length).toBe(studies.length - 1);
-    const [{ id }] = await call<readonly StudyRecord[]>(second, 'studies.list', {});
+    const [{ id }] = await call(second, 'studies.list', {});
     await call(second, 'studies.delete', { id });
     await second.close();
     const third = await engineOn(file, { host: 'serve' });
-    expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ name }) => name)).toEqual(
-      names.slice(1),
-    );
+    expect((await call(third, 'studies.list', {})).map(({ name }) => name)).toEqual(names.slice(1));
   });
 
   it('a start that was ended while it added examples is completed by the next, without duplicates', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
-    const studies = await call<readonly StudyRecord[]>(first, 'studies.list', {});
+    const studies = await call(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
     // The database is as before the last of the examples, and before the record that all exist.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();
     const second = await engineOn(file, { host: 'serve' });
-    const after = await call<readonly StudyRecord[]>(second, 'studies.list', {});
+    const after = await call(second, 'studies.list', {});
     expect(after.map(({ name }) => name)).toEqual(names);
     unwrap(await second.context.store.saveSetting('examples.version', null));
     await second.close();
     const third = await engineOn(file, { host: 'serve' });
-    expect((await call<readonly StudyRecord[]>(third, 'studies.list', {})).map(({ id }) => id)).toEqual(
-      after.map(({ id }) => id),
-    );
+    expect((await call(third, 'studies.list', {})).map(({ id }) => id)).toEqual(after.map(({ id }) => id));
   });
 
   it('a run records the inputs of its prediction', async () => {
     const engine = await engineOn();
     const run = await sweep(engine, smallStudy());
-    const { machine } = await call<RunDetail>(engine, 'runs.get', { id: run.id });
+    const { machine } = await call(engine, 'runs.get', { id: run.id });
     expect(machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
   });
 });

@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ExportDocument, RankRow } from '../../src-main/contract/api.ts';
-import type { ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
-import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
+import type { ImportedFile, MeasuringComparison } from '../../src-main/contract/measuring.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
@@ -32,7 +30,7 @@ beforeAll(async () => {
 const { call } = bench;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const importText = (fileName: string, text: string, more: object = {}) =>
-  call<ImportedFile>('import.file', { fileName, bytes: bytesOf(text), ...more });
+  call('import.file', { fileName, bytes: bytesOf(text), ...more });
 async function refusal(text: string, more: object = {}, fileName = 'own.json'): Promise<string> {
   const result = await bench.engine.call('import.file', { fileName, bytes: bytesOf(text), ...more });
   return result.ok ? 'ok' : result.error.message;
@@ -110,7 +108,7 @@ describe("configurations of a user's own kernel", () => {
       new Set(records.map(({ deviceId, sourceRunId, backend }) => `${deviceId} ${sourceRunId} ${backend}`)),
     ).toEqual(new Set([`${DEVICE} ${sweepId} external`]));
 
-    const detail = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+    const detail = await call('bench.detail', { id: imported.runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
     // The original configuration is saved beside the design.
     expect(detail.cases[7].case).toMatchObject({
@@ -120,22 +118,22 @@ describe("configurations of a user's own kernel", () => {
     expect(detail.cases.map((one) => one.design)).toEqual(chosen.map((row) => row.design));
     expect(detail.cases[0].label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
 
-    const compared = await call<MeasuringComparison>('bench.compare', { id: imported.runId });
+    const compared = await call('bench.compare', { id: imported.runId });
     expect(compared.designs).toHaveLength(20);
     expect(compared).toMatchObject({ sourceRunId: sweepId, deviceId: DEVICE, measuredOn: 'NVIDIA GeForce RTX 4090' });
     expect(compared.scale).toBeGreaterThan(1.2);
     expect(compared.scale).toBeLessThan(1.4);
 
-    const profile = await call<CalibrationProfile>('calibration.fit', { id: imported.runId });
+    const profile = await call('calibration.fit', { id: imported.runId });
     expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [imported.runId] });
     expect(profile.fit.medianError).toBeLessThan(profile.before.medianError);
 
     const { designIndex } = chosen[3];
-    const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
+    const row = await call('ranking.design', { runId: sweepId, designIndex });
     // Times are saved in nanoseconds.
     const medianMs = expect.closeTo(measuredMs(chosen[3]), 12) as number;
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs, repeats: 3 });
-    const header = await call<ExportDocument>('export.render', { runId: sweepId, format: 'cuda', designIndex });
+    const header = await call('export.render', { runId: sweepId, format: 'cuda', designIndex });
     expect(header.text).toMatch(
       new RegExp(
         `^// .* Run ${imported.runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\.$`,
@@ -183,7 +181,7 @@ describe("configurations of a user's own kernel", () => {
     // The other device's configuration is linked when that device is named.
     const again = await importText('own.json', text, { runId: sweepId, deviceName: OTHER });
     expect(again.linked).toEqual({ runId: sweepId, deviceId: OTHER, designs: 1 });
-    expect((await call<MeasuringDetail>('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
+    expect((await call('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
   });
 
   it('may leave out axes with one value, but must not fit several designs', async () => {
@@ -268,7 +266,7 @@ describe("configurations of a user's own kernel", () => {
     const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
     const single = await importText('own.json', text);
     expect(single.linked).toBeUndefined();
-    expect((await call<MeasuringDetail>('bench.detail', { id: single.runId })).request.suite).toBe('external');
+    expect((await call('bench.detail', { id: single.runId })).request.suite).toBe('external');
     expect((await importText('own.json', text, { openRunId: sweepId })).linked).toMatchObject({ designs: 1 });
     const foreign = cache([[{ block_size_x: 128, block_size_y: 2 }, 1]], { device_name: 'X' });
     expect(await importText('own.json', foreign, { openRunId: sweepId })).toMatchObject({ cases: 1, warnings: [] });
@@ -331,7 +329,7 @@ describe('an exported T4 file', () => {
       { designIndex: second.designIndex, timesMs: [2.5], failure: null },
       { designIndex: third.designIndex, timesMs: [], failure: 'failed when it ran' },
     ]);
-    expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
+    expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
   });
 
   it('does not count as a measurement if it is unchanged, even if the user names its run', async () => {
@@ -396,7 +394,7 @@ describe('a CSV of measured times', () => {
       [first.designIndex, [1.5, 1.501]],
       [second.designIndex, [1.502]],
     ]);
-    expect((await call<MeasuringComparison>('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
+    expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
     // The exported ranking with an additional column; the open sweep is used like a named one.
     const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');

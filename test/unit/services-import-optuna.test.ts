@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ImportedFile, ImportQuestions, MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
@@ -30,7 +29,7 @@ const TRIALS: readonly OptunaTrial[] = [
 const NAMES = { BLOCK: 'blockThreads', THREADS: 'threadsPerUnit', schedule: 'balancing', cap: 'registerCap', grid: 'gridBlocks' }; // prettier-ignore
 const { call } = bench;
 const importFile = (bytes: Uint8Array, more: object = {}) =>
-  call<ImportedFile>('import.file', { fileName: 'optuna.db', bytes, ...more });
+  call('import.file', { fileName: 'optuna.db', bytes, ...more });
 async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
   const result = await bench.engine.call('import.file', { fileName: 'optuna.db', bytes, ...more });
   return result.ok ? 'ok' : result.error.message;
@@ -46,7 +45,7 @@ describe('a storage of Optuna', () => {
       expect(imported.warnings[0]).toBe(
         '2 of 6 trials were left out: they were pruned, are still running, or have no time > 0 or no parameters.',
       );
-      const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+      const { cases } = await call('bench.detail', { id: imported.runId });
       expect(cases.map(({ case: one, measured, failure }) => [one.parameters, measured?.timesMs, failure])).toEqual([
         [{ kernel: 'walk', configuration: TRIALS[0].parameters }, [0.5, 0.51], null],
         [{ kernel: 'walk', configuration: TRIALS[2].parameters }, [0.4], null],
@@ -163,22 +162,22 @@ describe('parameters with other names', () => {
   it('are mapped to axes by the user, or as in earlier imports of the study', async () => {
     const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
     expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
-    const questions = await call<ImportQuestions>('import.inspect', {
+    const questions = await call('import.inspect', {
       fileName: 'optuna.db',
       bytes,
       openRunId: sweepId,
     });
     const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
-    expect(questions.parameters).toContainEqual(block);
+    expect(questions!.parameters).toContainEqual(block);
     // A name that finds no design is not saved.
     expect((await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } })).linked).toBe(
       undefined,
     );
     const open = { fileName: 'optuna.db', bytes, openRunId: sweepId };
-    expect((await call<ImportQuestions>('import.inspect', open)).parameters).toContainEqual(block);
+    expect((await call('import.inspect', open))!.parameters).toContainEqual(block);
     const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
     expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 3 });
-    const { cases } = await call<MeasuringDetail>('bench.detail', { id: imported.runId });
+    const { cases } = await call('bench.detail', { id: imported.runId });
     expect(cases[1].design).toMatchObject({
       blockThreads: 256,
       threadsPerUnit: 8,
@@ -187,8 +186,8 @@ describe('parameters with other names', () => {
     });
     // The next file of the study needs no names.
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
-    const again = await call<ImportQuestions>('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
-    expect(again.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
+    const again = await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
+    expect(again!.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
     // The user can remove a name.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
       /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,

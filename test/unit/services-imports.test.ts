@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RankRow } from '../../src-main/contract/api.ts';
-import type { Bundle, ImportedFile, MeasuringComparison, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { ImportedFile } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/file-kind.ts';
 import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -22,14 +21,14 @@ beforeAll(async () => {
 
 const { call } = bench;
 const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>
-  call<ImportedFile>('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
-const detailOf = (id: number) => call<MeasuringDetail>('bench.detail', { id });
+  call('import.file', { fileName, bytes, ...(deviceName === undefined ? {} : { deviceName }) });
+const detailOf = (id: number) => call('bench.detail', { id });
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
 
 /** Returns the plan's line of a bundle for a machine without Lockstep. */
 async function bundledPlan(): Promise<PlanLine> {
-  const { files } = await call<Bundle>('bench.bundle', {
+  const { files } = await call('bench.bundle', {
     runId: sweepId,
     deviceId: DEVICE_ID,
     count: 4,
@@ -107,7 +106,7 @@ describe('clocks in a result file', () => {
     );
     // The clock is half of the predicted 2520 MHz, so everything that does not wait for memory alone takes twice as
     // long.
-    const compared = await call<MeasuringComparison>('bench.compare', { id: runId });
+    const compared = await call('bench.compare', { id: runId });
     expect(compared.clockMhz).toBe(1260);
     for (const { designIndex, predictedMs } of compared.designs) {
       const at2520 = cases.find((one) => one.designIndex === designIndex)!.predictedMs!;
@@ -115,7 +114,7 @@ describe('clocks in a result file', () => {
       expect(predictedMs / at2520).toBeLessThanOrEqual(2.001);
     }
     const other = await importFile('own-clock.jsonl', bytesOf(resultsOf(plan, { clockMhz: 2520 })));
-    expect((await call<MeasuringComparison>('bench.compare', { id: other.runId })).clockMhz).toBeNull();
+    expect((await call('bench.compare', { id: other.runId })).clockMhz).toBeNull();
     expect((await detailOf(other.runId)).warnings.join()).not.toContain('clock');
   });
 });
@@ -184,7 +183,7 @@ describe('a result file', () => {
     // The device is the predicted one, so the ranking of the sweep shows the time.
     const best = plan.plan.cases[0];
     const designIndex = best.benchmark === 'unit-loop' ? best.parameters.designIndex : null;
-    const row = await call<RankRow>('ranking.design', { runId: sweepId, designIndex });
+    const row = await call('ranking.design', { runId: sweepId, designIndex });
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0] / 1e6, repeats: 3 });
   });
 

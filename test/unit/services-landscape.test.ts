@@ -1,19 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type {
-  Histogram,
-  LandscapeFacets,
-  LandscapeGrid,
-  RankPage,
-  RankRow,
-  Roofline,
-} from '../../src-main/contract/api.ts';
+import type { RankRow } from '../../src-main/contract/api.ts';
 import { smallStudy } from './export-runs.ts';
-import { call as callOn } from './engine-calls.ts';
+import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import { useBench } from '../workplace.ts';
 
 const bench = useBench();
 let runId = 0;
-const call = <T>(name: string, input: object): Promise<T> => callOn<T>(bench.engine, name, { runId, ...input });
+const call = <Name extends ProcedureName>(name: Name, input: object) => bench.call(name, { runId, ...input });
 
 beforeAll(async () => {
   // The widest blocks do not fit, so that some cells are empty.
@@ -23,8 +16,8 @@ beforeAll(async () => {
 });
 
 const SPACE = { x: 'blockThreads', y: 'launch' } as const;
-const facetsOf = (more: object) => call<LandscapeFacets>('landscape.facets', { ...SPACE, facet: 'device', ...more });
-const gridOf = (device: number) => call<LandscapeGrid>('landscape.grid', { ...SPACE, hold: { device } });
+const facetsOf = (more: object) => call('landscape.facets', { ...SPACE, facet: 'device', ...more });
+const gridOf = (device: number) => call('landscape.grid', { ...SPACE, hold: { device } });
 
 describe('small maps', () => {
   it('show the same as the map of their value', async () => {
@@ -72,7 +65,7 @@ describe('a roofline', () => {
   it('shows the designs of one device below its two limits, the fastest first', async () => {
     const kernel = { name: 'streaming', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 64 };
     const streaming = await bench.run(smallStudy({ kernel }));
-    const found = await call<Roofline>('landscape.roofline', { ...DEVICE, runId: streaming });
+    const found = await call('landscape.roofline', { ...DEVICE, runId: streaming });
     expect(found.designIndex.length).toBe(found.sampledFrom);
     expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
     expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);
@@ -86,7 +79,7 @@ describe('a roofline', () => {
     const kernel = { name: 'still', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 0 };
     const phases = { unit: { instructions: 0 }, prologue: { instructions: 0 } };
     const still = await bench.run(smallStudy({ kernel: { ...kernel, ...phases } }));
-    const { designIndex, sampledFrom } = await call<Roofline>('landscape.roofline', { ...DEVICE, runId: still });
+    const { designIndex, sampledFrom } = await call('landscape.roofline', { ...DEVICE, runId: still });
     expect(designIndex.length).toBe(0);
     expect(sampledFrom).toBeGreaterThan(0);
   });
@@ -95,7 +88,7 @@ describe('a roofline', () => {
 describe('a filter', () => {
   const filter = { deviceId: 'nvidia-rtx-4090', threadsPerUnit: [4], blockThreads: { from: 64, to: 128 } };
   const whole = { deviceId: 'nvidia-rtx-4090' };
-  const pageOf = (more: object) => call<RankPage>('ranking.page', { limit: 1000, ...more });
+  const pageOf = (more: object) => call('ranking.page', { limit: 1000, ...more });
 
   it('shortens a list without changing ranks and ties, which count all designs of the device', async () => {
     const [all, some] = [await pageOf({ filter: whole }), await pageOf({ filter })];
@@ -104,14 +97,14 @@ describe('a filter', () => {
     for (const row of some.rows)
       expect(row).toEqual(all.rows.find(({ designIndex }) => designIndex === row.designIndex));
     const last = some.rows.at(-1)!;
-    const one = await call<RankRow>('ranking.design', { designIndex: last.designIndex, filter });
+    const one = await call('ranking.design', { designIndex: last.designIndex, filter });
     expect([one.rank, one.tied]).toEqual([last.rank, last.tied]);
   });
 
   it('marks the cells of a map that have a passing design, and does not change their times', async () => {
-    const free = await call<LandscapeGrid>('landscape.grid', SPACE);
+    const free = await call('landscape.grid', SPACE);
     expect(free.passing).toBeNull();
-    const grid = await call<LandscapeGrid>('landscape.grid', { ...SPACE, filter });
+    const grid = await call('landscape.grid', { ...SPACE, filter });
     expect(grid.timeMs).toEqual(free.timeMs);
     const { rows } = await pageOf({ filter });
     const cellOf = ({ design }: RankRow) =>
@@ -124,8 +117,8 @@ describe('a filter', () => {
   });
 
   it('is counted beside all designs of the device in each bin of the distribution', async () => {
-    const all = await call<Histogram>('ranking.histogram', { filter: whole, bins: 12 });
-    const some = await call<Histogram>('ranking.histogram', { filter, bins: 12 });
+    const all = await call('ranking.histogram', { filter: whole, bins: 12 });
+    const some = await call('ranking.histogram', { filter, bins: 12 });
     expect(some.edgesMs).toEqual(all.edgesMs);
     expect(some.counts).toEqual(all.counts);
     expect(all.passing).toEqual(all.counts);
@@ -147,14 +140,14 @@ describe('equal designs', () => {
     };
     const kernel = { name: 'small', registersPerThread: 40, instructionsPerIteration: 30 };
     const own = { runId: await bench.run(smallStudy({ axes, kernel })) };
-    const all = await call<RankPage>('ranking.page', { ...own, limit: 1000 });
-    const page = await call<RankPage>('ranking.page', { ...own, limit: 1000, groups: true });
+    const all = await call('ranking.page', { ...own, limit: 1000 });
+    const page = await call('ranking.page', { ...own, limit: 1000, groups: true });
     expect(page.matching).toBe(all.matching);
     expect(page.listed).toBe(page.rows.length);
     expect(page.equal.reduce((sum, n) => sum + n, 0)).toBe(all.matching);
     const at = page.equal.findIndex((n) => n === 2);
     const [row] = page.rows.slice(at, at + 1);
-    const opened = await call<RankPage>('ranking.page', {
+    const opened = await call('ranking.page', {
       ...own,
       limit: 1000,
       groups: true,
@@ -165,7 +158,7 @@ describe('equal designs', () => {
     const other = opened.rows[at + 1];
     expect(other.predictedMs).toBe(row.predictedMs);
     expect([row, other].map(({ design }) => design.registerCap).toSorted()).toEqual([64, null]);
-    const found = await call<RankPage>('ranking.page', { ...own, limit: 1, groups: true, find: other.designIndex });
+    const found = await call('ranking.page', { ...own, limit: 1, groups: true, find: other.designIndex });
     expect(found.foundAt).toBe(at);
   });
 });

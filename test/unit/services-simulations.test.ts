@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type {
-  RankPage,
-  RankRow,
-  RunDetail,
-  RunProgress,
-  RunSummary,
-  SimulatedDesign,
-  SimulationTimeline,
-} from '../../src-main/contract/api.ts';
+import type { RankPage, RunProgress, RunSummary, SimulatedDesign } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
 import { preparePipeline } from '../../src-workers/predict/predictor.ts';
@@ -92,7 +84,7 @@ describe('simulating the best of a sweep', () => {
     expect(await bySimulation(false)).toEqual([...chosen, ...rest]);
     expect(await bySimulation(true)).toEqual([...chosen.toReversed(), ...rest.toReversed()]);
 
-    const one = await call<RankRow>(engine, 'ranking.design', { runId, designIndex: chosen[0] });
+    const one = await call(engine, 'ranking.design', { runId, designIndex: chosen[0] });
     expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0].simulated.meanMs });
   });
 
@@ -201,7 +193,7 @@ describe('simulating the best of a sweep', () => {
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
-    const { runId: id } = await call<{ runId: number }>(engine, 'simulations.start', {
+    const { runId: id } = await call(engine, 'simulations.start', {
       runId,
       top: 12,
       maxReplications: 5,
@@ -212,14 +204,14 @@ describe('simulating the best of a sweep', () => {
       });
     });
     await call(engine, 'runs.cancel', { id });
-    expect((await call<RunDetail>(engine, 'runs.get', { id })).state).toBe('cancelled');
+    expect((await call(engine, 'runs.get', { id })).state).toBe('cancelled');
     const kept = await list(engine, id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
     // Lists show the simulated sweep, and the progress.
-    const listed = (await call<readonly RunSummary[]>(engine, 'runs.list', {})).find((run) => run.id === id);
+    const listed = (await call(engine, 'runs.list', {})).find((run) => run.id === id);
     expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
-    expect((await call<RunDetail>(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
+    expect((await call(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
     const resumed = await ended(engine, 'runs.resume', { id });
     expect(resumed).toMatchObject({ state: 'complete', sourceRunId: runId, valid: 12 });
     const rows = await list(engine, id);
@@ -239,7 +231,7 @@ describe('simulating the best of a sweep', () => {
       const result = await engine.call('simulations.start', { runId, ...input });
       return result.ok ? 'started' : `${result.error.code}: ${result.error.message}`;
     };
-    const invalid = await call<RankPage>(engine, 'ranking.page', { runId, filter: { validity: 'invalid' } });
+    const invalid = await call(engine, 'ranking.page', { runId, filter: { validity: 'invalid' } });
     const total = invalid.total;
     expect(await message({ designs: [total] })).toMatch(
       new RegExp(`^not-found: .*\\b${total}\\b.* 0 to ${total - 1}\\b`),
@@ -271,7 +263,7 @@ describe('a timeline', () => {
     const rows = await list(engine, runId);
     for (const balancing of ['none', 'dynamic-fetch']) {
       const row = rows.find(({ design }) => design.balancing === balancing)!;
-      const timeline = await call<SimulationTimeline>(engine, 'simulations.timeline', {
+      const timeline = await call(engine, 'simulations.timeline', {
         runId,
         designIndex: row.designIndex,
         replication: 2,

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Recommendation, Sensitivity } from '../../src-main/contract/advice.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { KERNEL_INPUTS, kernelInput, VARIED_INPUTS, type KernelNumber } from '../../src-workers/domain/provenance.ts';
@@ -26,12 +25,12 @@ async function verifyAdvice(report: Report, amount: number): Promise<void> {
       const study = JSON.parse(readFileSync(join(EXAMPLES, name), 'utf8')) as StudyFile;
       const about = { study, folder: EXAMPLES };
       try {
-        const { device, designIndex } = await call<Recommendation>(engine, 'advice.recommend', about);
+        const { device, designIndex } = await call(engine, 'advice.recommend', about);
         for (const deviceId of study.devices)
           for (const look of ['coarse', 'fastest', 'all'])
             await call(engine, 'advice.recommend', { ...about, deviceId, look });
         const asked = { ...about, deviceId: device.id, designIndex };
-        const { inputs } = await call<Sensitivity>(engine, 'advice.sensitivity', { ...asked, inputs: VARIED_INPUTS });
+        const { inputs } = await call(engine, 'advice.sensitivity', { ...asked, inputs: VARIED_INPUTS });
         if (inputs.length === 0) report.fail(`${name}: no input was varied, so nothing was tested`);
         if (!device.id.startsWith('cpu'))
           await call(engine, 'advice.code', { ...asked, format: 'cuda' }).catch(() => null);

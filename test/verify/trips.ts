@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { ExportDocument, RankPage } from '../../src-main/contract/api.ts';
+import type { RankPage } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -173,13 +173,13 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
       const study = tripStudy(report);
       const start = performance.now();
       const run = await ended(engine, 'runs.start', { study });
-      const page = await call<RankPage>(engine, 'ranking.page', { runId: run.id, limit: LISTED });
+      const page = await call(engine, 'ranking.page', { runId: run.id, limit: LISTED });
       if (page.rows.length === 0) continue;
       const whole = async (format: 'csv' | 't4'): Promise<string> => {
         const input = { runId: run.id, format, limit: LISTED };
-        let { text, next } = await call<ExportDocument>(engine, 'export.render', input);
+        let { text, next } = await call(engine, 'export.render', input);
         while (next !== undefined) {
-          const more = await call<ExportDocument>(engine, 'export.next', { next });
+          const more = await call(engine, 'export.next', { next });
           text += more.text;
           next = more.next;
         }
