@@ -33,12 +33,12 @@ import {
   recordsOf,
   runToEnd,
   SOURCES,
-  unitLoop,
   type Ended,
 } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
+import { unitLoop } from '../measuring.ts';
 
 const describe = always.skipIf(lacks('g++'));
 

@@ -11,19 +11,10 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { findLoops } from '../../src-workers/inspect/loops.ts';
 import { parsePtx } from '../../src-workers/inspect/ptx.ts';
 import { deviceCode, innerLoops, type InnerLoop, type Operation } from './bench-cuda-machine-code.ts';
-import {
-  EMULATED_NAME,
-  NO_FILES,
-  ofType,
-  planOf,
-  recordsOf,
-  runToEnd,
-  SOURCES,
-  unitLoop,
-  WORKLOAD,
-} from './bench-cuda-plans.ts';
+import { EMULATED_NAME, NO_FILES, ofType, planOf, recordsOf, runToEnd, SOURCES, WORKLOAD } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
+import { unitLoop } from '../measuring.ts';
 
 const nvcc = findTool('nvcc');
 /**

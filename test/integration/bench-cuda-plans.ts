@@ -7,11 +7,11 @@ import type {
   UnitLoopProfile,
   UnitLoopWorkload,
 } from '../../src-workers/domain/benchmark.ts';
-import type { Design } from '../../src-workers/domain/design.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchRecord } from '../../src-workers/parse/bench-records.ts';
 import type { WorkloadContext } from '../../src-workers/parse/grammar.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { benchPlan } from '../measuring.ts';
 
 /** Shared by the tests of the CUDA backend. */
 
@@ -58,44 +58,12 @@ export const WORKLOAD: UnitLoopWorkload = {
   traffic: { bytesPerIteration: 12, bytesPerUnit: 20 },
 };
 
-export function designOf(change: Partial<Design>): Design {
-  return {
-    threadsPerUnit: 1,
-    unitsPerThread: 1,
-    loop: 'nested',
-    balancing: 'none',
-    blockThreads: 64,
-    gridBlocks: 2,
-    registerCap: null,
-    ...change,
-  };
-}
-
-export function unitLoop(id: string, change: Partial<Design>, residentBlocks: number | null = null): BenchCase {
-  return {
-    id,
-    benchmark: 'unit-loop',
-    parameters: { design: designOf(change), designIndex: null, predictedMs: null, residentBlocks },
-  };
-}
-
 export function probe(name: string, values: Readonly<Record<string, number>> = {}): BenchCase {
   return { id: name, benchmark: 'probe', parameters: { probe: name, arguments: values } };
 }
 
 export function planOf(cases: readonly BenchCase[], change: Partial<BenchPlan> = {}): BenchPlan {
-  return {
-    format: 'lockstep-bench',
-    version: 1,
-    backend: 'cuda',
-    cases,
-    warmUps: 1,
-    repeats: 2,
-    seed: 7,
-    caseTimeLimitMs: 60_000,
-    workload: WORKLOAD,
-    ...change,
-  };
+  return benchPlan(cases, { workload: WORKLOAD, ...change });
 }
 
 /** Parses lines of a result file or of the program, each with its real check. */

@@ -1,3 +1,4 @@
+import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { runTool } from '../../src-workers/bench/tool.ts';
 import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { testFolder } from '../workplace.ts';
+import { benchPlan } from '../measuring.ts';
 
 const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
 const folder = testFolder();
@@ -32,17 +34,10 @@ it.each([true, false])(
   'ends when the process that started it is killed, if it knows that process: %s',
   async (knows) => {
     // There are far more launches than time: the program alone would run for a minute.
-    await writePlanFolder(folder, {
-      format: 'lockstep-bench',
-      version: 1,
-      backend: 'cpu',
-      cases: [{ id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } }],
-      warmUps: 0,
-      repeats: 10_000_000,
-      seed: 1,
-      caseTimeLimitMs: 60_000,
-      workload: null,
-    });
+    const cases: BenchCase[] = [
+      { id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } },
+    ];
+    await writePlanFolder(folder, benchPlan(cases, { backend: 'cpu', warmUps: 0, repeats: 10_000_000 }));
     const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(knows ? ['told'] : [])], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

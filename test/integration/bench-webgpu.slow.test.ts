@@ -14,21 +14,15 @@ import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { lacks } from '../tools.mjs';
 import { PROFILE } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
+import { benchPlan, unitLoop as anyUnitLoop } from '../measuring.ts';
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 const HARNESS = join(import.meta.dirname, 'bench-webgpu-child.ts');
 
 const uniform = mersenneTwister(3);
 const draw = lengthSampler(unwrap(geometricLaw(0.2)));
-const PLAN: BenchPlan = {
-  format: 'lockstep-bench',
-  version: 1,
+const PLAN = benchPlan([], {
   backend: 'webgpu',
-  cases: [],
-  warmUps: 1,
-  repeats: 2,
-  seed: 5,
-  caseTimeLimitMs: 60_000,
   workload: {
     label: 'geometric(0.2)',
     // Some units have no work.
@@ -36,26 +30,10 @@ const PLAN: BenchPlan = {
     profile: { ...PROFILE, fp64Share: 0, tableWords: 256 },
     traffic: null,
   },
-};
+});
 
-const DESIGN: Design = {
-  threadsPerUnit: 1,
-  unitsPerThread: 4,
-  loop: 'nested',
-  balancing: 'none',
-  blockThreads: 32,
-  gridBlocks: 5,
-  registerCap: null,
-};
-
-function unitLoop(id: string, change: Partial<Design> = {}): BenchCase {
-  const design = { ...DESIGN, ...change };
-  return {
-    id,
-    benchmark: 'unit-loop',
-    parameters: { design, designIndex: null, predictedMs: null, residentBlocks: null },
-  };
-}
+const unitLoop = (id: string, change: Partial<Design> = {}) =>
+  anyUnitLoop(id, { unitsPerThread: 4, blockThreads: 32, gridBlocks: 5, ...change });
 
 describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   const folder = testFolder();

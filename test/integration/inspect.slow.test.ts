@@ -8,7 +8,8 @@ import { parseCubin } from '../../src-workers/inspect/cubin.ts';
 import { documentOf, lockstep } from '../command-line.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { findTool, lacks } from '../tools.mjs';
-import { NO_FILES, planOf, SOURCES, unitLoop, WORKLOAD } from './bench-cuda-plans.ts';
+import { unitLoop } from '../measuring.ts';
+import { NO_FILES, planOf, SOURCES, WORKLOAD } from './bench-cuda-plans.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 const nvcc = findTool('nvcc');

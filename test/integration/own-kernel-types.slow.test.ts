@@ -8,13 +8,13 @@ import { kernelProgram, type KernelProgram } from '../../src-workers/bench/kerne
 import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
 import { listValues } from '../../src-workers/bench/program/command-line.ts';
 import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
-import type { Design } from '../../src-workers/domain/design.ts';
 import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-manifest.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
+import { designOf } from '../measuring.ts';
 
 /**
  * Tests the arguments that a manifest may give a kernel, on the emulation. Each host program that Lockstep writes is
@@ -23,15 +23,7 @@ import { dataText } from '../data.ts';
 
 const folder = testFolder();
 const UNITS = 6;
-const DESIGN: Design = {
-  threadsPerUnit: 1,
-  unitsPerThread: 1,
-  loop: 'nested',
-  balancing: 'none',
-  blockThreads: 32,
-  gridBlocks: 1,
-  registerCap: null,
-};
+const DESIGN = designOf({ blockThreads: 32, gridBlocks: 1 });
 const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
 
 /** Copies each array of its type through shared memory. The sums need all bits of a number. */

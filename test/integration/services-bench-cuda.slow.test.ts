@@ -6,12 +6,12 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
-import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
+import { benchPlan } from '../measuring.ts';
 
 const it = always.skipIf(lacks('g++'));
 
@@ -126,17 +126,6 @@ it('builds every suite as a plan that the CUDA program accepts', async () => {
     if (suite === 'designs' || suite === 'contention') continue;
     const cases = unwrap(suiteCases(suite, 'cuda', null));
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
-    const plan: BenchPlan = {
-      format: 'lockstep-bench',
-      version: 1,
-      backend: 'cuda',
-      cases,
-      warmUps: 1,
-      repeats: 1,
-      seed: 1,
-      caseTimeLimitMs: 60_000,
-      workload: null,
-    };
-    unwrap(await cudaPlan(plan, { openFile: async () => fail('unsupported', 'no files') }));
+    unwrap(await cudaPlan(benchPlan(cases), { openFile: async () => fail('unsupported', 'no files') }));
   }
 });

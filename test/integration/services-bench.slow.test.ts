@@ -18,6 +18,7 @@ import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended, refusal as failure } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { processesThatRun, sweep as sweepOf, useEngines } from '../workplace.ts';
+import { measuringDevice } from '../measuring.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -655,19 +656,7 @@ describe('a measurement that is stopped', () => {
 });
 
 describe('a page that measures', () => {
-  const device: BenchRecord = {
-    type: 'device',
-    backend: 'webgpu',
-    name: 'Page GPU',
-    fingerprint: 'page',
-    driver: '',
-    versions: {},
-    threadGroupWidth: 4,
-    multiprocessors: null,
-    clockMhz: null,
-    timer: 'device',
-    properties: {},
-  };
+  const device = measuringDevice({ backend: 'webgpu', name: 'Page GPU', fingerprint: 'page', threadGroupWidth: 4 });
   const samples = (id: string, repeats: number): BenchRecord[] =>
     Array.from({ length: repeats }, (_, repeat) => ({
       type: 'sample',

@@ -11,6 +11,7 @@ import type { KernelTask } from '../../src-workers/domain/kernel-manifest.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { quantile } from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { benchPlan, unitLoop } from '../measuring.ts';
 
 /*
  * Measures on SwiftShader, the software adapter of every Chromium, which is a real lockstep machine of 4 lanes. Its
@@ -114,22 +115,12 @@ export async function timeInTurn(batches: readonly Batch[], rounds: number, repe
     for (const [at, { workload, designs, kernel }] of batches.entries()) {
       const uniform = mersenneTwister(round);
       const order = designs.map((design, i) => ({ design, i, at: uniform() })).sort((a, b) => a.at - b.at);
-      const records = await measure({
-        format: 'lockstep-bench',
-        version: 1,
-        backend: 'webgpu',
-        cases: order.map(({ design, i }) => ({
-          id: String(i),
-          benchmark: 'unit-loop',
-          parameters: { design, designIndex: null, predictedMs: null, residentBlocks: null },
-        })),
-        warmUps: 1,
-        repeats,
-        seed: 1,
-        caseTimeLimitMs: 120_000,
-        workload,
-        ...(kernel && { kernel }),
-      });
+      const records = await measure(
+        benchPlan(
+          order.map(({ design, i }) => unitLoop(String(i), design)),
+          { backend: 'webgpu', repeats, seed: 1, caseTimeLimitMs: 120_000, workload, ...(kernel && { kernel }) },
+        ),
+      );
       for (const record of records) {
         if (record.type === 'device') device = record;
         else if (record.type === 'sample' && !record.warmUp) samplesNs[at][Number(record.case)].push(record.timeNs);

@@ -7,11 +7,11 @@ import {
 } from '../../src-workers/bench/cpu/analysis.ts';
 import { contentionCases } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { caseShares } from '../../src-workers/bench/cpu/shares.ts';
-import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve, type BandwidthCurve } from '../../src-workers/models/contention/bandwidth.ts';
 import { staircaseMs } from '../../src-workers/models/contention/time.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
+import { measuringDevice } from '../measuring.ts';
 
 const CORES = 6;
 const NOISE = [1, 1.02, 0.98, 1.01, 0.99, 1, 1];
@@ -73,19 +73,15 @@ test('β needs a measurement of one core, and cases without a time or with nonse
   expect(compareContention(unwrap(contentionFromStream(cases)), [...odd, ...cases])).toHaveLength(2 * (CORES - 1));
 });
 
-const DEVICE: MeasuringDevice = {
-  type: 'device',
+const DEVICE = measuringDevice({
   backend: 'cpu',
   name: 'Intel(R) Core(TM) i7',
-  fingerprint: 'x',
   driver: 'Linux 6.1',
-  versions: {},
   threadGroupWidth: null,
   multiprocessors: CORES,
-  clockMhz: null,
   timer: 'host',
   properties: { startedAt: '2026-11-21T00:00:00Z' },
-};
+});
 
 test('the device made from a measured machine is valid in the catalogue', () => {
   const measured = unwrap(contentionFromStream(measuredBy(SOFT)));

@@ -13,10 +13,11 @@ import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { parsePlanLine } from '../../src-workers/parse/bench-records.ts';
-import { NO_FILES, planOf, probe, runToEnd, SOURCES, unitLoop, WORKLOAD } from '../integration/bench-cuda-plans.ts';
+import { NO_FILES, planOf, probe, runToEnd, SOURCES, WORKLOAD } from '../integration/bench-cuda-plans.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
+import { unitLoop } from '../measuring.ts';
 
 const folder = testFolder();
 

@@ -3,25 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readPlanFolder, writePlanFolder } from '../../src-workers/bench/plan-files.ts';
-import type { BenchPlan } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { benchPlan } from '../measuring.ts';
 
-const PLAN: BenchPlan = {
-  format: 'lockstep-bench',
-  version: 1,
-  backend: 'webgpu',
-  cases: [{ id: 'limits', benchmark: 'probe', parameters: { probe: 'limits', arguments: {} } }],
-  warmUps: 1,
-  repeats: 3,
-  seed: 7,
-  caseTimeLimitMs: 1000,
+const LIMITS: BenchCase = { id: 'limits', benchmark: 'probe', parameters: { probe: 'limits', arguments: {} } };
+const PLAN = benchPlan([LIMITS], {
   workload: {
     label: 'three',
     lengths: Uint32Array.of(1, 0x01020304, 0xffffffff),
     profile: { parallelSteps: 1, serialSteps: 2, dependentLoads: 0, tableWords: 1 },
     traffic: { bytesPerIteration: 12.5, bytesPerUnit: 20 },
   },
-};
+});
 
 describe('plan folders', () => {
   let folder: string;

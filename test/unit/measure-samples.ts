@@ -8,42 +8,20 @@ import type {
   MeasuringTarget,
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
-import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { kendall, median, spearman } from '../../src-workers/numeric/statistics.ts';
+import { designOf, measuringDevice } from '../measuring.ts';
 
 /**
  * Invented measurements for tests of the Measure view. Their structure is real, but their numbers belong to no device.
  */
 
-export const SAMPLE_DEVICE: MeasuringDevice = {
-  type: 'device',
-  backend: 'cuda',
-  name: 'NVIDIA A100-SXM4-40GB',
-  fingerprint: 'sample',
-  driver: '580.0',
-  versions: { nvcc: '13.0' },
-  threadGroupWidth: 32,
-  multiprocessors: 108,
-  clockMhz: 1410,
-  timer: 'device',
-  properties: {},
-};
+export const SAMPLE_DEVICE = measuringDevice({ name: 'NVIDIA A100-SXM4-40GB', fingerprint: 'sample', clockMhz: 1410 });
 
-export function sampleDesign(change: Partial<Design> = {}): Design {
-  return {
-    threadsPerUnit: 4,
-    unitsPerThread: 19,
-    loop: 'flattened',
-    balancing: 'none',
-    blockThreads: 128,
-    gridBlocks: 1728,
-    registerCap: 64,
-    ...change,
-  };
-}
+export const sampleDesign = (change: Partial<Design> = {}): Design =>
+  designOf({ threadsPerUnit: 4, unitsPerThread: 19, loop: 'flattened', blockThreads: 128, gridBlocks: 1728, registerCap: 64, ...change }); // prettier-ignore
 
 export function sampleTime(medianMs: number, change: Partial<MeasuredTime> = {}): MeasuredTime {
   const uniform = mersenneTwister(Math.round(medianMs * 1e6) % 2 ** 31);

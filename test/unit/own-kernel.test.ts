@@ -21,6 +21,7 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { elementType, type ValueType } from '../../src-workers/domain/kernel-manifest.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
+import { designOf } from '../measuring.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
@@ -28,16 +29,7 @@ const text = readFileSync(join(SPMV, 'spmv.kernel.json'), 'utf8');
 const manifest = unwrap(parseKernelManifest(text, 'spmv.kernel.json'));
 const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
 
-const design: Design = {
-  implementation: 'Thread per row',
-  threadsPerUnit: 1,
-  unitsPerThread: 2,
-  loop: 'nested',
-  balancing: 'none',
-  blockThreads: 64,
-  gridBlocks: 3,
-  registerCap: null,
-};
+const design = designOf({ implementation: 'Thread per row', unitsPerThread: 2, gridBlocks: 3 });
 const MIXED: Design = {
   ...design,
   implementation: 'Mixed',

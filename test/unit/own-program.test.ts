@@ -10,8 +10,8 @@ import {
 } from '../../src-workers/bench/program/command-line.ts';
 import { readOutput } from '../../src-workers/bench/program/output.ts';
 import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
-import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { designOf } from '../measuring.ts';
 
 const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
 
@@ -43,18 +43,16 @@ describe('a command line', () => {
   });
 
   it('is filled with the values of a design, which are never split', () => {
-    const design: Design = {
+    const design = designOf({
       implementation: 'two words; rm',
       threadsPerUnit: 4,
       unitsPerThread: 2,
-      loop: 'nested',
       balancing: 'window-sort(4096)',
       blockThreads: 128,
       blockWidth: 32,
       gridBlocks: 16,
-      registerCap: null,
       classes: [{ upTo: null, threadsPerUnit: 4, units: 7, gridBlocks: 16 }],
-    };
+    });
     const task: ProgramTask = {
       exec: '',
       build: null,

@@ -1,41 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import type { BenchCase, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
+import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 
-const PLAN: PlanLine = {
-  type: 'plan',
-  plan: {
-    format: 'lockstep-bench',
-    version: 1,
-    backend: 'cuda',
-    cases: [1, 2, 4].map((cores) => ({
-      id: `stream-${cores}`,
-      benchmark: 'stream',
-      parameters: { cores, bytesPerCore: 1024 },
-    })),
-    warmUps: 1,
-    repeats: 3,
-    seed: 7,
-    caseTimeLimitMs: 1000,
-    workload: null,
-  },
-  lengthsDigest: null,
-  source: null,
-};
-const DEVICE: MeasuringDevice = {
-  type: 'device',
-  backend: 'cuda',
-  name: 'Test GPU',
-  fingerprint: 'Test GPU, driver 1',
-  driver: '1',
-  versions: { nvcc: '13.0' },
-  threadGroupWidth: 32,
-  multiprocessors: 4,
-  clockMhz: 1000,
-  timer: 'device',
-  properties: {},
-};
+const CORES = [1, 2, 4].map((cores): BenchCase => ({
+  id: `stream-${cores}`,
+  benchmark: 'stream',
+  parameters: { cores, bytesPerCore: 1024 },
+}));
+const PLAN = planLine(benchPlan(CORES, { repeats: 3 }));
+const DEVICE = measuringDevice();
 const DONE: BenchRecord = { type: 'done', elapsedMs: 12 };
 
 function samples(id: string, timesNs: readonly number[], warmUpNs: readonly number[] = [9e6]): BenchRecord[] {

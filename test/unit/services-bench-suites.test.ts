@@ -1,21 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
-import type { CaseOf, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { CaseOf } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { measuringDevice } from '../measuring.ts';
 
-const device = (software: number): MeasuringDevice => ({
-  type: 'device',
-  backend: 'webgpu',
-  name: 'adapter',
-  fingerprint: 'adapter',
-  driver: '',
-  versions: {},
-  threadGroupWidth: 4,
-  multiprocessors: null,
-  clockMhz: null,
-  timer: 'device',
-  properties: { software },
-});
+const device = (software: number) =>
+  measuringDevice({ backend: 'webgpu', threadGroupWidth: 4, multiprocessors: null, properties: { software } });
 
 describe('suites on a software adapter', () => {
   const casesOn = (suite: 'matrix-power' | 'launch-grid', software: number) =>

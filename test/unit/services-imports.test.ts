@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/file-kind.ts';
-import type { BenchRecord, MeasuringDevice, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import type { BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
+import { measuringDevice } from '../measuring.ts';
 
 const DEVICE_ID = 'nvidia-rtx-4090';
 const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url)));
@@ -49,19 +50,13 @@ async function bundledPlan(): Promise<PlanLine> {
   throw new Error('no plan in the bundle');
 }
 
-const DEVICE: MeasuringDevice = {
-  type: 'device',
-  backend: 'cuda',
+const DEVICE = measuringDevice({
   name: 'NVIDIA GeForce RTX 4090',
   fingerprint: 'NVIDIA GeForce RTX 4090, driver 580.1',
-  driver: '580.1',
-  versions: { nvcc: '13.0' },
-  threadGroupWidth: 32,
   multiprocessors: 128,
   clockMhz: 2520,
-  timer: 'device',
   properties: { sharedMemoryBytesPerBlock: 101376 },
-};
+});
 /** These times are not short decimal numbers of milliseconds. */
 const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
 

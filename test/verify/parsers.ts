@@ -9,7 +9,6 @@ import { optunaStorage } from '../optuna-storage.ts';
 import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { fileKind } from '../../src-main/services/imports/file-kind.ts';
-import type { PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { kernelFileKind, type Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import { inspectKernel, type KernelTexts } from '../../src-workers/inspect/inspect.ts';
@@ -28,6 +27,7 @@ import { bytesSource } from '../../src-workers/parse/source.ts';
 import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
+import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 
 /** The readers of all foreign files, each with files to read. */
 interface Parser {
@@ -168,35 +168,13 @@ const t4Files = fc
   .map((results) => encode(JSON.stringify({ results, metadata: { timeunit: 'ms' }, schema_version: '1.0.0' })));
 
 /** The first two lines of a result file. */
-export const PLAN: PlanLine = {
-  type: 'plan',
-  plan: {
-    format: 'lockstep-bench',
-    version: 1,
-    backend: 'cpu',
-    cases: ['a', 'b'].map((id) => ({ id, benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } })),
-    warmUps: 0,
-    repeats: 2,
-    seed: 1,
-    caseTimeLimitMs: 1000,
-    workload: null,
-  },
-  lengthsDigest: null,
-  source: null,
-};
-export const DEVICE = {
-  type: 'device',
-  backend: 'cpu',
-  name: 'x',
-  fingerprint: 'x',
-  driver: '',
-  versions: {},
-  threadGroupWidth: null,
-  multiprocessors: null,
-  clockMhz: null,
-  timer: 'host',
-  properties: {},
-} as const;
+export const PLAN = planLine(
+  benchPlan(
+    ['a', 'b'].map((id) => ({ id, benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } })),
+    { backend: 'cpu', warmUps: 0 },
+  ),
+);
+export const DEVICE = measuringDevice({ backend: 'cpu', threadGroupWidth: null, multiprocessors: null, timer: 'host' });
 const record = fc.oneof(
   fc.record({
     type: fc.constant('sample'),

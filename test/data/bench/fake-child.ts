@@ -6,6 +6,7 @@ import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { readPlanFolder } from '../../../src-workers/bench/plan-files.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import { measuringDevice } from '../../measuring.ts';
 
 export interface FakeBench {
   /** The fingerprint of the device, by default `fake`. */
@@ -54,19 +55,16 @@ if (fake.absent) {
   process.exit(0);
 }
 const plan = unwrap(await readPlanFolder(process.argv[2]));
-print({
-  type: 'device',
-  backend: plan.backend,
-  name: fake.name ?? 'Fake device',
-  fingerprint: fake.fingerprint ?? 'fake',
-  driver: '1.0',
-  versions: { node: process.version },
-  threadGroupWidth: fake.width === undefined ? 32 : fake.width,
-  multiprocessors: fake.multiprocessors ?? 2,
-  clockMhz: 1000,
-  timer: 'host',
-  properties: fake.properties ?? {},
-});
+print(
+  measuringDevice({
+    backend: plan.backend,
+    name: fake.name ?? 'Fake device',
+    fingerprint: fake.fingerprint ?? 'fake',
+    threadGroupWidth: fake.width === undefined ? 32 : fake.width,
+    multiprocessors: fake.multiprocessors ?? 2,
+    properties: fake.properties ?? {},
+  }),
+);
 
 async function happen(): Promise<void> {
   if (fake.turn !== undefined) print({ type: 'turn', case: fake.turn });

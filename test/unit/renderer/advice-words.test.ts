@@ -12,21 +12,13 @@ import {
 } from '../../../src-renderer/advice/words.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
 import type { Recommendation, Uncertainty, WorthKnowing } from '../../../src-main/contract/advice.ts';
-import type { Design } from '../../../src-workers/domain/design.ts';
 import type { InputFact, Origin } from '../../../src-workers/domain/provenance.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
+import { designOf } from '../../measuring.ts';
 
 const cuda: Parameters<typeof designWords>[1] = (key, form) => term(key, 'cuda', form);
 const opencl: Parameters<typeof designWords>[1] = (key, form) => term(key, 'opencl', form);
-const DESIGN: Design = {
-  threadsPerUnit: 4,
-  unitsPerThread: 1,
-  loop: 'nested',
-  balancing: 'none',
-  blockThreads: 128,
-  gridBlocks: 3584,
-  registerCap: null,
-};
+const DESIGN = designOf({ threadsPerUnit: 4, blockThreads: 128, gridBlocks: 3584 });
 
 describe('a design in words', () => {
   it('names the most decisive values first, in the chosen vocabulary', () => {
