@@ -4,7 +4,6 @@
  * came out. `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix) and for
  * block sizes of measured spaces.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tieBand } from '../../src-main/services/evidence/tie-band.ts';
 import { errorParts, withErrors } from '../../src-workers/advise/separation.ts';
@@ -15,9 +14,9 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { readLaunches } from '../../src-workers/evidence/shapes.ts';
 import { LAUNCH_DATASETS } from '../../src-workers/models/launches/datasets.ts';
-import { gpu as catalogueGpu } from '../unit/sweep-plans.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 import { kindOf, sweptTimes } from './tie-bands.ts';
+import { GPUS as devices, gpu as catalogueGpu } from '../catalogue.ts';
 
 const SAMPLES = 256;
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -95,9 +94,6 @@ function report(label: string, contests: readonly Contest[]): void {
   }
 }
 
-const devices = ['nvidia', 'amd', 'software'].flatMap(
-  (file) => JSON.parse(readFileSync(join(ROOT, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
-);
 const byId = new Map(devices.map((device) => [device.id, device]));
 
 const spmv: Contest[] = [];

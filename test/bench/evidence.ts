@@ -11,7 +11,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { GpuEvidence } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
@@ -22,6 +21,7 @@ import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
 import { judgeDataset, makePair, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
+import { GPUS as devices } from '../catalogue.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -35,9 +35,6 @@ const { values: options } = parseArgs({
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'db', 'evidence');
-const devices = ['nvidia', 'amd', 'software'].flatMap(
-  (file) => JSON.parse(readFileSync(join(root, 'db', 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
-);
 
 /**
  * The number of digits of saved parameters. More would mean nothing, because the standard errors are at least a

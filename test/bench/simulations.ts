@@ -1,8 +1,5 @@
 /* eslint-disable no-console */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
@@ -10,6 +7,7 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 // Compares prediction and simulation on the best designs of the example studies: node test/bench/simulations.ts [--top
 // 20] [--studies acts,geometric] [--designs]
@@ -20,11 +18,10 @@ const { values: options } = parseArgs({
     designs: { type: 'boolean', default: false },
   },
 });
-const EXAMPLES = join(import.meta.dirname, '..', '..', 'db', 'examples');
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(2)} %`;
 
 for (const name of options.studies.split(',')) {
-  const study = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8')) as StudyFile;
+  const study = exampleStudy(name);
   const predictor = createPredictor(await planOf(study));
   const size = predictor.counts.reduce((product, count) => product * count, 1);
   const { timeMs } = predictChunk(predictor, 0, size);

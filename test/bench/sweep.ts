@@ -1,5 +1,5 @@
 /** Measures the speed of sweeps: `node test/bench/sweep.ts`. Each line has the case, target, median and ratio. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -12,6 +12,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
@@ -74,10 +75,7 @@ const IN_ORDER: StudyFile = {
 
 async function predictorBenches(): Promise<void> {
   const examples = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'].map(
-    (name): readonly [string, StudyFile] => [
-      name,
-      JSON.parse(readFileSync(join(ROOT, 'db/examples', `${name}.json`), 'utf8')) as StudyFile,
-    ],
+    (name): readonly [string, StudyFile] => [name, exampleStudy(name)],
   );
   for (const [name, study] of [...examples, ['million', MILLION] as const, ['in order', IN_ORDER] as const]) {
     const plan = await planOf(study);

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StudyFile } from '../../src-main/contract/study.ts';
 import { errorWidths } from '../../src-main/services/evidence/tie-band.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import {
@@ -19,8 +18,9 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { tuningSpace } from '../../src-workers/tune/space.ts';
 import { makeAxis, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
-import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { planOf } from '../unit/sweep-plans.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
+import { exampleStudy, gpu } from '../catalogue.ts';
 
 /*
  * `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
@@ -212,7 +212,7 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
 }
 
 async function example(name: string, id: string): Promise<(seed: number) => Replay> {
-  const study = JSON.parse(readFileSync(join(ROOT, `db/examples/${name}.json`), 'utf8')) as StudyFile;
+  const study = exampleStudy(name);
   const device = gpu(id);
   const plan = await planOf({ ...study, devices: [id] }, [device]);
   const predictor = createPredictor(plan);

@@ -5,7 +5,7 @@ import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { ask, expect, test } from './fixtures/desktop.ts';
-import { ROOT } from './fixtures/program.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 test(
   'the window opens with its page and without an error',
@@ -38,7 +38,7 @@ test(
   'the engine predicts, saves and measures: workers, SQLite and the programs that measure start',
   { tag: '@packed' },
   async ({ desktop: { window: page } }) => {
-    const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+    const example = exampleStudy('spmv-cpu');
     const study: StudyFile = {
       ...example,
       workload: { lengths: 'geometric(0.05)', units: 4096 },

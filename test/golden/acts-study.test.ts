@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -9,13 +7,14 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 /**
  * The lengths are the measured steps of charged particles, the kernel has a serial fraction of 1/21, and groups have 32
  * lanes. The cost of a lane, loss × u·φ(u), is then least for 8 particles with 4 threads each (Swatman 2022,
  * doi:10.1109/MASCOTS56607.2022.00026).
  */
-const study = JSON.parse(readFileSync(join(import.meta.dirname, '../../db/examples/acts.json'), 'utf8')) as StudyFile;
+const study = exampleStudy('acts');
 
 describe('the threads per particle that a sweep of the Acts study recommends', () => {
   it.each(study.devices)('are 4 on %s when the device is saturated and particles keep their order', async (device) => {

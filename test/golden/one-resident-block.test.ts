@@ -6,7 +6,8 @@ import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { planOf } from '../unit/sweep-plans.ts';
+import { gpu } from '../catalogue.ts';
 
 /*
  * A device with one block at a time on a multiprocessor. A block has up to 64 thread groups, which end together if

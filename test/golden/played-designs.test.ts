@@ -7,7 +7,8 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { playableDesign } from '../unit/designs.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { gpu } from '../catalogue.ts';
 
 type Row = Readonly<Record<string, string>>;
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Recommendation } from '../../src-main/contract/advice.ts';
@@ -21,6 +20,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../src-workers/sweep/ties.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 // Shared by the quick tests of small examples and the slow tests of the others.
 
@@ -36,8 +36,7 @@ export function useEngine(): void {
   afterAll(() => engine.close());
 }
 
-export const example = (name: string): StudyFile =>
-  JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as StudyFile;
+export const example = (name: string): StudyFile => exampleStudy(name);
 
 /**
  * Returns the study with fewer units, designs and devices, of every kind that it has: loops, balancings, launches,

@@ -8,7 +8,6 @@ import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
-import { gpu } from '../unit/sweep-plans.ts';
 import {
   agreesWithRanking,
   agreesWithSweep,
@@ -20,6 +19,7 @@ import {
   small,
   useEngine,
 } from './advice-agreement.ts';
+import { gpu } from '../catalogue.ts';
 
 useEngine();
 

@@ -15,6 +15,7 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
 import { processesThatRun, testEngine, testFolder } from '../workplace.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 // These tests run a user's own program for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -356,7 +357,7 @@ it("calibrates with a program's measurements", async () => {
 it('measures designs of a CPU, which is this machine unless the program names another', async () => {
   const other = await open('cli', join(folder, 'cpu.db'));
   try {
-    const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+    const example = exampleStudy('spmv-cpu');
     const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
     const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
     const { id } = await call(other, 'studies.save', { study: ofCpu });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
@@ -9,6 +8,7 @@ import { restoredPlan } from '../../src-main/services/measuring/plans.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
 import { sweep as swept, useBench } from '../workplace.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 // Measures designs of a CPU on this machine, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -19,7 +19,7 @@ const { call, engine } = useBench({ programs: { cpuChildFile: CHILD } });
 let sweep: RunSummary;
 
 /** The example on one CPU, with a small part of its space. */
-const example = JSON.parse(readFileSync(join(ROOT, 'db/examples/spmv-cpu.json'), 'utf8')) as StudyFile;
+const example = exampleStudy('spmv-cpu');
 const study: StudyFile = {
   ...example,
   workload: { ...example.workload, lengths: `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}` },

@@ -10,8 +10,9 @@ import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { planOf } from '../unit/sweep-plans.ts';
 import { spreadLengths, timeInTurn } from './swiftshader.ts';
+import { gpu } from '../catalogue.ts';
 
 /*
  * Predicts and measures designs of one study, to judge how well the predictor ranks them, both unchanged and after a

@@ -18,8 +18,9 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
-import { gpu, planOf } from '../unit/sweep-plans.ts';
+import { planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';
+import { gpu } from '../catalogue.ts';
 
 /*
  * Measures the SpMV kernels of the examples in WGSL, and compares them with the predictions of the example's study.

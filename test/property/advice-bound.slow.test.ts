@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { predictPromising, shortestOfFamily } from '../../src-workers/advise/bound.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
@@ -11,9 +9,9 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { shortestTimes, shortestTimesWithLoss } from '../unit/designs.ts';
 import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { exampleStudy } from '../catalogue.ts';
 
 const BAND = 0.015;
-const examples = join(import.meta.dirname, '../../db/examples');
 
 /** Reduces a study to one device, with fewer units, block sizes and launches, and every way of taking the work. */
 function small(study: StudyFile, units: number): StudyFile {
@@ -106,7 +104,7 @@ describe('the shortest time of a design', () => {
     { timeout: 240_000 },
     async (name, units) => {
       const file = name === 'shares' ? 'spmv-skewed' : name;
-      const read = small(JSON.parse(readFileSync(join(examples, `${file}.json`), 'utf8')) as StudyFile, units);
+      const read = small(exampleStudy(file), units);
       const study = name === 'shares' ? { ...read, axes: { ...read.axes, ...SHARES } } : read;
       const { timeMs, all } = await expectBounds(study);
       const promising = predictPromising(createPredictor(await planOf(study)), all, BAND).timeMs;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
-import { GPUS } from '../unit/sweep-plans.ts';
 import { summary } from './summaries.ts';
+import { GPUS } from '../catalogue.ts';
 
 const device = fc.constantFrom(...GPUS.filter(({ vendor }) => vendor === 'nvidia' || vendor === 'amd'));
 

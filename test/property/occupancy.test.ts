@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
+import { devicesIn } from '../catalogue.ts';
 
-const devices = ['nvidia.json', 'amd.json', 'intel.json', 'apple.json', 'software.json'].flatMap(
-  (fileName) =>
-    JSON.parse(readFileSync(new URL(`../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[],
-);
+const devices = ['nvidia', 'amd', 'intel', 'apple', 'software'].flatMap((file) => devicesIn(file));
 
 const launch = fc.record({
   device: fc.constantFrom(...devices),

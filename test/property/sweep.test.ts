@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -10,7 +8,8 @@ import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
 import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-saturation.ts';
 import { createPredictor, preparePipeline } from '../../src-workers/predict/predictor.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { exampleStudy, gpu } from '../catalogue.ts';
 
 const counts = fc.tuple(
   fc.integer({ min: 1, max: 5 }),
@@ -83,8 +82,7 @@ describe('tasks', () => {
 });
 
 const EXAMPLES = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'];
-const example = (name: string): StudyFile =>
-  JSON.parse(readFileSync(join(import.meta.dirname, '../../db/examples', `${name}.json`), 'utf8')) as StudyFile;
+const example = (name: string): StudyFile => exampleStudy(name);
 
 describe.each(EXAMPLES)('random designs of the example %s', (name) => {
   it('have parts that add up to their time, no NaN, and times, losses and occupancy in range', async () => {

@@ -10,7 +10,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
-import { cpu, gpu } from './sweep-plans.ts';
+import { cpu, gpu } from '../catalogue.ts';
 
 const a100 = gpu('nvidia-a100-sxm4-40gb');
 const little = { name: 'k', registersPerThread: 40, instructionsPerIteration: 60 };

@@ -16,7 +16,8 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { cpu, gpu, oneDesign, planOf } from './sweep-plans.ts';
+import { oneDesign, planOf } from './sweep-plans.ts';
+import { cpu, gpu } from '../catalogue.ts';
 
 const A100 = 'nvidia-a100-sxm4-40gb';
 const KERNEL: StudyFile['kernel'] = {

@@ -5,9 +5,10 @@ import { isEstimate } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { shortNames } from '../../src-renderer/format/devices.ts';
 import { isSameDevice } from '../../src-main/services/measuring/device.ts';
-import { CPUS, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { CPUS, gpu } from '../catalogue.ts';
 
 const H100 = gpu('nvidia-h100-sxm5-80gb');
 const devices: readonly Device[] = [H100, gpu('amd-mi300x'), CPUS[0]];

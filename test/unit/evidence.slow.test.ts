@@ -7,7 +7,7 @@ import { assignFold } from '../../src-workers/evidence/folds.ts';
 import { sweptParameters, unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
-import { GPUS, gpu } from './sweep-plans.ts';
+import { GPUS, gpu } from '../catalogue.ts';
 
 const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', 'db', 'evidence'), GPUS, {}));
 

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import data from '../../db/assumed.json' with { type: 'json' };
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import { assignFold, FOLDS } from '../../src-workers/evidence/folds.ts';
@@ -18,12 +17,10 @@ import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { ACHIEVED_BANDWIDTH } from '../../src-workers/predict/constants.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
+import { GPUS as devices } from '../catalogue.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
 const folder = join(db, 'evidence');
-const devices = ['nvidia', 'amd', 'software'].flatMap(
-  (file) => JSON.parse(readFileSync(join(db, 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
-);
 const [ginkgo, loops] = unwrap(await loadEvidence(folder, devices, {}));
 
 const HEADER =

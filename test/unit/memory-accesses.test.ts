@@ -18,7 +18,8 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
-import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { cpu, gpu } from '../catalogue.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
 /** The loads of this device bypass the first-level cache. */

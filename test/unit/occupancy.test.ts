@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { limitingFactors } from '../../src-workers/domain/design.ts';
-import type { GpuDevice, OccupancyRules } from '../../src-workers/domain/device.ts';
+import type { OccupancyRules } from '../../src-workers/domain/device.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 import { AMD_ISAS, amdOccupancyRules, amdResidency } from '../../src-workers/models/occupancy/amd.ts';
 import { appleOccupancyRules, appleResidency } from '../../src-workers/models/occupancy/apple.ts';
@@ -13,17 +12,14 @@ import {
 } from '../../src-workers/models/occupancy/nvidia.ts';
 import { occupancyCurve, residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
 import type { BlockUsage } from '../../src-workers/models/occupancy/usage.ts';
+import { devicesIn } from '../catalogue.ts';
 
 function usage(blockThreads: number, registersPerThread = 0, sharedMemoryBytesPerBlock = 0): BlockUsage {
   return { blockThreads, registersPerThread, sharedMemoryBytesPerBlock };
 }
 
-function catalogue(fileName: string): GpuDevice[] {
-  return JSON.parse(readFileSync(new URL(`../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[];
-}
-
-const a100 = catalogue('nvidia.json').find((device) => device.id === 'nvidia-a100-sxm4-40gb')!;
-const software = catalogue('software.json')[0];
+const a100 = devicesIn('nvidia').find((device) => device.id === 'nvidia-a100-sxm4-40gb')!;
+const software = devicesIn('software')[0];
 
 describe('NVIDIA', () => {
   it('knows every compute capability for which the documentation has rules', () => {

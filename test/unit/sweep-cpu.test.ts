@@ -22,7 +22,8 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { createRanking } from '../../src-workers/sweep/ranking.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { cpu, CPUS, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { cpu, CPUS } from '../catalogue.ts';
 
 const SPMV: StudyFile['kernel'] = {
   ...KERNEL,

@@ -1,37 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
 import { planLengths } from '../../src-main/services/studies/workloads.ts';
 import { fileOpener } from '../../src-workers/parse/open-file.ts';
-import type { CpuDevice, Device, GpuDevice } from '../../src-workers/domain/device.ts';
+import type { Device } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
 import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { CPUS, gpu } from '../catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Reads the files of workloads from the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
-export const GPUS = ['nvidia', 'amd', 'software'].flatMap(
-  (name) => JSON.parse(readFileSync(join(ROOT, 'db/devices', `${name}.json`), 'utf8')) as GpuDevice[],
-);
-
-export function gpu(id: string): GpuDevice {
-  const device = GPUS.find((entry) => entry.id === id);
-  if (!device) throw new Error(`no device ${id}`);
-  return device;
-}
-
-export const CPUS = JSON.parse(readFileSync(join(ROOT, 'db/devices/cpus.json'), 'utf8')) as readonly CpuDevice[];
-
-export function cpu(id: string): CpuDevice {
-  const device = CPUS.find((entry) => entry.id === id);
-  if (!device) throw new Error(`no CPU ${id}`);
-  return device;
-}
-
 export const KERNEL: StudyFile['kernel'] = { name: 'k', registersPerThread: 32, instructionsPerIteration: 40 };
 
 /** A study with one design on an A100, as a base for changes. */

@@ -8,7 +8,8 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
-import { cpu, gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { cpu, gpu } from '../catalogue.ts';
 
 /** Predicts the whole space of a study. */
 async function predicted(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)) {

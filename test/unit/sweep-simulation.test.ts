@@ -4,7 +4,8 @@ import { playableDesign } from './designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign, simulateTimeline } from '../../src-workers/simulate/simulate-design.ts';
-import { gpu, KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { gpu } from '../catalogue.ts';
 
 const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };
 const WIDE = gpu('amd-mi250x-gcd');

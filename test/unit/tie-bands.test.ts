@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { deviceEvidence, tieBand, tieBandOfDevices, tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
 import { expectedTimes, timeRange } from '../../src-main/services/evidence/time-errors.ts';
 import { allocateChunk } from '../../src-workers/domain/columns.ts';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { evidenceGaps, evidenceText, implementationKind, isMeasured } from '../../src-workers/domain/evidence.ts';
 import { axisCounts, encode, type SpaceAxes, spaceSize } from '../../src-workers/domain/space.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -15,13 +14,10 @@ import { intervalsOf, measuredBands, sweptLaunches } from '../bench/tie-bands.ts
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
-import { cpu, gpu } from './sweep-plans.ts';
+import { GPUS as devices, cpu, gpu } from '../catalogue.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
 const kept = JSON.parse(readFileSync(join(db, 'evidence', 'tie-bands.json'), 'utf8')) as KeptBands;
-const devices = ['nvidia', 'amd', 'software'].flatMap(
-  (file) => JSON.parse(readFileSync(join(db, 'devices', `${file}.json`), 'utf8')) as GpuDevice[],
-);
 
 const A100 = gpu('nvidia-a100-sxm4-80gb');
 const V100 = gpu('nvidia-v100-sxm2-16gb');

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { deviceStack, divergenceCycles, runCycles, STACK_COSTS } from '../../../src-workers/models/divergence/costs.ts';
 import { runProgram } from '../../../src-workers/models/divergence/emulator.ts';
 import { distinctLengths, expectedDivergence } from '../../../src-workers/models/divergence/expected.ts';
 import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { SINGLE_LOOP, type Program } from '../../../src-workers/models/divergence/program.ts';
+import { devicesIn } from '../../catalogue.ts';
 
 /** The program of x < 3 ? y += 1 : y += 2, followed by z += 1 for all lanes. */
 const branches: Program = {
@@ -79,19 +78,17 @@ describe('emulator', () => {
 });
 
 describe('costs', () => {
-  const devices = (file: string) =>
-    JSON.parse(readFileSync(new URL(`../../../db/devices/${file}.json`, import.meta.url), 'utf8')) as GpuDevice[];
   const divergence = { divergentBranches: 10, spills: 2 };
 
   it('has the measured costs for Kepler and Maxwell, those of Maxwell for Pascal, and no others', () => {
-    for (const device of devices('nvidia')) {
+    for (const device of devicesIn('nvidia')) {
       const rules = device.occupancy;
       if (rules.family !== 'nvidia') throw new Error(device.id);
       const major = Number(rules.computeCapability.split('.')[0]);
       const expected = major === 3 ? 320 + 168 : major === 5 || major === 6 ? 260 + 352 : 0;
       expect(divergenceCycles(device, divergence).cycles, device.id).toBe(expected);
     }
-    for (const device of [...devices('amd'), ...devices('software')]) {
+    for (const device of [...devicesIn('amd'), ...devicesIn('software')]) {
       const { cycles, reason } = divergenceCycles(device, divergence);
       expect(cycles).toBe(0);
       expect(reason).toMatch(/^No reconvergence stack/);

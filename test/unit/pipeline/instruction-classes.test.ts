@@ -6,7 +6,8 @@ import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.
 import { studyAxes } from '../../../src-main/services/studies/plan.ts';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { gpu } from '../../catalogue.ts';
 
 const [v100, a100, h100, ada, mi300] = [
   'nvidia-v100-sxm2-16gb',

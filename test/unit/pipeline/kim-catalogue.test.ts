@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
@@ -13,11 +11,8 @@ import {
   kimGridSeries,
   residentBlockSlots,
 } from '../../../src-workers/models/pipeline/kim.ts';
+import { GPUS as devices } from '../../catalogue.ts';
 
-const devices = ['nvidia.json', 'amd.json', 'software.json'].flatMap(
-  (fileName) =>
-    JSON.parse(readFileSync(new URL(`../../../db/devices/${fileName}`, import.meta.url), 'utf8')) as GpuDevice[],
-);
 const byId = (id: string) => devices.find((device) => device.id === id)!;
 const kernel: KernelProfile = {
   name: 'test',

@@ -15,7 +15,8 @@ import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts
 import { examine, type Candidate } from '../../../src-workers/predict/design/candidate.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { gpu } from '../../catalogue.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
 const UNITS = 1 << 18;

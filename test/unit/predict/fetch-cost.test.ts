@@ -9,7 +9,8 @@ import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { prepareFetchingDevice } from '../../../src-workers/simulate/fetching.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { gpu } from '../../catalogue.ts';
 
 const law = unwrap(geometricLaw(0.05));
 const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>

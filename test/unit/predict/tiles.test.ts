@@ -12,7 +12,8 @@ import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/orde
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
-import { gpu, KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { gpu } from '../../catalogue.ts';
 
 const image = (width: number, height: number, units = width * height): StudyFile['workload'] => ({
   lengths: `example:mandelbrot(${width},${height},200)`,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { WHOLE } from '../../../src-renderer/charts/zoom.ts';
@@ -21,7 +20,6 @@ import type { ModelPage } from '../../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
 import { activity } from '../../../src-renderer/views/models/played-chart.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
-import type { CpuDevice, GpuDevice } from '../../../src-workers/domain/device.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { term, type Term } from '../../../src-workers/domain/terms.ts';
 import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
@@ -34,12 +32,12 @@ import { loadEvidence } from '../../../src-workers/evidence/load.ts';
 import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { playLaunch, type PlayRequest } from '../../../src-workers/simulate/play.ts';
 import { countOf, drawn, wordsOf } from './chart-drawing.ts';
+import { CPUS, devicesIn, GPUS } from '../../catalogue.ts';
 
-const read = <D>(file: string): readonly D[] => JSON.parse(readFileSync(join(import.meta.dirname, '../../../db/devices', file), 'utf8')) as D[]; // prettier-ignore
-const EVIDENCE = unwrap(await loadEvidence(join(import.meta.dirname, '../../../db/evidence'), [...read<GpuDevice>('nvidia.json'), ...read<GpuDevice>('amd.json')], {})); // prettier-ignore
+const EVIDENCE = unwrap(await loadEvidence(join(import.meta.dirname, '../../../db/evidence'), GPUS, {})); // prettier-ignore
 const LAUNCHES = new Map<string, GpuDetail>();
 for (const dataset of LAUNCH_DATASETS) {
-  const devices = new Map([...read<GpuDevice>('nvidia.json'), ...read<GpuDevice>('amd.json'), ...read<GpuDevice>('software.json')].map((gpu) => [gpu.id, gpu])); // prettier-ignore
+  const devices = new Map(GPUS.map((gpu) => [gpu.id, gpu])); // prettier-ignore
   for (const gpu of await readLaunches(dataset, join(import.meta.dirname, '../../../db/evidence'), devices))
     LAUNCHES.set(`${dataset.id} ${gpu.column}`, judgeLaunches(dataset, gpu));
 }
@@ -47,8 +45,8 @@ const cuda: Term = (key, form) => term(key, 'cuda', form);
 const CONTEXT: DemoContext = {
   term: cuda,
   say: (text) => spelled(text, cuda),
-  gpus: read<GpuDevice>('nvidia.json'),
-  cpus: read<CpuDevice>('cpus.json'),
+  gpus: devicesIn('nvidia'),
+  cpus: CPUS,
 };
 const DEMOS = (MODEL_PAGES as readonly ModelPage[]).flatMap(({ id, demo }) =>
   demo ? [{ id, demo: demo as unknown as Demo<Values, AnswerName> }] : [],
