@@ -1,14 +1,13 @@
 /* eslint-disable no-console */
 /**
- * Measures the accuracy of the composite prediction against the event simulation over random designs, and the speed of
- * both. `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes.
+ * Measures the accuracy of the composite prediction against the event simulation over random designs. `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes.
  * The bar: median at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
  */
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
-import { computeLaunchCycles, makePlainLaunch, findRegime } from '../../src-workers/predict/time/regimes.ts';
-import { makeResidency, type Residency } from '../../src-workers/predict/time/residency.ts';
+import { makePlainLaunch, findRegime } from '../../src-workers/predict/time/regimes.ts';
+import { makeResidency } from '../../src-workers/predict/time/residency.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
@@ -128,69 +127,4 @@ function accuracy(): void {
   }
 }
 
-/**
- * Each round takes at least this much CPU time, µs, because the clock of some machines ticks in hundredths of a second.
- */
-const MIN_ROUND = 100_000;
-
-/** Returns the CPU time of `work` per item, µs, the median of five rounds. */
-function measure(name: string, items: number, work: () => number): void {
-  const rounds: number[] = [];
-  let sink = 0;
-  for (let round = 0; round < 5; round++) {
-    const start = process.cpuUsage().user;
-    let times = 0;
-    let spent = 0;
-    for (; spent < MIN_ROUND; times++) {
-      sink += work();
-      spent = process.cpuUsage().user - start;
-    }
-    rounds.push(spent / (times * items));
-  }
-  if (Number.isNaN(sink)) throw new Error(`${name}: not a number`);
-  const median = rounds.sort((a, b) => a - b)[2];
-  console.log(`${name.padEnd(58)} ${median.toFixed(3).padStart(8)} µs  ${(1 / median).toFixed(3).padStart(7)} M/s`);
-}
-
-function speed(): void {
-  const random = seededRandom(7);
-  const designs = Array.from({ length: 400 }, () => randomDesign(random, 1e9));
-  const laws = designs.map((design) => prepareBlockLaw(design.depth, design.groupsPerBlock));
-  const grid = (design: RandomDesign, i: number, count: number): number =>
-    Math.max(1, Math.round(design.multiprocessors * design.residentBlocks * 0.2 * Math.pow(500, (i + 0.5) / count)));
-  const predictAll = (count: number, residencies: readonly Residency[]): number => {
-    let sum = 0;
-    residencies.forEach((residency, d) => {
-      for (let i = 0; i < count; i++) {
-        sum += computeLaunchCycles(makePlainLaunch(residency, grid(designs[d], i, count), designs[d].multiprocessors));
-      }
-    });
-    return sum;
-  };
-  const fresh = (): Residency[] =>
-    designs.map((design, d) => makeResidency(laws[d], design.residentBlocks, design.cyclesPerIteration));
-  measure('block law, of a prepared depth law', designs.length, () =>
-    designs.reduce((sum, design) => sum + prepareBlockLaw(design.depth, design.groupsPerBlock).meanBlock, 0),
-  );
-  measure('block law, residency and one grid: nothing shared', designs.length, () =>
-    designs.reduce((sum, design) => {
-      const block = prepareBlockLaw(design.depth, design.groupsPerBlock);
-      const residency = makeResidency(block, design.residentBlocks, design.cyclesPerIteration);
-      return sum + computeLaunchCycles(makePlainLaunch(residency, design.gridBlocks, design.multiprocessors));
-    }, 0),
-  );
-  measure('block law shared; residency and one grid', designs.length, () =>
-    fresh().reduce(
-      (sum, residency, d) =>
-        sum + computeLaunchCycles(makePlainLaunch(residency, designs[d].gridBlocks, designs[d].multiprocessors)),
-      0,
-    ),
-  );
-  measure('block law shared; residency and ten grids', designs.length * 10, () => predictAll(10, fresh()));
-  measure('block law shared; residency and a thousand grids', designs.length * 1000, () => predictAll(1000, fresh()));
-  const shared = fresh();
-  measure('all shared; a thousand grids', designs.length * 1000, () => predictAll(1000, shared));
-}
-
 accuracy();
-speed();

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { categoricalLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
+import { uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, unsortedDepth } from '../bench/composite-designs.ts';
+import { categorical } from '../categorical.ts';
 
 /*
  * The launch has slightly more blocks than whole waves. The last block takes about as long as any other, and one of the
@@ -12,12 +13,7 @@ import { kneeRate, predictCycles, unsortedDepth } from '../bench/composite-desig
  * multiprocessors did not have it.
  */
 const LAWS = {
-  'two lengths': unwrap(
-    categoricalLaw([
-      { length: 1, probability: 0.97 },
-      { length: 9, probability: 0.03 },
-    ]),
-  ),
+  'two lengths': categorical({ 1: 0.97, 9: 0.03 }),
   'a narrow uniform law': unwrap(uniformLaw(90, 100)),
 };
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { MeasuredCase } from '../../src-main/contract/measuring.ts';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import {
   catalogueDevice,
   contentionTables,
@@ -14,24 +13,13 @@ import { runLoops } from '../../src-workers/models/divergence/figures.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { SAMPLE_CONTENTION, sampleCase, sampleTime } from './measure-samples.ts';
+import { gpu } from '../catalogue.ts';
 
 function suiteCase(position: number, change: Partial<MeasuredCase>): MeasuredCase {
   return sampleCase(position, { designIndex: null, design: null, predictedMs: null, ...change });
 }
 
-const A100 = {
-  kind: 'gpu',
-  id: 'nvidia-a100-sxm4-40gb',
-  name: 'A100 SXM4 40 GB',
-  multiprocessors: 108,
-  schedulersPerMultiprocessor: 4,
-  fp32LanesPerMultiprocessor: 64,
-  threadGroupWidth: 32,
-  dependentIssueLatencyCycles: 4,
-  memoryBandwidthGbS: 1555,
-  l2Bytes: 41_943_040,
-  limits: { maxBlocksPerMultiprocessor: 32 },
-} as unknown as GpuDevice;
+const A100 = gpu('nvidia-a100-sxm4-40gb');
 
 it('takes the median of several values, and no value if there is none', () => {
   const each = suiteCase(0, { values: { one: 3, several: [5, 1, 2], none: [], odd: NaN } });

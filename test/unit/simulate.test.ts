@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
-import { categoricalLaw, constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
+import { constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
 import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
 import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
+import { categorical } from '../categorical.ts';
 
 /** The cycles of an iteration differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
@@ -282,12 +283,7 @@ describe('dealt units', () => {
     { kind: 'quantile-buckets', k: 4 },
     { kind: 'best-buckets', k: 2 },
   ] as const)('of one length share no bucket with another length, however many are drawn: $kind', (balancing) => {
-    const twoLengths = unwrap(
-      categoricalLaw([
-        { length: 1, probability: 0.5 },
-        { length: 100, probability: 0.5 },
-      ]),
-    );
+    const twoLengths = categorical({ 1: 0.5, 100: 0.5 });
     const source = unwrap(dealtUnits({ ...dealing, law: twoLengths, balancing, units: 16 * 4 * 200 }));
     const out = new Float64Array(4);
     for (let seed = 1; seed <= 20; seed++) {

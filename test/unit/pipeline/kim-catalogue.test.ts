@@ -12,21 +12,17 @@ import {
   residentBlockSlots,
 } from '../../../src-workers/models/pipeline/kim.ts';
 import { GPUS as devices } from '../../catalogue.ts';
+import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
 
 const byId = (id: string) => devices.find((device) => device.id === id)!;
 const kernel: KernelProfile = {
+  ...KERNEL_DEFAULTS,
   name: 'test',
   registersPerThread: 32,
-  sharedMemoryBytesPerBlock: 0,
   instructionsPerIteration: 20,
   dependentLoadsPerIteration: 1,
   bytesPerIteration: 8,
-  serialFraction: 0,
-  cooperationCost: 0,
   kneeSoftness: 5,
-  bytesPerUnit: 4,
-  lengthsKnownBeforeLaunch: true,
-  spillInstructionsPerRegister: 2,
 };
 
 describe('a device of the catalogue in Kim’s terms', () => {

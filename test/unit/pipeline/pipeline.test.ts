@@ -23,6 +23,8 @@ import {
   cycleTable,
   wavesTime,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
+import { gpu } from '../../catalogue.ts';
 
 const kepler: PipelineParameters = { latencyCycles: 14.6, issueCycles: 0.43, kneeSoftness: 6.5, schedulers: 4 };
 
@@ -84,49 +86,22 @@ describe('soft saturation', () => {
 });
 
 const device: GpuDevice = {
-  kind: 'gpu',
-  id: 'test',
-  name: 'Test',
-  vendor: 'other',
-  architecture: 'none',
-  occupancy: { family: 'generic' },
-  year: 2020,
+  ...gpu('nvidia-a100-sxm4-40gb'),
   multiprocessors: 100,
   clockMhz: 1000,
-  threadGroupWidth: 32,
   schedulersPerMultiprocessor: 4,
   fp32LanesPerMultiprocessor: 64,
   dependentIssueLatencyCycles: 5,
   memoryLatencyCycles: 400,
   memoryBandwidthGbS: 1000,
-  memoryGib: 40,
-  l2Bytes: 1e6,
-  limits: {
-    maxThreadsPerBlock: 1024,
-    maxGridBlocks: 1e9,
-    maxBlocksPerMultiprocessor: 32,
-    maxThreadGroupsPerMultiprocessor: 64,
-    registersPerMultiprocessor: 65536,
-    maxRegistersPerBlock: 65536,
-    maxRegistersPerThread: 255,
-    sharedMemoryBytesPerMultiprocessor: 1e5,
-    maxSharedMemoryBytesPerBlock: 1e5,
-  },
-  sources: {},
 };
 const kernel: KernelProfile = {
+  ...KERNEL_DEFAULTS,
   name: 'test',
   registersPerThread: 32,
-  sharedMemoryBytesPerBlock: 0,
   instructionsPerIteration: 20,
   dependentLoadsPerIteration: 1,
-  bytesPerIteration: 0,
-  serialFraction: 0,
-  cooperationCost: 0,
   kneeSoftness: 5,
-  bytesPerUnit: 4,
-  lengthsKnownBeforeLaunch: true,
-  spillInstructionsPerRegister: 2,
 };
 
 describe('parameters derived from device and kernel', () => {

@@ -15,20 +15,16 @@ import { readSorted, makeSortedOrder } from '../../../src-workers/predict/dealin
 import { computeAllBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
 import { tabulateRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
 import { listRoundPatterns } from '../../../src-workers/predict/depth/buckets.ts';
-import { categoricalLaw, geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
+import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { dealtUnits } from '../../../src-workers/simulate/units.ts';
+import { categorical } from '../../categorical.ts';
 
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
 /** A law with a few long units, each of which takes longer than all other units of a slot. */
-const rare = unwrap(
-  categoricalLaw([
-    { length: 5, probability: 1 - 1 / 6000 },
-    { length: 4000, probability: 1 / 6000 },
-  ]),
-);
+const rare = categorical({ 5: 1 - 1 / 6000, 4000: 1 / 6000 });
 
 function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number, rounds: number): Dealing {
   const slotsPerBlock = unitsPerGroup * groupsPerBlock;

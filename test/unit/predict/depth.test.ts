@@ -23,16 +23,12 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
 import { lockstep, playLaunch, summary } from './oracle.ts';
+import { categorical } from '../../categorical.ts';
 
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(20, 40));
 const withEmpty = unwrap(poissonLaw(1));
-const twoLengths = unwrap(
-  categoricalLaw([
-    { length: 1, probability: 0.5 },
-    { length: 30, probability: 0.5 },
-  ]),
-);
+const twoLengths = categorical({ 1: 0.5, 30: 0.5 });
 
 function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nested', m = 1, setupIterations = 0) {
   return makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
@@ -143,12 +139,7 @@ describe('group depths compared with simulated launches', () => {
   });
 
   it('has a setup whenever a lane of a flattened loop starts a unit', () => {
-    const escapes = unwrap(
-      categoricalLaw([
-        { length: 10, probability: 0.8 },
-        { length: 700, probability: 0.2 },
-      ]),
-    );
+    const escapes = categorical({ 10: 0.8, 700: 0.2 });
     const sizes = [1, 2, 8, 32];
     for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
       for (const m of [1, 2, 5, 24]) {
@@ -171,12 +162,7 @@ describe('group depths compared with simulated launches', () => {
   });
 
   it('counts the starts of fetching lanes until all stop', () => {
-    const escapes = unwrap(
-      categoricalLaw([
-        { length: 10, probability: 0.8 },
-        { length: 700, probability: 0.2 },
-      ]),
-    );
+    const escapes = categorical({ 10: 0.8, 700: 0.2 });
     const sizes = [1, 4, 32];
     for (const law of [unwrap(uniformLaw(20, 40)), geometric, twoLengths, escapes]) {
       const fetched = computeFetchedStarts(law, sizes);
@@ -370,12 +356,7 @@ describe('losses', () => {
 
   it('has the mean loss of rare long units, however many a lane has', () => {
     // A lane of m units has a binomial number of long ones.
-    const law = unwrap(
-      categoricalLaw([
-        { length: 1, probability: 0.98 },
-        { length: 200, probability: 0.02 },
-      ]),
-    );
+    const law = categorical({ 1: 0.98, 200: 0.02 });
     for (const m of [5, 64, 120]) {
       const support = Float64Array.from({ length: m + 1 }, (_, k) => m + 199 * k);
       const probability = new Float64Array(m + 1);
@@ -415,16 +396,7 @@ describe('losses', () => {
 
 describe('best buckets', () => {
   it('finds the cheapest cuts of all', () => {
-    const law = unwrap(
-      categoricalLaw([
-        { length: 1, probability: 0.3 },
-        { length: 2, probability: 0.25 },
-        { length: 5, probability: 0.2 },
-        { length: 11, probability: 0.1 },
-        { length: 12, probability: 0.1 },
-        { length: 40, probability: 0.05 },
-      ]),
-    );
+    const law = categorical({ 1: 0.3, 2: 0.25, 5: 0.2, 11: 0.1, 12: 0.1, 40: 0.05 });
     const n = 4;
     const cost = (from: number, to: number) => {
       let share = 0;
