@@ -1,16 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
 import { computeLossInOrder, type GivenOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { computeMean } from '../../../src-workers/predict/depth/discrete-law.ts';
 import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
-import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import { predictChunk } from '../../../src-workers/predict/ranges.ts';
-import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
-import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 function orderOf(lengths: readonly number[], units: number): GivenOrder {
   const own = Float64Array.from(lengths);
@@ -148,23 +143,5 @@ describe('the units that groups fetch from a given order', () => {
       computeLossInOrder(Float64Array.from(lengths), 5000, 16).meanLoss,
     );
     expect(readFetchedOrder(order, 4, 16).meanLoss).toBeNull();
-  });
-
-  // Rows of the matrix are so regular that lanes stay in step. As independent lanes, these were 29 and 37 % too long.
-  it.each([
-    { units: 65_536, m: 2, blockThreads: 96 },
-    { units: 524_288, m: 5, blockThreads: 256 },
-  ])('of a regular matrix take as long as simulated: $m units per lane', async ({ units, m, blockThreads }) => {
-    const predictor = createPredictor(
-      await planOf(
-        oneDesign({
-          kernel: { ...KERNEL, unit: { instructions: 3 * KERNEL.instructionsPerIteration } },
-          workload: { lengths: 'mtx:cage8.mtx', units },
-          axes: { balancing: ['dynamic-fetch'], blockThreads: [blockThreads], unitsPerThread: [m] },
-        }),
-      ),
-    );
-    const simulated = unwrap(simulateDesign(predictor, 0, { seed: 1, halfWidth: 0.01, maxReplications: 10 }));
-    expect(Math.abs(predictChunk(predictor, 0, 1).timeMs[0] / simulated.meanMs - 1)).toBeLessThan(0.06);
   });
 });
