@@ -62,6 +62,7 @@ print(
     fingerprint: fake.fingerprint ?? 'fake',
     threadGroupWidth: fake.width === undefined ? 32 : fake.width,
     multiprocessors: fake.multiprocessors ?? 2,
+    timer: 'host',
     properties: fake.properties ?? {},
   }),
 );
