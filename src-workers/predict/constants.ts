@@ -238,8 +238,8 @@ export const BOUND_ERRORS = 4.5;
  */
 export const KEPT_LAUNCH_NUMBERS = 2 ** 23;
 /**
- * The number of values in the cached samples of sorted orders or of even shares. The older generation of the cache may have as many
- * again; 8 MB each.
+ * The number of values in the cached samples of sorted orders or of even shares. The older generation of the cache may
+ * have as many again; 8 MB each.
  */
 export const KEPT_SAMPLE_NUMBERS = 2 ** 20;
 /** Number of starts of units that are read for a launch of even shares. */
