@@ -278,10 +278,10 @@ describe('advice where some inputs are not known', () => {
     expect(robust.designIndex).not.toBe(point.designIndex);
     expect(ofStudy.designIndex).toBe(robust.designIndex);
     const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
-    const ofRun = await call<Recommendation>(engine, 'advice.recommend', { runId, robust: true });
+    const ofRun = await call(engine, 'advice.recommend', { runId, robust: true });
     expect(ofRun.designIndex).toBe(robust.designIndex);
     const exported = async (format: string): Promise<string> =>
-      (await call<ExportDocument>(engine, 'export.render', { runId, format })).text;
+      (await call(engine, 'export.render', { runId, format })).text;
     const header = await exported('cuda');
     expect(header).toContain(`run ${runId}, design ${robust.designIndex}.`);
     const usual = `With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
@@ -292,10 +292,10 @@ describe('advice where some inputs are not known', () => {
   });
 
   it('has a report that says when its study has changed', async () => {
-    const { id: studyId } = await call<{ readonly id: number }>(engine, 'studies.save', { study: little });
+    const { id: studyId } = await call(engine, 'studies.save', { study: little });
     const { id: runId } = await ended(engine, 'runs.start', { studyId });
     const report = async (): Promise<string> =>
-      (await call<ExportDocument>(engine, 'export.render', { runId, format: 'markdown' })).text;
+      (await call(engine, 'export.render', { runId, format: 'markdown' })).text;
     expect(await report()).not.toContain('Since then');
     const edited = { ...little, kernel: { ...little.kernel, registersPerThread: 40 } };
     await call(engine, 'studies.save', { id: studyId, study: edited });
