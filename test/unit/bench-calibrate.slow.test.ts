@@ -196,8 +196,6 @@ describe('calibration from measured designs', () => {
       cyclesPerDivergentBranch: 41,
       branchStandardError: 0.5,
       cyclesPerSpillAndLoad: null,
-      spillStandardError: null,
-      residuals: new Float64Array(8),
       explained: 0.99,
     };
     const { parameters, identified, heldOut } = unwrap(

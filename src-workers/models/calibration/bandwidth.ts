@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { median } from '../../numeric/statistics.ts';
-import { maxRateCurve, saturatingCores, type BandwidthCurve, type MemorySystem } from '../contention/bandwidth.ts';
+import { saturatingCores, type BandwidthCurve, type MemorySystem } from '../contention/bandwidth.ts';
 
 /** A STREAM measurement on the first `cores` cores. */
 export interface MeasuredBandwidth {
@@ -12,19 +12,11 @@ export interface MeasuredBandwidth {
 export interface BandwidthCalibration {
   /** The bandwidths BW_i by number of cores, from 0 to the largest measured number, linear between the measurements. */
   readonly curve: BandwidthCurve;
-  readonly measuredAt: readonly number[];
   /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */
   readonly memory: MemorySystem;
   /** ⌈ρ/β⌉. */
   readonly saturatingCores: number;
-  /** The fewest cores whose measured bandwidth is within 5 % of ρ. */
-  readonly kneeCores: number;
-  /** Largest |min(iβ, ρ) / BW_i − 1| over the measured numbers of cores: the error of the two-parameter curve. */
-  readonly maxRateError: number;
 }
-
-/** The fraction of ρ that counts as the full bandwidth. */
-const KNEE_FRACTION = 0.95;
 
 /**
  * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Repeated
@@ -57,13 +49,5 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
     last = cores;
   }
   const memory = { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
-  const maxRate = maxRateCurve(memory, last);
-  return ok({
-    curve,
-    measuredAt,
-    memory,
-    saturatingCores: saturatingCores(memory),
-    kneeCores: measuredAt.find((cores) => curve[cores] >= KNEE_FRACTION * memory.fullBandwidthGbS)!,
-    maxRateError: Math.max(...measuredAt.map((cores) => Math.abs(maxRate[cores] / curve[cores] - 1))),
-  });
+  return ok({ curve, memory, saturatingCores: saturatingCores(memory) });
 }

@@ -16,9 +16,6 @@ export interface DivergenceFit {
   readonly branchStandardError: number | null;
   /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` if the times show no spill. */
   readonly cyclesPerSpillAndLoad: number | null;
-  readonly spillStandardError: number | null;
-  /** Measured minus fitted cycles, in the order of the runs. */
-  readonly residuals: Float64Array;
   /** Share of the variance within each kernel that the fit explains, 0…1. */
   readonly explained: number;
 }
@@ -72,7 +69,6 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   let branch = dot(x, y) / xx;
   let spill = 0;
   let branchVariance = 1 / xx;
-  let spillVariance = 0;
   let parameters = kernels.length + 1;
   if (determinant > 1e-9 * xx * zz && runs.length > parameters + 1) {
     const both = {
@@ -85,7 +81,6 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;
-      spillVariance = xx / determinant;
       parameters += 1;
     }
   }
@@ -101,9 +96,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     baseCycles: { single: baseOf('single'), double: baseOf('double') },
     cyclesPerDivergentBranch: branch,
     branchStandardError: deviation === null ? null : deviation * Math.sqrt(branchVariance),
-    cyclesPerSpillAndLoad: spillVariance > 0 ? spill : null,
-    spillStandardError: spillVariance > 0 && deviation !== null ? deviation * Math.sqrt(spillVariance) : null,
-    residuals: y.map((value, i) => value - branch * x[i] - spill * z[i]),
+    cyclesPerSpillAndLoad: spill > 0 ? spill : null,
     explained: total > 0 ? Math.max(0, 1 - squares / total) : 0,
   });
 }

@@ -26,8 +26,6 @@ export interface LoopTimings {
   readonly divergentLanes: readonly number[];
   /** Cycles as in Figures 1, 2 and 7. */
   readonly cycles: readonly number[];
-  /** The line of Figure 1 and the curve of Figure 2, from divergent branches alone, without spills. */
-  readonly cyclesWithoutSpills: readonly number[];
   /** Figure 6: each spill counts as one more branch instruction. */
   readonly spills: readonly number[];
   readonly runs: readonly StackRun[];
@@ -47,7 +45,6 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
     kernel,
     divergentLanes,
     cycles,
-    cyclesWithoutSpills: cycles.map((total, n) => total - costs.cyclesPerSpillAndLoad * runs[n].spills),
     spills: runs.map((run) => run.spills),
     runs,
   };

@@ -92,7 +92,7 @@ function hasanClaim(): ReproductionTable {
 export function fitHasan(): PipelineParameters {
   const seen = HASAN_TABLE_2.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks));
   const cells = seen.flatMap(({ blocks, timeMs }) => hasanLaunches(blocks, timeMs));
-  return unwrap(fitSoftSaturation(cells, { schedulers: [1, 2, 4, 8] })).parameters;
+  return unwrap(fitSoftSaturation(cells, { schedulers: [1, 2, 4, 8] }));
 }
 
 function hasanSoftSaturation(): ReproductionTable[] {

@@ -125,22 +125,6 @@ export interface MeasuredLaunch extends WaveLaunch {
   readonly timeMs: number;
 }
 
-export interface SoftSaturationFit {
-  /** τ and c in the unit of the measured times (ms here, not cycles). */
-  readonly parameters: PipelineParameters;
-  /** ln(predicted/measured) of each row, in row order. */
-  readonly residuals: Float64Array;
-  /** Mean of |predicted/measured − 1| over the rows. */
-  readonly meanRelativeError: number;
-}
-
-/** Mean of |predicted/measured − 1| over `rows`; it is the held-out error if the rows were not fitted. */
-export function meanRelativeError(parameters: PipelineParameters, rows: readonly MeasuredLaunch[]): number {
-  let sum = 0;
-  for (const row of rows) sum += Math.abs(wavesTime(parameters, row) / row.timeMs - 1);
-  return sum / rows.length;
-}
-
 const MAX_SOFTNESS = 64;
 
 /**
@@ -155,20 +139,19 @@ const MAX_SOFTNESS = 64;
 export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],
   fixed: { readonly schedulers: readonly number[] },
-): Result<SoftSaturationFit> {
+): Result<PipelineParameters> {
   if (rows.length < 3) return fail('bad-input', `a fit needs at least 3 measured launches, not ${rows.length}`);
   if (fixed.schedulers.length === 0) return fail('bad-input', 'the list of candidates for the schedulers is empty');
   const bad = rows.findIndex((row) => !(row.timeMs > 0 && Number.isFinite(row.timeMs)));
   if (bad >= 0) {
     return fail('bad-input', `launch ${bad} took ${rows[bad].timeMs} ms, which is not a positive time`, { row: bad });
   }
-  let best: { parameters: PipelineParameters; residuals: Float64Array; cost: number } | undefined;
+  let best: { parameters: PipelineParameters; cost: number } | undefined;
   for (const schedulers of fixed.schedulers) {
     const fitted = levenbergMarquardt(rows, schedulers);
     if (!best || fitted.cost < best.cost) best = fitted;
   }
-  const { parameters, residuals } = best!;
-  return ok({ parameters, residuals, meanRelativeError: meanRelativeError(parameters, rows) });
+  return ok(best!.parameters);
 }
 
 function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number) {
@@ -224,5 +207,5 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
     }
     if (!improved || before - cost <= 1e-12 * before) break;
   }
-  return { parameters: toParameters(x), residuals, cost };
+  return { parameters: toParameters(x), cost };
 }

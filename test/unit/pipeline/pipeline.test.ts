@@ -67,7 +67,7 @@ describe('soft saturation', () => {
         rows.push({ ...launch, timeMs: wavesTime(kepler, launch) });
       }
     }
-    const { parameters } = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
+    const parameters = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
     // The data are exact, so only the stopping rule of the least squares separates the two.
     expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
