@@ -62,7 +62,7 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Writes a text in parts, each after the reader has taken the one before. */
+/** Writes a text in parts. Each part waits until the reader has taken the previous one. */
 export async function printParts(terminal: Terminal, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);

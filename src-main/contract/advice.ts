@@ -148,8 +148,8 @@ export interface Takeover {
   /** The differences from the recommended design: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /**
-   * The largest saving from choosing anew on this side of the range, as a fraction of the recommended design's time. It
-   * is 1 if the recommended design cannot run there.
+   * The largest saving from choosing another design on this side of the range, as a fraction of the recommended
+   * design's time. It is 1 if the recommended design cannot run there.
    */
   readonly gain: number;
 }
@@ -158,8 +158,8 @@ export interface Takeover {
 export interface InputSensitivity {
   readonly input: InputFact;
   /**
-   * The values tried, ascending. For each value follow the best time, the recommended design's time (NaN if it is
-   * invalid), and the design that would be recommended.
+   * The tried values in ascending order. The next fields have, for each value, the best time, the recommended design's
+   * time (NaN if it is invalid), and the design that would be recommended.
    */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];

@@ -10,7 +10,7 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
   const number = (count: number): string => count.toLocaleString('en');
   if (!kept) return `${number(enumerated)} designs, ${number(valid)} valid`;
   if (kept.predicted === null) return `the best ${number(kept.wanted)} of ${number(enumerated)} designs, not found yet`;
-  return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} predicted, the others cannot be among them`;
+  return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} were predicted, and the others cannot be among the best`;
 }
 
 /**

@@ -171,7 +171,7 @@ const entrySchema = v.strictObject(
     constants: v.optional(
       v.pipe(
         v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
-        v.description(`#defines of CUDA, HIP and OpenCL, override constants of WGSL, by name. ${NUMBER_FORM}`),
+        v.description(`Numbers by name: #defines in CUDA, HIP and OpenCL, override constants in WGSL. ${NUMBER_FORM}`),
       ),
       {},
     ),

@@ -298,7 +298,7 @@ export interface RunsComparison {
   /** Smaller relative differences are ignored. */
   readonly threshold: number;
   readonly runs: readonly ComparedRun[];
-  /** Every design that a run has. The lists in it have one entry per run. */
+  /** Every design that at least one run has. Each list has one entry per run. */
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
@@ -307,7 +307,9 @@ export interface RunsComparison {
   }[];
   /** cross[i][j] is the time of run i's fastest design in run j, ms, or null if it was not measured there. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /** The design whose worst ratio to the fastest of each run is smallest; null if none was measured in all. */
+  /**
+   * The design with the smallest worst ratio to the fastest design of each run. Null if no design was measured in all.
+   */
   readonly oneForAll: {
     readonly design: number;
     /** The largest ratio of its time to the fastest time of a run, ≥ 1. */ readonly worst: number;

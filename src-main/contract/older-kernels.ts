@@ -8,7 +8,7 @@ import {
   type KernelField,
 } from '../../src-workers/domain/provenance.ts';
 
-/** Reads studies from before kernels had phases. Their fields that count iterations become phases. */
+/** Reads studies that were saved before kernels had phases. Their fields that count iterations become phases. */
 
 interface OlderField {
   readonly phase: PhaseName;

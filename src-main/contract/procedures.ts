@@ -559,7 +559,7 @@ const others = {
     }),
   ).returns<SimulationTimeline>(),
 
-  /** Lists the targets of this machine. Asking the devices may take a second or two; `again` asks anew. */
+  /** Lists the targets of this machine. Asking the devices may take a second or two; `again` asks them again. */
   'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
     readonly MeasuringTarget[]
   >(),
@@ -720,7 +720,7 @@ const others = {
   'calibration.delete': procedure(byId).returns<null>(),
   /**
    * Writes the parameters of a profile into a study, which then predicts with them. The parameters of the device go to
-   * `pipeline`. What the measurement identified of the kernel (serial fraction, cooperation cost, setup) goes into the
+   * `pipeline`. The values of the kernel that the measurement identified (serial fraction, cooperation cost, setup) go into the
    * kernel, for all devices. Fails for a profile of the loop that stands in for a kernel. `null` removes the parameters
    * of the device. It also restores the kernel's earlier values if their run is known, or else marks the values as
    * assumed.

@@ -98,7 +98,7 @@ export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
   const installer = join(folder, 'install.js');
   if (!existsSync(installer)) return { failed: 'the dependencies are not installed (run: npm ci)', stopped: false };
   out.write('Downloading the Electron runtime (first start; about 120 MB) …\n');
-  // The size of the installer's temporary files is the progress, so they get a folder of their own.
+  // The size of the installer's temporary files shows the progress, so they get a folder of their own.
   const temporary = mkdtempSync(join(tmpdir(), 'lockstep-electron-'));
   const bytes = () =>
     [temporary, join(folder, 'dist')].flatMap(filesIn).reduce((sum, { size }) => sum + Number(size), 0);

@@ -110,7 +110,8 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,
-    // A worker keeps the tables of its sweep between chunks, so a second task at a time would only interleave.
+    // A worker keeps the tables of its sweep between chunks. A second task at a time would only slow the first one
+    // down.
     concurrentTasksPerWorker: 1,
     loadBalancer({ [queueOptionsSymbol]: options }, all) {
       const { worker, task } = options as unknown as { readonly worker?: number; readonly task: Task };

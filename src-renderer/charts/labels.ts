@@ -32,7 +32,9 @@ export function freePlace(
   }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
-  /** The number of points between two of the curve: eight, or one every two px if they are closer. */
+  /**
+   * The largest number of points between two points of the curve: eight, or one for every two px if these are closer.
+   */
   const MAX_STEPS = 8;
   const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];

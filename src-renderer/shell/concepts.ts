@@ -4,7 +4,7 @@ import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { MODEL_NAMES } from '../views/models/names.ts';
 import { fieldNames, spelledLetters, type FieldName } from '../views/study/field-names.ts';
 
-/** A word of the interface, its meaning, and where the palette leads for it. */
+/** A word of the interface, its meaning, and the place that the palette opens for it. */
 export interface Concept {
   readonly id: string;
   readonly label: string;

@@ -33,7 +33,7 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
-  /** The exact answer to weigh, from before its maps came. */
+  /** The last exact answer, without its maps. The uncertainty is requested for this answer. */
   #exact = $state.raw<Recommendation | null>(null);
   /** The answer to which the known uncertainty belongs. */
   #weighed = $state.raw<Recommendation | null>(null);
@@ -286,7 +286,7 @@ function withMaps(answer: Recommendation, last: Recommendation | null): Recommen
     : answer;
 }
 
-/** Returns what the answer depends on, which excludes the name and description of a study. */
+/** Returns the inputs that an answer depends on. The name and description of a study are not among them. */
 function question({ study, ...rest }: Asked): string {
   return JSON.stringify([rest, { ...study, name: '', description: '' }]);
 }

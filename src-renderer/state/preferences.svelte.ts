@@ -35,7 +35,7 @@ export class Preferences {
   #forced = $state(false);
   #engine: Engine;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The drawn theme. If the system forces its colours, it is the theme for those. */
+  /** The drawn theme. If the system forces its own colours, the theme follows the system. */
   readonly drawnTheme: Theme = $derived(this.#forced ? 'system' : this.#stored.theme);
   readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
 

@@ -56,7 +56,7 @@ export function addSensitivity(program: Command, { terminal, withEngine, withRun
   command(
     program,
     'sensitivity <study-or-run>',
-    'what would change the recommendation: every input over its usual range',
+    'vary every input over its usual range, and show what would change the recommendation',
   )
     .option('--device <id>', 'only this device')
     .option('--design <number>', 'examine this design instead of the recommended one', whole)

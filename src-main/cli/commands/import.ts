@@ -132,7 +132,7 @@ async function importCommand(
   return EXIT_OK;
 }
 
-/** Adds a value of `--map` to those before it. */
+/** Adds one value of `--map` to the values before it. */
 export function takeNamedParameter(text: string, known?: NamedParameters): NamedParameters {
   const named = namedParameter(text, known);
   if (typeof named === 'string') throw new InvalidArgumentError(named);

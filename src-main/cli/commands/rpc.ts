@@ -120,7 +120,9 @@ export async function serveLines(
   for await (const line of linesOf(input, maxLineBytes, true)) {
     if (line?.trim() === '') continue;
     const value =
-      line === null ? fail('bad-input', `The line has more than ${maxLineBytes} bytes, the limit.`) : parsed(line);
+      line === null
+        ? fail('bad-input', `The line has more than ${maxLineBytes} bytes, which is the limit.`)
+        : parsed(line);
     const request = value.ok ? validate(requestSchema, value.value, 'The line') : value;
     if (request.ok) {
       const { id, call, arguments: given } = request.value;

@@ -230,7 +230,10 @@ function landscapeOf(
 /** Smaller differences relative to the time are rounding errors. */
 const ROUNDING = 1e-12;
 
-/** Returns the parts of the time that differ, picked minus baseline, ms, the largest first. */
+/**
+ * Returns the parts of the time that differ between the picked design and the baseline (picked minus baseline, ms), the
+ * largest first.
+ */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)

@@ -47,7 +47,7 @@ const LEADING = 4;
 /** The number of variants of a leading group that are tried under each draw, the best first. */
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
-/** The number of designs with the fastest time that compete. */
+/** The largest number of equally fast designs that are candidates. */
 const MAX_EQUAL = 16;
 /** Smaller gains are not listed. */
 const LEAST_GAIN = 0.001;

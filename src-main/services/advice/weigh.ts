@@ -8,7 +8,10 @@ import { createPredictions, savedPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/** Computes the expected loss of designs against the best of their device. A design that fails in a draw has none. */
+/**
+ * Computes the expected loss of designs against the best of their device. A design that cannot run in one of the draws
+ * has no expected loss.
+ */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

@@ -283,7 +283,7 @@ export function compositionLegend(devices: readonly DeviceBest[]): string {
   return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
 }
 
-/** Draws a chart as an SVG element for a page, without a name or an address. */
+/** Draws a chart as an SVG element for a page. The element contains no id and no address. */
 export type DrawChart = (chart: ReportChart) => string;
 
 /** ECharts is loaded for the first report, because loading it takes longer than most commands. */

@@ -39,7 +39,8 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   const studies: (Study | null)[] = [];
   const trials: Trial[] = [];
   const lines = new TextDecoder().decode(bytes).split('\n');
-  if (lines.length > MAX_LINES) return fail('bad-input', `${label}: more than ${MAX_LINES} lines, the limit`);
+  if (lines.length > MAX_LINES)
+    return fail('bad-input', `${label}: It has more than ${MAX_LINES} lines, which is the limit`);
   const slice = new Slice();
   for (const [at, line] of lines.entries()) {
     if (slice.isOver) await nextTurn();

@@ -79,7 +79,7 @@ export async function readOptunaStudy(
     if (slice.isOver) await slice.next();
     const value = values[at];
     const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
-    // A trial that failed before it had parameters says nothing.
+    // A trial that failed before it had parameters gives no information.
     const configuration = isConfiguration(mark) ? mark : parameters;
     if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;

@@ -128,7 +128,7 @@ export async function doctorChecks(
       'browser',
       'Browser',
       browser,
-      'A Chromium-based browser shows the browser host best, and runs the browser tests.',
+      'Install Chromium, which shows the browser host best and runs the browser tests.',
     ),
     nvcc,
     check(

@@ -261,7 +261,7 @@ export interface Benchmarks extends PageMeasurements {
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   /** Packs a plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  /** Launches a few cases and proposes what fits the time. */
+  /** Launches a few cases and proposes how many repeats and units fit the time. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
   /** Returns whether a probe of this client was running. */
   cancelProbe(client: string): boolean;

@@ -28,7 +28,7 @@ export interface CaseCollector {
   underWay(): BenchCase | null;
 }
 
-/** @param repeats launches of a case that count */
+/** @param repeats the number of timed launches of a case */
 export function collectCases(cases: readonly BenchCase[], repeats: number): CaseCollector {
   const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, { case: one, ...gatheredCase() }]));
   const known = new Set(waiting.keys());

@@ -111,13 +111,15 @@ async function planRound(
       const { plan: own } = planned.value;
       return ok({ plan: { ...own, program: { ...own.program!, probe: true } } });
     }
-    // Designs run one after another, because the times between their records count.
+    // Designs run one after another, because the probe uses the times between their records.
     if (planned.ok) return ok({ plan: { ...planned.value.plan, alternating: 1 } });
     if (units >= ofUnits) return planned;
   }
 }
 
-/** Runs a round with a program of the target. Returns null without a time; the measurement will report why. */
+/**
+ * Runs a round with a program of the target. Returns null if no launch gave a time; the measurement will report why.
+ */
 async function runRound(
   context: Context,
   target: string,

@@ -182,7 +182,10 @@ function errorLine(stderr: string): string {
 
 function recordOf(line: string | null): Result<BenchRecord | null> {
   if (line === null)
-    return fail('bad-input', `The measuring program printed a line of more than ${MAX_LINE_BYTES} bytes, the limit.`);
+    return fail(
+      'bad-input',
+      `The measuring program printed a line of more than ${MAX_LINE_BYTES} bytes, which is the limit.`,
+    );
   if (line.trim() === '') return ok(null);
   let value: unknown;
   try {

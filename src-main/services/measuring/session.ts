@@ -167,7 +167,7 @@ function fasterOf(best: Fastest | null, { case: measured, timesMs }: Pick<CaseRe
   return best && best.timeMs <= timeMs ? best : { timeMs, design: caseLabel(measured) };
 }
 
-/** Fails if the device that answered is not the one that measured the run before, or of another kind. */
+/** Fails if the answering device is of another kind, or is not the device that measured the run before. */
 function sameDevice(
   runId: number,
   backend: BenchPlan['backend'],

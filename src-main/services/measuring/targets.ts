@@ -297,7 +297,7 @@ async function askScript(
   return asked.ok ? asked.value : asked;
 }
 
-/** Returns the CUDA devices of this machine. Compiles the program that asks them if needed. */
+/** Returns the CUDA devices of this machine. If needed, it first compiles the program that asks them. */
 export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,

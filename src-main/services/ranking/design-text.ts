@@ -42,7 +42,10 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   return `${named}u=${design.threadsPerUnit} block=${blockWord(design)} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
-/** Describes what another design changes: `16 threads per unit, blocks of 128 threads`. Invalid ones lack blocks. */
+/**
+ * Describes what another design changes: `16 threads per unit, blocks of 128 threads`. The blocks of an invalid design
+ * are not known, so they are left out.
+ */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);

@@ -212,9 +212,9 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
 }
 
 /**
- * Returns a ranked list with the simulated (or measured) designs first, in their order. A descending list is read from
- * its end, so they are last in it.
- * @param within the designs of these that are in the list
+ * Returns a ranked list that begins with the simulated (or measured) designs, in their order. A descending list is read
+ * from its end, so these designs come last in it.
+ * @param within the simulated (or measured) designs that are in the list
  */
 export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
   const chosen = new Set(within);

@@ -51,7 +51,7 @@ const MEASURED: ReadonlySet<KernelField> = new Set([
   'chainInstructions',
 ]);
 
-/** Refuses laws of inputs without a law, and laws that do not ascend. */
+/** Refuses a law for an input that cannot have one, and a law whose values do not ascend. */
 export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
   const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
     path,
@@ -60,9 +60,13 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   for (const [path, law] of Object.entries(assumed)) {
     const field = `assumed.${path}`;
     if (!paths.includes(path))
-      return fail('bad-input', `assumed names "${path}", which has no law. Specify one of ${paths.join(', ')}.`, {
-        field,
-      });
+      return fail(
+        'bad-input',
+        `The field "assumed" names ${path}, which has no law. Specify one of ${paths.join(', ')}.`,
+        {
+          field,
+        },
+      );
     if (law.some((value, at) => at > 0 && value < law[at - 1]))
       return fail('bad-input', `assumed["${path}"] must be in ascending order, not ${law.join(', ')}.`, { field });
   }
@@ -80,7 +84,7 @@ function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** Returns the unknown inputs of a study on a device: those without a stated value that have a law. */
+/** Returns the unknown inputs of a study on a device: those that have a law, but no stated value. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = lawsOf(assumed);
   const measured = pipeline?.[device.id] !== undefined;
@@ -131,7 +135,7 @@ export function assumedRange(
     : null;
 }
 
-/** Inputs of a prediction, the unknown ones with the ranges that they are drawn from. */
+/** Returns the inputs of a prediction. Adds to each unknown input the range from which it is drawn. */
 export function withRanges(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
   return facts.map((fact) => ({ ...fact, usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual }));

@@ -17,7 +17,7 @@ export const EXAMPLES_FOLDER = join('db', 'examples');
 const STARTED = 'examples.version';
 /** The example files that a database has received, even if the user changed or deleted them since. */
 const OFFERED = 'examples.offered';
-/** The examples of databases from before that setting. */
+/** The examples in databases that are older than this setting. */
 const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'].map(
   (name) => `${name}.json`,
 );

@@ -62,7 +62,7 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
   if (!balancing.some(isPartition))
     return fail(
       'bad-input',
-      `axes.balancing has ${axes.balancing.join(', ')} only. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
+      `axes.balancing has only ${axes.balancing.join(', ')}. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
       { field: 'axes.balancing' },
     );
   if (kernel.accesses)
@@ -93,7 +93,9 @@ function checkTraffic(
   );
 }
 
-/** Returns a study's implementations with complete kernels; null if it names none. Fails with the wrong field. */
+/**
+ * Returns a study's implementations with complete kernels; null if it names none. The failure names the wrong field.
+ */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];
@@ -157,7 +159,7 @@ function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   return workload?.kind === 'example' && workload.example.kind === 'mandelbrot' ? workload.example.width : undefined;
 }
 
-/** Expands the axes of a study over its devices. Fails with the wrong field. */
+/** Expands the axes of a study over its devices. The failure names the wrong field. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
   const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};

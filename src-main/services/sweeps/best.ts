@@ -162,7 +162,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
       const saved = await store.saveBestDesigns(run.id, found);
       return { end: saved.ok ? 'complete' : saved.error, best };
     } finally {
-      // An exception leaves other tasks running.
+      // Other tasks would run on after an exception, so they are cancelled.
       controller.abort();
     }
   });

@@ -93,7 +93,7 @@ export function verdict(profile: CalibrationProfile): string {
   if (heldOut === null)
     return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${kept}`;
   if (heldOut.medianError >= before.medianError)
-    return `No gain on designs left out of the fit: ${percent(heldOut.medianError)} held out against ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
+    return `No gain on designs left out of the fit: their median error is ${percent(heldOut.medianError)}, and was ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 

@@ -115,7 +115,7 @@ export class Measuring {
     );
   }
 
-  /** Measures the cases of the shown run without a result. */
+  /** Measures those cases of the shown run that have no result yet. */
   async resume(): Promise<void> {
     const { run, detail } = this.#now();
     if (!run || !detail) return;

@@ -180,7 +180,7 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
   ]);
 }
 
-/** The first designs are full; dashed ones have repeats that drift, so that they are doubtful. */
+/** The model's first designs are filled. A dashed point has repeats that drift, so its time is doubtful. */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, top: number, colour: ChartTheme['colour']) {
   const first = predictedRank <= top;
   return {

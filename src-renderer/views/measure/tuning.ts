@@ -84,7 +84,7 @@ export function tuningVerdict(
     case 'all-measured':
       return 'All designs were measured.';
     case 'budget':
-      return `${regret}${counted(budget, 'design')} were tried. A larger number continues.`;
+      return `${regret}${counted(budget, 'design')} were tried. A larger number continues the tuning.`;
     case 'other-device':
       return 'The last step added no measurement, because its device is not the one that measured before. Predict again to tune for this device.';
     case 'cancelled':

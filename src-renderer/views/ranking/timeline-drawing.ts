@@ -20,8 +20,9 @@ export interface TimelineScene {
   readonly timeline: SimulationTimeline;
   readonly theme: ChartTheme;
   readonly term: Term;
-  /** Colour of the device, and of blocks by their duration, if they are coloured by it. */
+  /** The colour of the device. */
   readonly own: string;
+  /** The colours of blocks, from the shortest to the longest duration. Null if duration sets no colour. */
   readonly colours: readonly string[] | null;
   /** The visible part of the launch. */
   readonly view: { readonly fromMs: number; readonly toMs: number };

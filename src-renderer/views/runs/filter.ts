@@ -80,9 +80,8 @@ const BEST_CURVES = [
 
 /**
  * Returns the best time of each run by the run's number, oldest first, separately for predicted, simulated and measured
- * ones. Only runs with the same work, kernel and devices as `run` are included, because others would have times of
- * different things.
- * @param problems by sweep: which ones are alike
+ * ones. Only runs with the same work, kernel and devices as `run` are included, because other times cannot be compared.
+ * @param problems by sweep: equal numbers mean the same work, kernel and devices
  */
 export function bestOverTime(
   run: RunSummary,

@@ -13,7 +13,10 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/** Draws the cycles of an iteration by active thread groups: those in use, and dashed the derived ones. */
+/**
+ * Draws the cycles of an iteration by active thread groups. The line shows the cycles in use, and a dashed line the
+ * derived ones.
+ */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

@@ -158,7 +158,7 @@ function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }
       },
       isMatrices &&
         hint('Each matrix is predicted with parameters that were fitted without it and a fifth of the others.'),
-      axis && hint('Points beyond a factor of 4 stand at the edge.'),
+      axis && hint('Points beyond a factor of 4 are drawn at the edge.'),
       ...(isMatrices ? [] : [hint(LAUNCH_DATASETS.find(({ id }) => id === gpuOf(chosen).id)!.notes.join(' '))]),
     ],
   };
