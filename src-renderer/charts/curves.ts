@@ -134,7 +134,7 @@ export function curvesChart(
       const { drawn, colour, dots } = curve;
       const here = chosen === null || dots ? null : nearest(drawn, chosen);
       return [
-        dots ? dotsOf(curve, theme) : lineOf(curve, theme),
+        dots ? drawDots(curve, theme) : drawLine(curve, theme),
         ...(here
           ? [
               {
@@ -172,7 +172,7 @@ interface DrawnCurve extends Curve {
   readonly drawn: Curve['points'];
 }
 
-function dotsOf({ name, drawn, colour }: DrawnCurve, theme: ChartTheme) {
+function drawDots({ name, drawn, colour }: DrawnCurve, theme: ChartTheme) {
   return {
     type: 'scatter' as const,
     name,
@@ -182,7 +182,7 @@ function dotsOf({ name, drawn, colour }: DrawnCurve, theme: ChartTheme) {
   };
 }
 
-function lineOf({ name, points, colour, steps, dashed }: DrawnCurve, theme: ChartTheme) {
+function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: ChartTheme) {
   return {
     type: 'line' as const,
     name,

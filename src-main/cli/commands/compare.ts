@@ -89,7 +89,7 @@ async function compareRunsCommand(
   }
   const compared: Result<RunsComparison> = await engine.call('bench.compareRuns', { ids, threshold });
   if (!compared.ok) return reportFailure(terminal, compared.error, true);
-  const verdicts = verdictsOf(compared.value, best);
+  const verdicts = pickVerdicts(compared.value, best);
   const slower = verdicts.includes('slower');
   if (json) printJson(terminal, { ...compared.value, slower });
   else print(terminal, compared.value, verdicts, best);
@@ -98,7 +98,7 @@ async function compareRunsCommand(
 }
 
 /** Returns the verdicts on all designs and on the fastest design of each run, or only the latter. */
-function verdictsOf({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
+function pickVerdicts({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
   const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
   return all.flatMap((one) => (one ? [one.verdict] : []));
 }

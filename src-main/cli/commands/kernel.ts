@@ -115,9 +115,9 @@ async function inspectCommand(
   const bytes = await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one');
   if (!bytes.ok) return reportFailure(terminal, bytes.error);
   const { entry, loop, iterationsPerLoop, mean, caps, nvcc, into } = options;
-  const devices = into === undefined ? [] : await devicesOf(engine, into);
+  const devices = into === undefined ? [] : await readDevices(engine, into);
   const compiled = kernelFileKind(file, bytes.value) === 'source';
-  const arch = options.arch ?? (compiled ? archOf(devices) : undefined);
+  const arch = options.arch ?? (compiled ? chooseArchitecture(devices) : undefined);
   const found = await engine.call('kernel.inspect', {
     fileName: basename(file),
     bytes: bytes.value,
@@ -224,8 +224,8 @@ async function workOfStudy(
   const located = await readStudyFile(file);
   if (!located.ok) return null;
   const { study, baseFolder } = located.value;
-  const gpus = (await devicesOf(engine, file)).filter(({ kind }) => kind === 'gpu');
-  const device = gpus.find((one) => archOf([one]) === arch) ?? gpus[0];
+  const gpus = (await readDevices(engine, file)).filter(({ kind }) => kind === 'gpu');
+  const device = gpus.find((one) => chooseArchitecture([one]) === arch) ?? gpus[0];
   const axes = device && studyAxes(study, [device]);
   if (!axes?.ok) return null;
   const { threadsPerUnit, loop, balancing, implementations } = axes.value;
@@ -306,7 +306,7 @@ function fromHere(flag: string): string {
 }
 
 /** Returns the known devices of a study file, in its order. */
-async function devicesOf(engine: Engine, file: string): Promise<readonly Device[]> {
+async function readDevices(engine: Engine, file: string): Promise<readonly Device[]> {
   const text = await readText(file, 'a study file (JSON)');
   const written = text.ok ? parseJson(text.value, file) : text;
   const named = written.ok ? (written.value as { readonly devices?: unknown } | null)?.devices : null;
@@ -316,7 +316,7 @@ async function devicesOf(engine: Engine, file: string): Promise<readonly Device[
 }
 
 /** Returns the default architecture to compile for: that of the first NVIDIA GPU of the study. */
-function archOf(devices: readonly Device[]): string | undefined {
+function chooseArchitecture(devices: readonly Device[]): string | undefined {
   for (const device of devices)
     if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')
       return `sm_${device.occupancy.computeCapability.replace('.', '')}`;

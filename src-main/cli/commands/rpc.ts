@@ -128,7 +128,7 @@ export async function serveLines(
       const { id, call, arguments: given } = request.value;
       waiting += 1;
       connection.receive({ id, name: call, input: given });
-    } else write({ id: value.ok ? idOf(value.value) : null, error: request.error });
+    } else write({ id: value.ok ? readId(value.value) : null, error: request.error });
     if (output.writableNeedDrain) await once(output, 'drain');
   }
   ended = true;
@@ -157,7 +157,7 @@ function jsonValue(_key: string, value: unknown): unknown {
 }
 
 /** Returns the id of an invalid request, if it has one, because its sender waits for a reply. */
-function idOf(value: unknown): number | null {
+function readId(value: unknown): number | null {
   const { id } = (value ?? {}) as { readonly id?: unknown };
   return Number.isSafeInteger(id) ? (id as number) : null;
 }

@@ -106,11 +106,14 @@ export async function predictAsked(
       'bad-input',
       `The work of ${indices.length} designs was asked for. Ask for ${MAX_WORK_DESIGNS} or fewer at once.`,
     );
-  return ok({ ...named, work: indices.map((index, at) => (timesMs[at] === null ? null : workOf(predictor, index))) });
+  return ok({
+    ...named,
+    work: indices.map((index, at) => (timesMs[at] === null ? null : computeWork(predictor, index))),
+  });
 }
 
 /** Computes the work of a launch from its shares of the device's peaks and its time. */
-function workOf(predictor: Predictor, index: number): LaunchWork | null {
+function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   const { plan, counts } = predictor;
   const { implementations, devices } = plan.axes;
   const [device] = devices;

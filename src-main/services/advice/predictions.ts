@@ -55,7 +55,7 @@ export function createPredictions(pool: Pool): Predictions {
   const coarseMs = new Map<string, number>();
 
   /** Surveys the parts, in any order. `bestMs`: see `surveyFastest`. */
-  async function surveysOf(
+  async function surveyParts(
     { plan, key, ties }: AdvisedDevice,
     parts: readonly DesignPart[],
     turn: AbortSignal,
@@ -74,7 +74,7 @@ export function createPredictions(pool: Pool): Predictions {
           const known = knownMs === undefined ? {} : { bestMs: knownMs };
           const survey = await pool.run('survey', { plan, key, part, ties, ...known }, { worker, signal: turn });
           surveys.push(survey);
-          if (knownMs !== undefined) knownMs = Math.min(knownMs, fastestOf(survey));
+          if (knownMs !== undefined) knownMs = Math.min(knownMs, findFastest(survey));
         }
     };
     await Promise.all(lanes.map(predict));
@@ -86,8 +86,8 @@ export function createPredictions(pool: Pool): Predictions {
     const known = coarseMs.get(device.plan.id);
     if (known !== undefined) return known;
     const designs = before ?? coarseDesigns(device.plan.axes);
-    const surveys = await surveysOf(device, workerParts(device, designs, pool.workers), turn, Infinity);
-    return Math.min(Infinity, ...surveys.map(fastestOf));
+    const surveys = await surveyParts(device, workerParts(device, designs, pool.workers), turn, Infinity);
+    return Math.min(Infinity, ...surveys.map(findFastest));
   }
 
   return {
@@ -104,7 +104,7 @@ export function createPredictions(pool: Pool): Predictions {
         all: () => exactParts(device),
       }[look]();
       const bestMs = look === 'fastest' ? await reachedMs(device, before, turn) : undefined;
-      const surveys = await surveysOf(device, parts, turn, bestMs);
+      const surveys = await surveyParts(device, parts, turn, bestMs);
       const prediction = joined(device, surveys, look);
       if (prediction.predicted === size) {
         keep(kept, MAX_KEPT, plan.id, prediction);
@@ -116,7 +116,7 @@ export function createPredictions(pool: Pool): Predictions {
 }
 
 /** Infinity if no design is valid or fast enough. */
-function fastestOf({ columns }: Survey): number {
+function findFastest({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
 

@@ -192,7 +192,7 @@ export async function recommend(
     causes,
     why: whySentence(breakdown, compared, causes, picked === baseline),
     inputs: facts,
-    landscape: landscapeOf(own, prediction, picked),
+    landscape: makeLandscape(own, prediction, picked),
     predicted: [...all.values()].reduce((sum, { predicted }) => sum + predicted, 0),
     of: size * all.size,
     invalid: [...all.values()].reduce((sum, { invalid }) => sum + invalid, 0),
@@ -205,7 +205,7 @@ function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: Devi
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
 
-function landscapeOf(
+function makeLandscape(
   { plan, firstDesign }: AdvisedDevice,
   { others }: DevicePrediction,
   picked: number,

@@ -50,7 +50,7 @@ export async function robust(
     for (const device of adviseRun(view.value).devices) {
       known.add(device.device.id);
       if (deviceIds && !deviceIds.includes(device.device.id)) continue;
-      scenarios.push(...(await scenariosOf(context, view.value, device, vary)));
+      scenarios.push(...(await makeScenarios(context, view.value, device, vary)));
       if (scenarios.length > MAX_SCENARIOS)
         return fail(
           'bad-input',
@@ -113,7 +113,7 @@ function wrongChange(
 }
 
 /** Returns the scenarios of one device of a run: as predicted, or with each of the values of each input. */
-async function scenariosOf(
+async function makeScenarios(
   { pool }: Context,
   view: RunView,
   device: AdvisedDevice,

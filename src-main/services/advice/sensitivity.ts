@@ -80,7 +80,7 @@ export async function sensitivity(
   // Inputs that need other laws take longest. They come first, so that all workers end together.
   const background = options.background ? { leftMs: BACKGROUND_MS } : undefined;
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
-  const trials = new Map(varied.map((one) => [one, trialOf(one, device.plan.kernel, present)]));
+  const trials = new Map(varied.map((one) => [one, makeTrial(one, device.plan.kernel, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one; one = queue.shift()) {
       const task = { plan: device.plan, key: device.key, trial: trials.get(one)! };
@@ -89,7 +89,7 @@ export async function sensitivity(
   };
   await Promise.all(Array.from({ length: pool.workers }, lane));
   const band = tieBand(device.device);
-  const inputs = varied.map((one) => sensitivityOf(one, trials.get(one)!, results.get(one)!, device, recommended));
+  const inputs = varied.map((one) => computeSensitivity(one, trials.get(one)!, results.get(one)!, device, recommended));
   const decides = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
   const presentMs = inputs[0]?.recommendedMs[inputs[0].values.indexOf(varied[0].value)];
   return ok({
@@ -185,7 +185,7 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
   return { recommended, near, known, ties: device.ties };
 }
 
-function trialOf({ input, value, range: [from, to] }: Varied, kernel: KernelProfile, present: Present): TrialOptions {
+function makeTrial({ input, value, range: [from, to] }: Varied, kernel: KernelProfile, present: Present): TrialOptions {
   const { field = null } = kernelInput(input) ?? {};
   const whole = field === null ? input === 'workload.units' : WHOLE.has(field);
   const values = new Set([value]);
@@ -200,7 +200,7 @@ function trialOf({ input, value, range: [from, to] }: Varied, kernel: KernelProf
   return { input, values: ascending, value, whole, ...present };
 }
 
-function sensitivityOf(
+function computeSensitivity(
   { fact }: Varied,
   { values }: TrialOptions,
   trial: InputTrial,
@@ -226,14 +226,14 @@ function sensitivityOf(
     holds: trial.holds,
     below,
     above,
-    sentence: sentenceOf(fact.label, trial.holds, below, above),
+    sentence: writeSentence(fact.label, trial.holds, below, above),
   };
 }
 
 const PLURAL = /^(Registers|Instructions|Dependent loads|Units)\b/;
 const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 
-function sentenceOf(
+function writeSentence(
   label: string,
   [from, to]: InputSensitivity['holds'],
   below: Takeover | null,

@@ -124,7 +124,7 @@ export async function uncertainty(
           at.get(chosen)!,
         )
       : [],
-    separation: separationOf(
+    separation: computeSeparation(
       device,
       designs,
       samples.map((times) => times.subarray(0, competing)),
@@ -156,7 +156,7 @@ const MOST_MEASURED = 12;
  * Returns the designs that the model cannot distinguish from the chosen one, and the measurement that would separate
  * them. Returns `null` if there are none.
  */
-function separationOf(
+function computeSeparation(
   device: AdvisedDevice,
   designs: Uint32Array,
   samples: readonly Float64Array[],

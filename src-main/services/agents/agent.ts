@@ -68,7 +68,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
 }
 
 /** Returns the plans of tasks by their digest and keeps the last ones. */
-function plansOf({ redis, key }: Connection) {
+function createPlanCache({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
   return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
     const loading = kept(plans, MAX_PLANS, digest, async () => {
@@ -83,7 +83,7 @@ function plansOf({ redis, key }: Connection) {
 }
 
 /** Writes the lines of a measurement for its owner, who reads them as they come. */
-function recordsOf({ redis, key }: Connection, jobId: string) {
+function createRecordWriter({ redis, key }: Connection, jobId: string) {
   const stream = key('records', jobId);
   return async (said: Said): Promise<void> => {
     await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
@@ -132,7 +132,7 @@ async function measureForOwner(
   plan: BenchPlan,
   stop: AbortSignal,
 ): Promise<void> {
-  const write = recordsOf(connection, job.id!);
+  const write = createRecordWriter(connection, job.id!);
   const lost = new AbortController();
   const watch = repeat(HEARTBEAT_MS, async () => {
     if (!(await isOwned(connection, job.data.owner))) lost.abort();
@@ -163,7 +163,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   const runs = new Map<string, number | null>();
   let done = 0;
 
-  const planOf = plansOf(connection);
+  const planOf = createPlanCache(connection);
 
   const during = async <T>(job: Job<TaskJob | MeasuringJob>, body: () => Promise<T>): Promise<T | null> => {
     if (!(await isOwned(connection, job.data.owner))) return null;

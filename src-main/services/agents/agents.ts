@@ -58,7 +58,7 @@ export function openAgents(store: StoreClient): Agents {
     return silent;
   };
   const openWith = async (settings: RedisSettings): Promise<Result<Owner>> => {
-    const storeId = await storeIdOf(store);
+    const storeId = await readStoreId(store);
     return storeId.ok ? openOwner(settings, storeId.value) : storeId;
   };
   return {
@@ -112,7 +112,7 @@ export function openAgents(store: StoreClient): Agents {
 }
 
 /** Identifies this database, because other databases have runs with the same numbers. */
-async function storeIdOf(store: StoreClient): Promise<Result<string>> {
+async function readStoreId(store: StoreClient): Promise<Result<string>> {
   const settings = await store.listSettings();
   if (!settings.ok) return settings;
   const known = settings.value[STORE_SETTING];

@@ -147,7 +147,7 @@ export async function choiceTable(
       'unsupported',
       `The study has ${of} launches of this kernel, which is more than the limit of ${MAX_DESIGNS} of a table for many laws. Sweep fewer values of threads per unit, block size or launch.`,
     );
-  const designs = launchesOf(axes);
+  const designs = listLaunches(axes);
   const predict = async (mean: number, spread: number, units: readonly number[]): Promise<readonly Float64Array[]> => {
     const own: SweepPlan = {
       ...plan,
@@ -220,7 +220,7 @@ function launchAxes({ ranking, predictor }: RunView, device: Device, { designInd
 }
 
 /** Returns the designs of a space of launches, by their numbers. */
-function launchesOf(axes: SpaceAxes): readonly ChoiceDesign[] {
+function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   const counts = axisCounts(axes);
   const at = new Int32Array(counts.length);
   return Array.from({ length: spaceSize(axes) }, (_, design) => {
@@ -308,11 +308,11 @@ async function judge(
       return [times[kept[chosenDesign(table, mean, spread, units)]] / least, times[fixed] / least] as const;
     }),
   );
-  const [chosen, always] = ([0, 1] as const).map((at) => spreadOf(ratios.map((own) => own[at])));
+  const [chosen, always] = ([0, 1] as const).map((at) => computeSpread(ratios.map((own) => own[at])));
   return { laws: HELD_OUT, chosen, fixed: always };
 }
 
-function spreadOf(ratios: readonly number[]): Ratios {
+function computeSpread(ratios: readonly number[]): Ratios {
   const known = ratios.filter((ratio) => !Number.isNaN(ratio));
   const sum = known.reduce((total, ratio) => total + Math.log(ratio), 0);
   return { laws: known.length, mean: Math.exp(sum / known.length), worst: Math.max(...known) };

@@ -45,7 +45,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
-  const file: FileContent = { bytes, head, columns: isKernel ? [] : columnsOf(head), json: jsonOf(head, bytes) };
+  const file: FileContent = { bytes, head, columns: isKernel ? [] : columnsOf(head), json: parseObject(head, bytes) };
   const importer = IMPORTERS.find((each) => each.matches(file));
   if (importer) return { kind: 'measurements', importer };
   return isKernel ? KERNEL : head.startsWith('{') ? jsonKind(file) : tableKind(file);
@@ -64,7 +64,7 @@ const columnsOf = (head: string): readonly string[] =>
 const firstLine = (head: string): string => head.split(/\r?\n/, 1)[0];
 
 /** The value of a file that begins as an object, unless it is too long for a study, or cut off. */
-function jsonOf(head: string, bytes: Uint8Array): unknown {
+function parseObject(head: string, bytes: Uint8Array): unknown {
   if (!head.startsWith('{') || bytes.length > MAX_STUDY_BYTES) return undefined;
   try {
     return JSON.parse(new TextDecoder().decode(bytes));

@@ -48,7 +48,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   const request: MeasuringRequest = {
     target: fileName,
     backend: device?.backend ?? plan?.plan.backend ?? 'external',
-    suite: linked ? 'designs' : suiteOf(cases),
+    suite: linked ? 'designs' : pickSuite(cases),
     sourceRunId: source?.runId ?? null,
     deviceId: source?.deviceId ?? null,
     repeats: plan?.plan.repeats ?? cases.reduce((most, one) => Math.max(most, one.timesMs.length), 0),
@@ -72,7 +72,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     appVersion: APP_VERSION,
     modelVersions: {},
     seed: plan?.plan.seed ?? null,
-    machine: machineOf(device),
+    machine: describeMachine(device),
     sourceRunId: request.sourceRunId,
     enumeratedCount: cases.length,
     devices: study?.devices ?? [],
@@ -158,7 +158,7 @@ export async function inspectImport(
 
 const MAX_NAME = 200;
 
-function machineOf(device: MeasuringDevice | null): unknown {
+function describeMachine(device: MeasuringDevice | null): unknown {
   if (!device) return null;
   return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
 }
@@ -199,7 +199,7 @@ async function parsedFile(input: ImportInput): Promise<Result<Imported>> {
 }
 
 /** Returns the suite of the first case. */
-function suiteOf(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
+function pickSuite(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
   const suites: Readonly<Record<BenchmarkId, MeasuringRequest['suite']>> = {
     'unit-loop': 'designs',
     'matrix-power': 'matrix-power',

@@ -65,7 +65,7 @@ export async function linkedPlan(
   if (runId !== undefined && !source)
     return fail('bad-input', `Its cases are not designs of a sweep. Import it without run ${runId}.`);
   const line = plan && source && runId !== undefined ? { ...plan, source: { ...source, runId } } : plan;
-  const linked = await sourceOf(context, line);
+  const linked = await findSource(context, line);
   if (!linked.ok) return linked;
   if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
   return ok({ ...linked.value, cases, devices: null, device, linked: null, parameters: {} });
@@ -75,7 +75,7 @@ export async function linkedPlan(
  * Looks for the sweep of a plan. Other databases have other runs under the same numbers, so study, seed, device and
  * every design must be equal. Otherwise, the measurements are not linked.
  */
-async function sourceOf(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
+async function findSource(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
   if (!line || !source) return ok({ source: null, study: null, warnings: [] });
   const run = await runOfFile(context, source);

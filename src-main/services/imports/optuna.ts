@@ -69,7 +69,7 @@ export async function readOptunaStudy(
       'bad-input',
       `${label}: ${studyName === undefined ? `The storage has ${studies.value.length} studies` : `No study is named ${shown(studyName)}`}. Specify one of ${names || 'none'} (import --study NAME).`,
     );
-  const objective = objectiveOf(study, label, timeUnit);
+  const objective = findObjective(study, label, timeUnit);
   if (!objective.ok) return objective;
   const { at, unit } = objective.value;
   const timesOf = new Map<string, { readonly configuration: Configuration; readonly timesMs: number[] }>();
@@ -111,7 +111,7 @@ export async function readOptunaStudy(
 }
 
 /** Returns the objective that is a time, and its unit. */
-function objectiveOf(
+function findObjective(
   { name, objectives }: OptunaStudy,
   label: string,
   timeUnit: TimeUnit | undefined,

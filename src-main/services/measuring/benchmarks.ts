@@ -73,7 +73,7 @@ interface PlannedMeasurement {
  * Returns the number of lanes in the thread groups of a sweep's device, by default its only one. Without a sweep, it is
  * the number of AMD's computing devices.
  */
-function widthOf(view: RunView | null, deviceId: string | undefined): number {
+function findGroupWidth(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
   return device?.kind === 'gpu' ? device.threadGroupWidth : HIP_GROUP_WIDTH;
 }
@@ -118,7 +118,7 @@ async function planMeasurement(
     return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
   if (isOpencl(target) && !(await targets.device(target)))
     return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
-  const packedWidth = packed && backend.value === 'hip' ? widthOf(view, input.deviceId) : undefined;
+  const packedWidth = packed && backend.value === 'hip' ? findGroupWidth(view, input.deviceId) : undefined;
   const threadGroupWidth = ofHip?.threadGroupWidth ?? packedWidth;
   const width = threadGroupWidth ? { threadGroupWidth } : {};
   const onCuda = cuda && { cache };

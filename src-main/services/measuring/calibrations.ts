@@ -126,7 +126,7 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
 /** Fits in a worker, because it takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
-  const divergence = await divergenceOf(context, measuring.fingerprint);
+  const divergence = await findDivergence(context, measuring.fingerprint);
   if (!divergence.ok) return divergence;
   const fitted = await context.pool.run('calibrate', {
     plan: view.predictor.plan,
@@ -145,7 +145,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
 }
 
 /** Returns the newest result for divergent loops on the same device, if there is one. */
-async function divergenceOf(
+async function findDivergence(
   context: Context,
   fingerprint: string,
 ): Promise<Result<{ readonly runId: number; readonly fit: DivergenceFit } | null>> {

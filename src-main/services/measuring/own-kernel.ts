@@ -114,11 +114,11 @@ async function readKernel(named: string): Promise<Result<Pick<KernelTask, 'manif
   if (!text.ok) return text;
   const manifest = parseKernelManifest(text.value, named);
   if (!manifest.ok) return manifest;
-  const digest = await digestOf(text.value, manifest.value, file);
+  const digest = await computeDigest(text.value, manifest.value, file);
   return digest.ok ? ok({ manifest: manifest.value, file, digest: digest.value }) : digest;
 }
 
-async function digestOf(text: string, manifest: KernelManifest, path: string): Promise<Result<string>> {
+async function computeDigest(text: string, manifest: KernelManifest, path: string): Promise<Result<string>> {
   const digest = createHash('sha256').update(text);
   for (const named of namedFiles(manifest, path)) {
     const ofFile = createHash('sha256');

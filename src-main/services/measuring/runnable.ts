@@ -25,7 +25,7 @@ export function takesWholeUnits(text: string): boolean {
 }
 
 /** Returns the limits of a target that exclude values of the space's axes. */
-function boundsOf({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
+function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
   const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
     if (values.every(can)) return;
@@ -76,7 +76,7 @@ export function runnableDesigns(
       'timeMs',
     );
   const designs = ranked([]).length;
-  const bounds = boundsOf(view, ability);
+  const bounds = findBounds(view, ability);
   const list = ranked(bounds);
   const limits = bounds.filter((one) => ranked([one]).length < designs).map(({ limit }) => limit);
   return ok({ list, found: { designs, runnable: list.length, limits } });

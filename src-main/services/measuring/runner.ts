@@ -129,7 +129,7 @@ export async function runProgram(
     let about: string | null = null;
     for await (const line of linesOf(child.stdout, MAX_LINE_BYTES, false)) {
       if (end) break;
-      const record = recordOf(line);
+      const record = readRecord(line);
       if (!record.ok) {
         stop({ kind: 'refused', message: record.error.message });
         break;
@@ -180,7 +180,7 @@ function errorLine(stderr: string): string {
   return thrown?.trim() ?? last;
 }
 
-function recordOf(line: string | null): Result<BenchRecord | null> {
+function readRecord(line: string | null): Result<BenchRecord | null> {
   if (line === null)
     return fail(
       'bad-input',

@@ -75,7 +75,7 @@ export function openSession(
   function consider(found: Pick<CaseResult, 'case' | 'timesMs' | 'correct' | 'digest'>): void {
     if (found.timesMs.length === 0 || found.correct === false) return;
     reference ??= found.digest ?? null;
-    best = fasterOf(best, found);
+    best = pickFaster(best, found);
   }
 
   async function save(found: readonly CaseResult[]): Promise<Result<null>> {
@@ -162,7 +162,7 @@ interface Fastest {
   readonly design: string;
 }
 
-function fasterOf(best: Fastest | null, { case: measured, timesMs }: Pick<CaseResult, 'case' | 'timesMs'>): Fastest {
+function pickFaster(best: Fastest | null, { case: measured, timesMs }: Pick<CaseResult, 'case' | 'timesMs'>): Fastest {
   const timeMs = median(Float64Array.from(timesMs));
   return best && best.timeMs <= timeMs ? best : { timeMs, design: caseLabel(measured) };
 }

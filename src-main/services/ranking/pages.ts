@@ -36,7 +36,7 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
 }
 
 /** Returns a function that finds the first equal of a design. Undefined if `findEquals` was not called. */
-function equalsOf({ ranking }: RunView): (design: number) => number {
+function makeEqualFinder({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
 }
@@ -48,14 +48,14 @@ export function groupedList(
   fromEnd = false,
   groups: ReadonlySet<number> = new Set(),
 ): GroupedList {
-  return groupedDesigns(list, equalsOf(view), view.ranking.columns.timeMs.length, fromEnd, groups);
+  return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
 /** Grouped lists, cached as long as the lists themselves, because pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
-  const groups = new Set(opened.map(equalsOf(view)).filter((entry) => entry !== undefined));
+  const groups = new Set(opened.map(makeEqualFinder(view)).filter((entry) => entry !== undefined));
   const key = `${fromEnd} ${[...groups].sort((a, b) => a - b).join(' ')}`;
   const known = grouped.get(list);
   if (known?.key === key) return known.value;
@@ -89,7 +89,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const list = groups?.list ?? designs;
   // A measured or simulated design represents its equals, unless all are listed.
   const known = new Map<number, number>();
-  const equalOf = groups ? equalsOf(view) : Number;
+  const equalOf = groups ? makeEqualFinder(view) : Number;
   if (groups) {
     for (const design of [...now.simulatedMs, ...now.measuredMs].reverse()) known.set(equalOf(design), design);
     for (const design of input.opened) known.delete(equalOf(design));
@@ -139,7 +139,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
-  const equalOf = equalsOf(view);
+  const equalOf = makeEqualFinder(view);
   return list.findIndex((other) => equalOf(other) === equalOf(design));
 }
 

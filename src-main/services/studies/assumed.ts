@@ -74,7 +74,7 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
 }
 
 /** Returns the laws of a study: its own laws, otherwise those of `db/assumed.json`. */
-function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
+function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
   for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
     laws[path] = assumed[path] ?? quantiles;
@@ -86,7 +86,7 @@ function lawsOf(assumed: AdvisedInputs['assumed'] = {}): Laws {
 
 /** Returns the unknown inputs of a study on a device: those that have a law, but no stated value. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
-  const laws = lawsOf(assumed);
+  const laws = resolveLaws(assumed);
   const measured = pipeline?.[device.id] !== undefined;
   const isCpu = device.kind === 'cpu';
   const fields = isCpu
@@ -184,7 +184,7 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;
-  const laws = lawsOf(study.assumed);
+  const laws = resolveLaws(study.assumed);
   const cpu = devices.some(({ kind }) => kind === 'cpu');
   const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
   const fields = unknown.filter(

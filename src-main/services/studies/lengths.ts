@@ -36,11 +36,11 @@ export function createLengthsCache(context: { readonly store: StoreClient; reado
 }
 
 async function isUnchanged(files: readonly OpenedFile[]): Promise<boolean> {
-  for (const { file, state } of files) if ((await stateOf(file)) !== state) return false;
+  for (const { file, state } of files) if ((await readFileState(file)) !== state) return false;
   return true;
 }
 
-async function stateOf(file: string): Promise<string> {
+async function readFileState(file: string): Promise<string> {
   try {
     return fileState(await stat(file));
   } catch {

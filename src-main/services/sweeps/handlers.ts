@@ -23,7 +23,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       const study = atMiddle(asked, devices.value);
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
-      const law = axes.value.balancing.some(needsLaw) ? await lawOf(context, studyId, study) : null;
+      const law = axes.value.balancing.some(needsLaw) ? await readLaw(context, studyId, study) : null;
       const id = `size-${sha256(JSON.stringify(study))}${law ? ` ${lawDigest(law)}` : ''}`;
       const plan = sweepPlan(id, study, axes.value, law ?? ANY_LAW);
       const enumerated = spaceSize(axes.value);
@@ -52,7 +52,7 @@ function needsLaw(balancing: string): boolean {
 }
 
 /** Returns the lengths of a study, or `null` if they cannot be read. The field of the lengths then shows the error. */
-async function lawOf(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
+async function readLaw(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
   return found.ok ? found.value.law : null;

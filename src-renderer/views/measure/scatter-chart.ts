@@ -76,7 +76,7 @@ export function scatterChart(
   );
 
   const isDiagonalShown = !isDiagonal && points.length > 0;
-  const legend = legendOf(theme, size, [
+  const legend = drawLegend(theme, size, [
     ...(fitted
       ? [
           {
@@ -156,7 +156,7 @@ interface LegendEntry {
 }
 
 /** The legend above the plot, where no point can be under it. */
-function legendOf(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
+function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
   const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
   let next = left;
   return entries.flatMap(({ text, hue, style }) => {

@@ -28,7 +28,7 @@ interface Run {
   readonly imbalances: readonly number[];
   readonly phase2Fractions: readonly number[];
 }
-function runsOf({ cores, imbalances, points }: RegimeMap, column: number): readonly Run[] {
+function findRuns({ cores, imbalances, points }: RegimeMap, column: number): readonly Run[] {
   const runs: { regime: ContentionRegime; cores: number; imbalances: number[]; phase2Fractions: number[] }[] = [];
   imbalances.forEach((imbalance, row) => {
     const point = points[column * imbalances.length + row];
@@ -74,7 +74,7 @@ export function regimesChart(
   const rows = map.imbalances.length;
   const halfColumn = map.cores.length > 1 ? (map.cores[1] - map.cores[0]) / 2 : 0.5;
   const halfRow = Math.sqrt(rows > 1 ? map.imbalances[1] / map.imbalances[0] : 2);
-  const runs = map.cores.flatMap((_, column) => runsOf(map, column));
+  const runs = map.cores.flatMap((_, column) => findRuns(map, column));
   const present = CONTENTION_REGIMES.flatMap((regime, i) => {
     const own = runs.filter((run) => run.regime === regime.id);
     return own.length > 0 ? [{ ...regime, own, colour: theme.series[i] }] : [];

@@ -100,7 +100,7 @@ export function distributionChart(
           const i = edgesMs.indexOf(api.value(0));
           const x = area.left + (i * widthPx) / counts.length;
           const bar = (many: number, opacity: number) =>
-            barOf(area, { x, width: widthPx / counts.length - 1, many }, theme.series[0], opacity);
+            drawBar(area, { x, width: widthPx / counts.length - 1, many }, theme.series[0], opacity);
           if (!narrowed) return bar(counts[i], isSlower(i) ? 0.45 : 1);
           return { type: 'group', children: [bar(counts[i], 0.22), bar(passing[i], 1)] };
         },
@@ -175,7 +175,7 @@ function lineOfMedian(medianX: number, bestX: number, baseX: number | null, base
 }
 
 /** Draws a bar for a number of designs. */
-function barOf(
+function drawBar(
   area: Plane,
   { x, width, many }: { readonly x: number; readonly width: number; readonly many: number },
   fill: string,

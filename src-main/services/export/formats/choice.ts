@@ -124,7 +124,7 @@ struct design {
   unsigned blocks;
 };
 
-${tablesOf(table, device)}
+${writeTables(table, device)}
 
 ${CHOOSING}
 /// Calls body with the threads per unit as a constant, for a kernel that has them as a template parameter.
@@ -142,7 +142,7 @@ ${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsign
 }
 
 /** The designs, the axes of the laws, and the logarithm of the time of each design at each law. */
-function tablesOf({ means, spreads, units, designs, logNs }: ChoiceTable, device: Device): string {
+function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, device: Device): string {
   const points = means.length * spreads.length * units.length;
   const rows = Array.from({ length: points }, (_, point) => {
     const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);

@@ -129,7 +129,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
     `// __global__ void LOCKSTEP_${upper}_BOUNDS kernel(...);`,
     design.classes
       ? `// for each class c: kernel<<<lockstep_${name}::class_grid_blocks[c], lockstep_${name}::block_threads>>>(...);`
-      : `// kernel<<<lockstep_${name}::grid_blocks, ${blockOf(name, design)}>>>(...);`,
+      : `// kernel<<<lockstep_${name}::grid_blocks, ${writeBlock(name, design)}>>>(...);`,
     ...boundsMacro(`LOCKSTEP_${upper}_BOUNDS`, row),
     '',
     `#endif  // LOCKSTEP_${upper}_CUH`,
@@ -138,7 +138,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
 }
 
 /** Returns the block dimensions for a launch. */
-function blockOf(name: string, { blockWidth }: RankRow['design']): string {
+function writeBlock(name: string, { blockWidth }: RankRow['design']): string {
   const own = `lockstep_${name}::`;
   return blockWidth === undefined ? `${own}block_threads` : `dim3(${own}block_width, ${own}block_height)`;
 }

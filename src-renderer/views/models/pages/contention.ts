@@ -75,7 +75,7 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
 }; // prettier-ignore
 
 /** The slides print results for all cores of their ten CPUs. */
-function publishedOf(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
+function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
@@ -83,7 +83,7 @@ function publishedOf(cpu: CpuDevice, { work, cores }: Chosen): { readonly measur
 
 /** A map is computed once for each CPU, with at most 40 columns, because it does not depend on the work. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
-function mapOf(cpu: CpuDevice): RegimeMap {
+function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
   const columns = Array.from({ length: Math.ceil(cpu.cores / coresPerColumn) }, (_, i) => 1 + i * coresPerColumn);
   const imbalances = Array.from({ length: 32 }, (_, i) => cpu.cores ** (i / 31));
@@ -127,7 +127,7 @@ const demo: Demo<Chosen> = {
       };
     }), // prettier-ignore
     figure((cpu, loads, values) => {
-      const published = publishedOf(cpu, values);
+      const published = findPublished(cpu, values);
       const measuredMs = published ? TOTAL_BYTES / (published.measuredGbS * 1e6) : 0;
       const times = CONTENTION_MODELS.map(({ id }) => contentionMs(id, cpu, loads));
       const most = Math.max(...times, measuredMs);
@@ -189,7 +189,7 @@ const demo: Demo<Chosen> = {
       };
     }),
     figure((cpu, loads, { cores }) => {
-      const input = { map: mapOf(cpu), maxCores: cpu.cores, cores, imbalance: loadImbalance(loads) };
+      const input = { map: computeMap(cpu), maxCores: cpu.cores, cores, imbalance: loadImbalance(loads) };
       return {
         title: 'Which simple model is enough',
         blocks: [
