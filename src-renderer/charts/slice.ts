@@ -16,12 +16,12 @@ export interface SliceInput {
   readonly times: TimeColumn;
   /** Text under the axis, at its right end. */
   readonly axisTitle: string;
-  /** Times above this multiple of the fastest are clipped, and a note says so. */
-  readonly clip: number;
   readonly labelBaseline: boolean;
 }
 
 const RIGHT = 12;
+/** Times above this multiple of the fastest are clipped, and a note says so. */
+const CLIP = 3;
 /** With more values than this, the line has no dots. */
 const MAX_DOTS = 40;
 
@@ -32,7 +32,7 @@ export function areNames(values: readonly string[]): boolean {
 
 /** Draws predicted time along one axis of the space through a design: a line over numbers, dots over names. */
 export function sliceChart(
-  { values, timeMs, at, baselineMs, times, axisTitle, clip, labelBaseline }: SliceInput,
+  { values, timeMs, at, baselineMs, times, axisTitle, labelBaseline }: SliceInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
@@ -42,7 +42,7 @@ export function sliceChart(
   const here = all[at];
   const named = areNames(values);
   // Names are separate dots. Numbers are a line, which one very slow end would flatten.
-  const limit = named ? Infinity : Math.max(best * clip, Number.isFinite(here) ? here : 0);
+  const limit = named ? Infinity : Math.max(best * CLIP, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;
   const bounds = niceBounds(

@@ -5,15 +5,6 @@ const LOWEST = -40;
 
 const DECAY = Float64Array.from({ length: -LOWEST * STEPS + 1 }, (_, i) => Math.exp(-i / STEPS));
 
-/** e^x for x ≤ 0, relative error below 1e-12; 0 below −40. */
-export function decay(x: number): number {
-  if (x <= LOWEST) return 0;
-  const steps = -x * STEPS;
-  const i = (steps + 0.5) | 0;
-  const rest = (i - steps) / STEPS;
-  return DECAY[i] * (1 + rest * (1 + rest * (1 / 2 + rest * (1 / 6 + rest / 24))));
-}
-
 /** 1 − e^x for −40 < x ≤ 0, relative error below 2e-5. */
 export function computeAny(x: number): number {
   const steps = -x * STEPS;

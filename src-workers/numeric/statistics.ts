@@ -2,6 +2,14 @@ function ascendingOrder(values: Float64Array): Uint32Array {
   return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }
 
+/** Ranks by value, from 1. Equal values keep their order. */
+export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
+  const order = Array.from(values, (_, at) => at).sort((a, b) => values[a] - values[b] || a - b);
+  const ranks = new Array<number>(values.length);
+  order.forEach((at, rank) => (ranks[at] = rank + 1));
+  return ranks;
+}
+
 /** Ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
   const order = ascendingOrder(values);

@@ -2,7 +2,7 @@ import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/cali
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
-import { median } from '../../../src-workers/numeric/statistics.ts';
+import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { replanClock } from '../../../src-workers/predict/plan.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
@@ -68,8 +68,8 @@ export async function compareMeasured(
   });
   if (!found.ok) return found;
   const { scale, medianError, p95Error, unscaled, spearman, kendall, residuals, shortlists, notes } = found.value;
-  const predictedRank = ranks(predicted.value);
-  const measuredRank = ranks(measuredMs);
+  const predictedRank = ordinalRanks(predicted.value);
+  const measuredRank = ordinalRanks(measuredMs);
   const designs = measured
     .map(({ designIndex, timeMs, lowMs, highMs }, at) => ({
       designIndex,
@@ -130,14 +130,6 @@ function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep)
   if (device.kind !== 'gpu' || clocksMhz.length === 0 || !isSameDevice(device, measuring)) return null;
   const clockMhz = median(Float64Array.from(clocksMhz));
   return Math.abs(clockMhz / device.clockMhz - 1) > SAME_CLOCK ? clockMhz : null;
-}
-
-/** Returns the rank of each time, from 1. Equal times are ranked in the given order. */
-function ranks(timesMs: Float64Array): readonly number[] {
-  const out = new Array<number>(timesMs.length);
-  const order = Array.from(timesMs, (_, at) => at).sort((a, b) => timesMs[a] - timesMs[b] || a - b);
-  order.forEach((at, rank) => (out[at] = rank + 1));
-  return out;
 }
 
 function basisWarnings(

@@ -1,6 +1,6 @@
 import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
-import { median } from '../../../src-workers/numeric/statistics.ts';
+import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 
 export interface MeasuredPoint {
   readonly designIndex: number;
@@ -21,14 +21,6 @@ export interface MeasuredPoints {
   readonly points: readonly MeasuredPoint[];
   /** The median of measured / predicted. NaN without points. */
   readonly scale: number;
-}
-
-/** Returns ranks by value, from 1. Equal values keep their order. */
-function ranks(values: readonly number[]): readonly number[] {
-  const order = values.map((_, i) => i).sort((a, b) => values[a] - values[b] || a - b);
-  const out = new Array<number>(values.length);
-  for (const [rank, i] of order.entries()) out[i] = rank + 1;
-  return out;
 }
 
 /**
@@ -59,8 +51,8 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
   );
   const ratios = Float64Array.from(cases, ({ measured, predictedMs }) => measured!.medianMs / predictedMs!);
   const scale = median(ratios);
-  const predictedRank = ranks(cases.map(({ predictedMs }) => predictedMs!));
-  const measuredRank = ranks(cases.map(({ measured }) => measured!.medianMs));
+  const predictedRank = ordinalRanks(cases.map(({ predictedMs }) => predictedMs!));
+  const measuredRank = ordinalRanks(cases.map(({ measured }) => measured!.medianMs));
   return {
     scale,
     points: cases.map((each, i) => ({

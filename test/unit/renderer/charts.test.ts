@@ -63,12 +63,11 @@ describe('curves', () => {
 describe('slices', () => {
   const input = {
     values: ['32', '64', '128', '256'],
-    timeMs: [4, 2, 1, 40],
+    timeMs: [2.5, 2, 1, 40],
     at: 1,
-    baselineMs: 3,
+    baselineMs: 2.4,
     times: IN_MS,
     axisTitle: 'block size',
-    clip: 6,
     labelBaseline: true,
   };
   const draw = (change: Partial<typeof input> = {}) => drawn((theme, size) => sliceChart({ ...input, ...change }, theme, size), SIZE); // prettier-ignore
@@ -76,7 +75,7 @@ describe('slices', () => {
   it('state what is cut, and where the baseline is', () => {
     const words = wordsOf(draw());
     expect(words).toContain('block size; 1 slower value not drawn');
-    expect(words).toContain('baseline 3.00');
+    expect(words).toContain('baseline 2.40');
     expect(draw()).toMatch(/<text[^>]*font-weight:600[^>]*>64<\/text>/);
     expect(countOf(draw(), 'accent')).toBe(1);
   });
