@@ -113,7 +113,7 @@ export function whisker(
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
 }
 
-/** `−58.1 %` of the time of the baseline; `as fast` if they are the same design. */
+/** Returns the change of a time against a baseline: `−58.1 %`, or `as fast` if both are the same design. */
 export function changeText({ ms }: Recommendation['time'], baseline: NonNullable<Recommendation['baseline']>): string {
   return `${change(ms, baseline.ms)}${NBSP}%`;
 }

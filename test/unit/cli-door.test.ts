@@ -68,7 +68,7 @@ it('a simulation says if nothing is random, and then compares nothing', async ()
   expect(status).toBe(0);
   const [{ id }] = unwrap(await engine.call('runs.list', {}));
   const { out } = await captured((terminal) => simulateCommand(engine, terminal, String(id), { top: 2 }));
-  expect(out).toContain('Nothing is random in these designs: ');
+  expect(out).toContain('Nothing is random in these designs. ');
   expect(out).not.toMatch(/correlation|± 0|[-+]0\.00 %|median difference/);
 });
 

@@ -208,7 +208,7 @@ describe('parameters with other names', () => {
       lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
     const done = await run('--time-unit', 'us', '--map', ...maps);
     expect(done).toMatchObject({ status: 0, err: '' });
-    expect(done.out).toContain(`Designs of run ${sweepId} on nvidia-rtx-4090: 3`);
+    expect(done.out).toContain(`The cases cover 3 designs of run ${sweepId} on nvidia-rtx-4090`);
     const wrong = await run('--map', 'BLOCK=warps');
     expect(wrong).toMatchObject({ status: 2 });
     expect(wrong.err).toContain(

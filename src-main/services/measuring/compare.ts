@@ -153,7 +153,7 @@ function basisWarnings(
   }
   if (profile.profile.sourceRunIds.includes(run.id))
     warnings.push(
-      'The calibration was fitted to these measurements. Its error on others is the held-out error, not this one.',
+      'The calibration was fitted to these measurements. Its error on other designs is the held-out error, and not this one.',
     );
   const ofStandIn = isStandIn(profile.profile.backend);
   if (ofStandIn !== isStandIn(timedBackend({ request, measuring })))

@@ -311,7 +311,7 @@ export async function cudaTargets(
       ? ''
       : (await findToolkit(process.env, [])).ok
         ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
-        : 'Install the CUDA toolkit and put nvcc in PATH; or lockstep bench --bundle packs the measurement for a machine that has it.';
+        : 'Install the CUDA toolkit and put nvcc in PATH, or use lockstep bench --bundle, which packs the measurement for a machine that has it.';
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 

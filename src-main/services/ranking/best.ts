@@ -14,7 +14,10 @@ import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
-/** Yields rows by prediction, each at its best fidelity. @param fastest of the list of the rows */
+/**
+ * Yields rows by prediction, each at its best fidelity.
+ * @param fastest the fastest designs of the list from which the rows come
+ */
 export function* bestFidelityRows(
   view: RunView,
   rows: Iterable<RankRow>,

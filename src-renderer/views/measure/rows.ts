@@ -43,7 +43,7 @@ function valueOf(row: MeasuredRow, column: MeasuredColumn): number {
   }
 }
 
-/** Returns half the 95 % interval over the median, the uncertainty of a time. */
+/** Returns half the 95 % interval of a time, relative to its median. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   if (!measured || measured.lowMs === null || measured.highMs === null) return null;
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
