@@ -198,7 +198,13 @@ export async function getCalibration(store: StoreClient, id: number): Promise<Re
   const records = await store.listCalibrations();
   if (!records.ok) return records;
   const record = records.value.find((one) => one.id === id);
-  return record ? savedProfile(record) : fail('not-found', `This database has no calibration ${id}.`, { id });
+  return record
+    ? savedProfile(record)
+    : fail(
+        'not-found',
+        `This database has no calibration ${id}. The Measure view lists the saved ones under Calibrate.`,
+        { id },
+      );
 }
 
 function isKnown(profile: unknown): profile is CalibrationProfile {

@@ -14,7 +14,10 @@ export interface ParallelAxis {
   readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
   /** Converts a filter to the interval on this axis, as positions; null if it does not narrow the axis. */
   readonly brushed: (filter: Narrowing) => Span | null;
-  /** The number of equal parts between its ends, at which a brush stops when the keyboard moves it. */
+  /**
+   * The number of equal parts between the ends of the axis. The keyboard moves the end of a brush by one part at a
+   * time.
+   */
   readonly parts: number;
   /** Returns the text at a position: `128`, `0.91 ms`. */
   readonly text: (at: number) => string;

@@ -22,7 +22,7 @@ export const spelled = (text: string, term: Term): string =>
 /** What a demo knows about the program. */
 export interface DemoContext {
   readonly term: Term;
-  /** `spelled` in the chosen vocabulary. */
+  /** Replaces the terms in a text by the words of the chosen vocabulary (see `spelled`). */
   readonly say: (text: string) => string;
   readonly gpus: readonly GpuDevice[];
   readonly cpus: readonly CpuDevice[];
