@@ -27,9 +27,10 @@ import {
 } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
-import type { Dealing } from './dealing/deal.ts';
+import { hasDivergentSetup, type Dealing } from './dealing/deal.ts';
 import { keepsOrder, getLossOfGroups, startsAtRandom } from './dealing/given.ts';
-import { keepsLanes, makeSortedOrder } from './dealing/order.ts';
+import { findSureLongest, keepsLanes, makeSortedOrder, readSorted } from './dealing/order.ts';
+import { findFewestStarts } from './dealing/sample.ts';
 import {
   isSorted,
   makeKnownBlockLaw,
@@ -281,8 +282,8 @@ function computeDepths(predictor: Predictor, candidate: Candidate, device: GpuDe
 }
 
 /**
- * Iterations of all work groups together, computed without following the launch. Flattened loops over a given order and
- * sorted draws get a lower limit: their lanes are assumed to lose nothing.
+ * Iterations of all work groups together, computed without following the launch. Flattened loops over a given order, and
+ * sorted draws whose groups cross the ends of windows, get a lower limit: their lanes are assumed to lose nothing.
  */
 function countWorkIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;
@@ -300,8 +301,9 @@ function countWorkIterations(predictor: Predictor, candidate: Candidate, device:
       candidate.itemsPerSlot + getShareOverhead(predictor, candidate) + getSetupIterations(predictor, candidate);
     perUnit = least / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
-    // The law of one round may have a larger loss than the few blocks of a small launch.
-    perUnit = meanLength + getSetupIterations(predictor, candidate);
+    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    const longest = findSureLongest(order, makeDealing(predictor, candidate));
+    perUnit = Math.max(meanLength, longest) + getSetupIterations(predictor, candidate);
   } else {
     const { means, scale } = computeDepths(predictor, candidate, device);
     perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
@@ -335,15 +337,24 @@ export function computeSureSetup(predictor: Predictor, candidate: Candidate): nu
 }
 
 /**
- * Counts iterations that all work groups of a flattened loop over a given order almost surely exceed, including losses
+ * Counts iterations that all work groups of a flattened loop over known units almost surely exceed, including losses
  * from lanes that wait; 0 for other loops.
  */
 function countFlattenedIterations(predictor: Predictor, candidate: Candidate): number {
   const balancing = getLockstepBalancing(predictor, candidate);
-  const given = getGivenOrder(predictor.plan);
-  if (given === null || !keepsOrder(balancing) || takesTurns(predictor, candidate)) return 0;
-  const order = getOrder(predictor, balancing, candidate, given);
-  return findFewestLaneIterations(order, makeDealing(predictor, candidate));
+  const { plan, meanLength } = predictor;
+  const given = getGivenOrder(plan);
+  if (takesTurns(predictor, candidate)) return 0;
+  if (given !== null && keepsOrder(balancing)) {
+    const order = getOrder(predictor, balancing, candidate, given);
+    return findFewestLaneIterations(order, makeDealing(predictor, candidate));
+  }
+  const dealing = makeDealing(predictor, candidate);
+  if (!isSorted(balancing) || !hasDivergentSetup(dealing)) return 0;
+  const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+  const longest = Math.max(meanLength, findSureLongest(order, dealing));
+  const starts = findFewestStarts(readSorted(order, dealing), dealing);
+  return (plan.units / candidate.unitsPerGroup) * longest + dealing.setupIterations * starts;
 }
 
 /** Whether the lanes of a group start their units together, or have one unit each. */
@@ -381,13 +392,11 @@ function computeBusyCycles(
  */
 export function computeCloseBusyCycles(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const sure = isSorted(getLockstepBalancing(predictor, candidate)) ? 1 - 1 / candidate.gridBlocks : 1;
-  const surely = sure * countWorkIterations(predictor, candidate, device);
-  return computeBusyCycles(
-    predictor,
-    candidate,
-    device,
-    Math.max(surely, countFlattenedIterations(predictor, candidate)),
+  const iterations = Math.max(
+    countWorkIterations(predictor, candidate, device),
+    countFlattenedIterations(predictor, candidate),
   );
+  return computeBusyCycles(predictor, candidate, device, sure * iterations);
 }
 
 /** Whether blocks differ in the number and the lengths of their units only by chance. */

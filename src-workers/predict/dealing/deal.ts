@@ -1,4 +1,5 @@
 import type { LoopForm } from '../../domain/kernel.ts';
+import { BOUND_ERRORS } from '../constants.ts';
 
 /**
  * The way in which a launch deals its units to its slots, for both the prediction and the simulator. A slot is u
@@ -203,4 +204,19 @@ function computeAscendingDepth(
   let depth = 0;
   for (let from = 0; from < filled; from = classEnds[from]) depth = Math.max(depth, lanes[from]);
   return depth + setupIterations * starts;
+}
+
+/**
+ * A total over all groups that is almost surely exceeded.
+ * @param sample values of some groups, or of all
+ */
+export function findSureTotal(sample: Float64Array, groups: number): number {
+  let sum = 0;
+  for (const value of sample) sum += value;
+  if (sample.length === groups) return sum;
+  const mean = sum / sample.length;
+  let squares = 0;
+  for (const value of sample) squares += (value - mean) ** 2;
+  const error = Math.sqrt(squares / (sample.length - 1) / sample.length);
+  return groups * Math.max(0, mean - BOUND_ERRORS * error);
 }

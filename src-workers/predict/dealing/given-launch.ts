@@ -1,6 +1,5 @@
 import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
-  BOUND_ERRORS,
   BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
   KEPT_LAUNCH_NUMBERS,
@@ -24,7 +23,7 @@ import type { GivenLoss } from '../../domain/loss.ts';
 import { sizedCache } from '../../numeric/kept.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
-import { createDealingScratch, computeGroupDepth, type Dealing } from './deal.ts';
+import { createDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
 import { computeDepthOfStarts, countGroupStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
   rankLongestGroups,
@@ -553,11 +552,10 @@ export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): n
       loss: { aggregateLoss: NaN, meanLoss: NaN },
     };
   });
-  const all = depths.map((depth, at) => depth + setupIterations * starts![at]);
-  const mean = addUp(all) / all.length;
-  const deviation =
-    all.length === groups ? 0 : Math.sqrt(addUp(all.map((own) => (own - mean) ** 2)) / (all.length - 1));
-  return groups * Math.max(0, mean - (BOUND_ERRORS * deviation) / Math.sqrt(all.length));
+  return findSureTotal(
+    depths.map((depth, at) => depth + setupIterations * starts![at]),
+    groups,
+  );
 }
 
 /** Adds up the work of consecutive lanes, iterations. Each lane has the units at first, first + stride, …. */

@@ -188,6 +188,17 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
+/**
+ * A lower limit of the longest unit of a group, iterations, averaged over a launch; 0 if groups cross the ends of windows.
+ * A last window that is not full contains only its shortest units, so it is left out.
+ */
+export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
+  const { window, units } = order;
+  const { unitsPerGroup, slotsPerBlock } = dealing;
+  if (slotsPerBlock % unitsPerGroup !== 0 || !keepsLanes(window, dealing)) return 0;
+  return (getMeanLongest(order, unitsPerGroup) * Math.floor(units / window) * window) / units;
+}
+
 /** Longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);

@@ -1,12 +1,15 @@
 import {
+  BOUND_LOOKUPS,
   BOUND_STEPS,
   KEPT_SAMPLE_NUMBERS,
+  MIN_BOUND_GROUPS,
   MIN_SAMPLED_BLOCKS,
   MIN_SAMPLED_GROUPS,
   KNOWN_GROUPS,
   KNOWN_LOOKUPS,
   LONGEST_SAMPLED_BLOCKS,
   LONGEST_SPACING,
+  MAX_BOUND_GROUPS,
   MAX_SAMPLED_BLOCKS,
   MAX_SAMPLED_GROUPS,
   SAMPLE_CANDIDATES,
@@ -16,7 +19,7 @@ import {
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { sizedCache } from '../../numeric/kept.ts';
 import { quickGenerator } from '../../numeric/random.ts';
-import { createDealingScratch, computeGroupDepth, hasDivergentSetup, type Dealing } from './deal.ts';
+import { createDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from './blocks.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
@@ -203,6 +206,33 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
     if (stride > 1) fillBetween(counts, i * W, W, stride);
   });
   return counts;
+}
+
+/** Starts of the groups of recent samples, for lower limits. */
+const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
+
+/**
+ * A number of iterations in which all groups together almost surely start a unit, if lanes are out of step. It is the
+ * mean of a sample of groups minus its sampling error.
+ */
+export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
+  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+  const groups = G * W;
+  const starts = recentStarts(`${order.id} ${n} ${slotsPerBlock} ${G}`, () => {
+    const lookups = n * Math.ceil(units / (slotsPerBlock * G));
+    const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
+    const count = Math.min(groups, wanted);
+    const counting = { ...dealing, setupIterations: 1 };
+    const scratch = createDealingScratch(counting);
+    const uniform = quickGenerator(0);
+    return new Float64Array(count).map((_, at) => {
+      // Even steps could meet the same place of every window.
+      const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
+      const withStarts = computeGroupDepth(order, counting, Math.floor(group / W), group % W, scratch);
+      return withStarts - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+    });
+  });
+  return findSureTotal(starts, groups);
 }
 
 /**
