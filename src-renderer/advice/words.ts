@@ -181,6 +181,9 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: 'copy' };
 }
 
+/** Says that the answer is for the middle of each assumed input, and may change. */
+export const WEIGHING = 'still weighing the assumed inputs';
+
 /** A chance from a limited number of draws is never certain. */
 const MOST_CERTAIN = 0.99;
 

@@ -261,6 +261,10 @@ export class Advice {
   get uncertainty(): Uncertainty | null {
     return this.#weighed === this.#answer ? this.#uncertainty : null;
   }
+  /** Whether the draws of the assumed inputs, which may change the answer, are still being predicted. */
+  get isWeighing(): boolean {
+    return this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null;
+  }
   get uncertaintyFailure(): Failure | null {
     return this.#weighed === this.#answer ? this.#uncertaintyFailure : null;
   }
