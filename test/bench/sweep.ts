@@ -3,16 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { RANK_COLUMNS, type RunSummary, type StudyRecord } from '../../src-main/contract/api.ts';
+import { RANK_COLUMNS, type RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { openEngine } from '../../src-main/services/engine.ts';
 import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { predictRanges } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 import { exampleStudy } from '../catalogue.ts';
+import { call } from '../unit/engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
@@ -92,10 +93,6 @@ async function predictorBenches(): Promise<void> {
   }
 }
 
-async function call<T>(engine: Engine, name: string, input: unknown): Promise<T> {
-  return unwrap((await engine.dispatch(name, input)) as Result<T>);
-}
-
 async function engineBenches(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
   const engine = unwrap(
@@ -104,14 +101,14 @@ async function engineBenches(): Promise<void> {
   let peakBytes = 0;
   const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
   try {
-    const { id: studyId } = await call<StudyRecord>(engine, 'studies.save', { study: MILLION });
+    const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });
     const ended = new Promise<RunSummary>((resolve) =>
       engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
     );
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
     const start = performance.now();
-    const { runId } = await call<{ runId: number }>(engine, 'runs.start', { studyId });
+    const { runId } = await call(engine, 'runs.start', { studyId });
     const run = await ended;
     await call(engine, 'ranking.page', { runId });
     const elapsedMs = performance.now() - start;
@@ -130,7 +127,7 @@ async function engineBenches(): Promise<void> {
       }
       report(`ranking page by ${column}, sorted before`, 30, median(times), 'ms');
     }
-    const again = await call<{ runId: number }>(engine, 'runs.start', { studyId });
+    const again = await call(engine, 'runs.start', { studyId });
     await new Promise((resolve) => setTimeout(resolve, 500));
     const from = performance.now();
     await call(engine, 'runs.cancel', { id: again.runId });
