@@ -15,6 +15,7 @@ import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts'
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 import { designOf } from '../measuring.ts';
+import MANIFEST from '../data/cuda/types.kernel.json' with { type: 'json' };
 
 /**
  * Tests the arguments that a manifest may give a kernel, on the emulation. Each host program that Lockstep writes is
@@ -39,36 +40,6 @@ const bigs = (of: (at: number) => bigint): Uint8Array =>
   new Uint8Array(BigUint64Array.from({ length: UNITS }, (_, at) => of(at)).buffer);
 const pairs = (place: (at: number) => number): Buffer =>
   Buffer.concat(Array.from({ length: UNITS }, (_, at) => Buffer.concat([valueBytes('f32', [at / 2]), valueBytes('i32', [place(at)])]))); // prettier-ignore
-
-const MANIFEST = {
-  lockstepKernel: 1,
-  name: 'types',
-  sources: ['types.cu'],
-  arguments: [
-    { name: 'a', type: 'int8_t', file: 'a' },
-    { name: 'b', type: 'unsigned char', file: 'b' },
-    { name: 'c', type: 'short', file: 'c' },
-    { name: 'd', type: 'u64', file: 'd' },
-    { name: 'e', type: 'double', file: 'e' },
-    { name: 'f', type: 'u8[8]', file: 'f' },
-    { name: 'limits', type: 'u8[24]', value: { file: 'limits' } },
-    { name: 'twice', type: 'bool', value: 1 },
-    { name: 'offset', type: 'long long', value: '-3 * {units}' },
-    { name: 'scale', type: 'float', value: 0.5 },
-    { name: 'n', type: 'unsigned', value: '{units}' },
-    { name: 'sums', type: 'uint64_t', output: { count: '{units}', reference: 'sums' } },
-    { name: 'products', type: 'f64', output: { count: 'units', reference: 'products' } },
-    { name: 'pairs', type: 'u8[8]', output: { count: '2 * units / 2', reference: 'pairs' } },
-    { name: 'sizes', type: 'u16', output: { count: '{units}', reference: 'sizes' } },
-  ],
-  entries: [
-    {
-      entry: 'own::copy<int, 2>',
-      constants: { FACTOR: 'ceil({units} / 4)', PLUS: '{blockThreads} + 1' },
-      sharedBytes: '4 * {blockThreads}',
-    },
-  ],
-};
 
 beforeAll(() => {
   const file = (name: string, bytes: Uint8Array | string): void => writeFileSync(join(folder, name), bytes);
