@@ -53,9 +53,9 @@ _WRITTEN_BY: List[str] = []
 
 # Maximum number of simultaneous calls of a connection.
 _MAX_CALLS = 200
-# Maximum length of a line, minus some bytes for the name of the call.
+# Maximum size of the arguments: the limit of a line, minus some bytes for the name of the call.
 _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
-# The program waits up to 10 seconds for its last calls.
+# Seconds to wait for the program at the end. The program itself waits up to 10 seconds for its last calls.
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
 # Maximum number of designs in one call of predict.

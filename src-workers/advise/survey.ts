@@ -12,7 +12,7 @@ import { cellBests, type CellBests } from './maps.ts';
 /** Designs to predict: a range, or a list. */
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
 
-/** The result for a part: the designs that can be among the best. */
+/** The result of predicting a part of the space. It keeps only the designs that can be among the best of the space. */
 export interface Survey {
   /** Number of designs of the part. It includes designs that were skipped because their bound is too slow. */
   readonly predicted: number;

@@ -79,7 +79,7 @@ export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, l
 }
 
 export interface LongestUnit {
-  /** Iterations. For a law rather than a list of lengths, about the expected longest length. */
+  /** Iterations. If the workload is a law and not a list of lengths, this is about the expected longest length. */
   readonly length: number;
   readonly timeMs: number;
 }

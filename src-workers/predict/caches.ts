@@ -27,7 +27,7 @@ export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
   };
 }
 
-/** The limits of one of several caches that together keep about as much as one. */
+/** Returns the limits of each of several caches, so that together they keep about as much as one cache. */
 export function divideLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, caches: number): CacheLimits {
   return {
     depthLaws: Math.ceil(depthLaws / caches),

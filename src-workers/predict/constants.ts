@@ -110,7 +110,10 @@ export const FETCHED_ROUNDS = 48;
 export const MIN_FETCHED_ROUNDS = 12;
 /** The factor to which the spectrum is damped. Starts count as settled after that. */
 export const DAMPED_SPECTRUM = 1e-7;
-/** Number of followed rounds of independent lanes. Chosen: each later round adds as much as the last followed one. */
+/**
+ * Number of rounds of independent lanes that are followed one by one. Chosen. Each later round counts as much as the
+ * last of them.
+ */
 export const FOLLOWED_ROUNDS = 32;
 
 // -- Depth: lanes that fetch. Resolution --

@@ -207,7 +207,7 @@ for (const sharing of ['deal', undefined] as const)
     const about = sharing ?? 'sharing unknown';
     knowingLittle(`${law}, ${about}: nested`, own.filter(isNested), sharing);
     knowingLittle(
-      `${law}, ${about}: all but products`,
+      `${law}, ${about}: nested loops and one loop`,
       own.filter((one) => isNested(one) || isOneLoop(one)),
       sharing,
     );

@@ -28,7 +28,7 @@ describe('matrices of the SuiteSparse collection', () => {
     expect([read.rows, read.columns, read.nonZeros]).toEqual([rows, columns, nonZeros]);
     const { mean, supportMin, supportMax } = moments(read.law);
     expect([supportMin, supportMax]).toEqual([shortest, longest]);
-    // The sum has a hundred rounded proportions.
+    // The tolerance covers the rounding in a sum of about a hundred terms.
     expect(Math.abs(mean - nonZeros / rows)).toBeLessThan(1e-13 * longest);
   });
 

@@ -51,7 +51,7 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
     const loadBytes = one.values.loadBytes as readonly number[];
     expect(loadBytes).toHaveLength(one.design!.gridBlocks);
     const bytes = loadBytes.reduce((a, b) => a + b);
-    // Each share is rounded to 192 of the 4 MB of a pass.
+    // Each share is a multiple of 192 bytes, and a pass over all shares moves 4 MB.
     expect(Math.abs(bytes / totalBytes - 1)).toBeLessThan(1e-4);
     const row = ranked.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
     expect(one.predictedMs).toBe(row.predictedMs);

@@ -87,7 +87,7 @@ describe('traffic', () => {
     );
   });
 
-  it('moves between an element and a sector along runs, less with reuse', () => {
+  it('moves at least an element and at most a sector per access along runs, and less with reuse', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(4, 8),

@@ -52,7 +52,7 @@ describe('bytes of an iteration', () => {
     expect(bytes(K20, [along(8), along(4)])).toBe(64);
   });
 
-  it('along a unit lose fewer sectors if iterations wait for their loads together', () => {
+  it('along a unit load fewer sectors twice if several iterations wait for their loads together', () => {
     const of = (dependentLoadsPerIteration: number): number =>
       bytesOfIteration(A100, { accesses: [along(4)], bytesPerIteration: 0, dependentLoadsPerIteration });
     expect(of(2)).toBe(of(1));

@@ -48,7 +48,7 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
       })) as Recommendation | null;
       const { designIndex, device } = found ?? { designIndex: 0, device: { id: study.devices[0] } };
       if (found && !(found.time.ms > 0 && found.time.lowMs <= found.time.ms && found.time.ms <= found.time.highMs))
-        report.fail(`advice.recommend: ${JSON.stringify(found.time)} is no time with its range: ${what}`);
+        report.fail(`advice.recommend: ${JSON.stringify(found.time)} is not a positive time inside its range: ${what}`);
       await ask('advice.recommend', { robust: true });
       await ask('advice.uncertainty', { designs: found ? [designIndex] : [] });
       await ask('advice.sensitivity', { inputs: [oneOf(uniform, VARIED_INPUTS), oneOf(uniform, VARIED_INPUTS)] });

@@ -43,14 +43,14 @@ def list_devices():
 
 
 def numbers(data, kind):
-    """The values of raw bytes; bfloat16 is the upper half of a single-precision number."""
+    """Returns the values of raw bytes; bfloat16 is the upper half of a single-precision number."""
     if kind == "bf16":
         return (numpy.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4")
     return numpy.frombuffer(data, f"<{kind[0]}{int(kind[1:]) // 8}")
 
 
 def differences(found, expected):
-    """Absolute differences; integers are compared exactly, since a double cannot hold all of them."""
+    """Returns absolute differences; integers are compared exactly, since a double cannot hold all of them."""
     if found.dtype.kind != "f":
         return numpy.maximum(found, expected).astype("u8") - numpy.minimum(found, expected).astype("u8")
     found, expected = found.astype("f8"), expected.astype("f8")

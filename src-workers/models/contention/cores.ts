@@ -16,8 +16,8 @@ export interface CoreSweep {
 export const ENOUGH_FRACTION = 0.01;
 
 /**
- * Two times this close are equal apart from rounding, and fewer cores win. The fraction is far above the rounding of a
- * staircase of a thousand steps.
+ * Two times that differ by at most this fraction differ only by rounding, so the smaller number of cores is chosen. The
+ * fraction is far above the rounding of a staircase of a thousand steps.
  */
 const SAME_FRACTION = 1e-9;
 

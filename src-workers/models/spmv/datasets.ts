@@ -5,7 +5,10 @@ export interface MeasuredGpu {
   /** The id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** The names among which one can choose. The library's own choice replaces the names from which it chooses. */
+  /**
+   * The names of the implementations among which a user of the library chooses. If the library chooses itself among
+   * several of them, its own choice replaces them.
+   */
   readonly choices: readonly string[];
 }
 

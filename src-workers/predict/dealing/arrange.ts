@@ -6,9 +6,15 @@ import { listBucketRanges } from '../depth/group-depth.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Given orders by the lengths of a workload, then by units and balancing, for all devices, kernels and setups. */
+/**
+ * The cached orders, first by the lengths of a workload, then by units and balancing. All devices, kernels and setups
+ * share them.
+ */
 const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
-/** Maximum number of cached orders of a workload: all balancings of a study, at the last few numbers of units. */
+/**
+ * Maximum number of cached orders of a workload. It is enough for all balancings of a study at the last few numbers of
+ * units.
+ */
 const MAX_ORDERS = 16;
 
 /** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */

@@ -65,12 +65,18 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64
   return { each, ends, items: sumRepeated(each, units), id: nextId++ };
 }
 
-/** Shared units by the lengths of a workload, then by units and balancing, for all devices, kernels and setups. */
+/**
+ * The cached shared units, first by the lengths of a workload, then by units and balancing. All devices, kernels and
+ * setups share them.
+ */
 const sharedBefore = new WeakMap<Float64Array, Map<string, SharedUnits>>();
-/** Maximum number of cached shared units of a workload: both balancings, at the last few numbers of units. */
+/**
+ * Maximum number of cached shared units of a workload. It is enough for both balancings at the last few numbers of
+ * units.
+ */
 const MAX_SHARED = 8;
 
-/** `indexSharedUnits`, computed once for each workload. */
+/** Returns the result of `indexSharedUnits`, which is computed once for each workload. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
   const known = sharedBefore.get(lengths) ?? new Map<string, SharedUnits>();
   sharedBefore.set(lengths, known);
@@ -107,7 +113,7 @@ export function computeShareDepth(
   return computeDepthOfStarts(shared, dealing, itemsPerSlot, overheadIterations, block, group, starts);
 }
 
-/** `computeShareDepth`, if the number of starts is known. */
+/** Returns the result of `computeShareDepth` for a known number of starts. */
 export function computeDepthOfStarts(
   { items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock, setupIterations }: Dealing,

@@ -179,7 +179,7 @@ function computeLastLives(
   before.forEach((first, fetch) => {
     if (!isUnderWay(fetch)) return;
     const own = unitsOf(fetch);
-    // The last units were fetched last.
+    // The last fetches took the last units.
     const from = Math.max(0, Math.round(units - (taken - first) * each));
     const count = Math.ceil((Math.round(units - (taken - first - own) * each) - from) / own);
     for (; next < passed + count; looked++, next = looked * skip + Math.floor(goldenTurn(looked) * skip)) {

@@ -195,7 +195,7 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
 export function computeLossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // Groups repeat after this number, so each result is weighted by its number of occurrences.
+  // The groups repeat after `period` of them, so each result is weighted by the number of its occurrences.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);

@@ -31,7 +31,7 @@ export interface PlainSample {
   readonly blocks: Int32Array;
   /** Number of blocks of the launch that each block represents; `null` if these are all blocks, in their order. */
   readonly weights: Float64Array | null;
-  /** Depth without setup by block, then by group, iterations. 0 for groups that are not computed. */
+  /** Iterations of each group without setup, group by group within each block. Groups that are not computed have 0. */
   readonly depths: Float64Array;
   /** Number of iterations in which any lane of each group starts a unit; `null` until a setup needs it. */
   starts: Float64Array | null;
@@ -54,7 +54,9 @@ export interface SortedReader extends UnitOrder {
 
 /** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/** Maximum number of cached orders of a law: all windows of a study, at the last few numbers of units. */
+/**
+ * Maximum number of cached orders of a law. It is enough for all windows of a study at the last few numbers of units.
+ */
 const MAX_ORDERS = 8;
 
 let nextId = 0;

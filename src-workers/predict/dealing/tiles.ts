@@ -28,7 +28,10 @@ export function countRows(lengths: number, units: number, width: number): number
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/** Tiled orders by the lengths of a workload, then by units, rows and tiles, for all devices, kernels and setups. */
+/**
+ * The cached tiled orders, first by the lengths of a workload, then by units, rows and tiles. All devices, kernels and
+ * setups share them.
+ */
 const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
 /** Maximum number of cached values for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;

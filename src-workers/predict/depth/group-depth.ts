@@ -475,7 +475,10 @@ function makeBucketModel(
   return { ...makeIndependentGroups(laneSums, n), laneSums };
 }
 
-/** Sums of the lanes of a flattened loop. The buckets are the same for groups of any width, and so are the sums. */
+/**
+ * Returns the sums of the lanes of a flattened loop. The buckets do not depend on the number of lanes in a group, so
+ * the sums do not either.
+ */
 function getLaneSums(prepared: PreparedLaw, buckets: readonly Bucket[], key: string, rounds: number): LaneLaws {
   return kept(prepared.lanes, KEPT_LANE_LAWS, `${key} ${rounds}`, () =>
     makeLaneLaws(addRounds(prepared, buckets, key, 1, rounds), COMMON_SIZES),

@@ -272,8 +272,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Blocks without work end at once: a fetching launch ends after its first wave, and whole items may not divide
-  // evenly.
+  // Some blocks may get no work and end at once. In a fetching launch, blocks after the first wave find no units left.
+  // Shares are whole numbers of items, so the last shares may be empty.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);

@@ -21,7 +21,10 @@ export interface TimedLaunch {
   readonly gridBlocks: number;
   /** M, integer ≥ 1. */
   readonly multiprocessors: number;
-  /** All blocks with their depths, in equally likely orders, if known and if all blocks fit the device at once. */
+  /**
+   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are known and all
+   * fit the device at once.
+   */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: KnownBlocks | null;

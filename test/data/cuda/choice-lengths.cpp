@@ -22,7 +22,7 @@ int main() {
   const auto own = walk::choose(lengths.data(), 1000);
   if (!same(own, walk::choose_rows(offsets.data(), 1000))) return 1;
   if (!same(own, walk::choose_for(mean, std::sqrt(squares / 1000 - mean * mean) / mean, 1000))) return 2;
-  // A sample of a million with a period of two has both lengths, and reads no more than it says.
+  // The lengths alternate between two values, so a sample of a million must have both, and must not read more lengths.
   unsigned long long asked = 0, long_ones = 0;
   walk::choose_by([&](unsigned long long at) { ++asked; long_ones += at % 2; if (at >= 1000000) std::abort(); return at % 2 ? 100 : 1; }, 1000000);
   if (asked != walk::sample_size || long_ones < 400 || long_ones > 624) return 3;

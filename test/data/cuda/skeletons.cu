@@ -23,7 +23,7 @@ template <class T> T* copied(const std::vector<T>& from) {
 constexpr unsigned UNITS = 1500u;
 std::vector<unsigned> lengths;
 
-/// How many threads said of each unit that it ended; or 0 if a sum is wrong.
+/// Returns the number of threads that reported the end of each unit, or 0 if a sum is wrong.
 template <class Prepare, class Launch>
 void check(const char* name, Prepare prepare, Launch launch) {
   const std::vector<unsigned> none(UNITS);

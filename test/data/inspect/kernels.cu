@@ -1,6 +1,6 @@
 // Kernels whose PTX is beside this file, for test/unit/inspect.test.ts: nvcc 13.0, in this folder
 //   nvcc -O3 -lineinfo -arch=sm_90 -ptx kernels.cu -o kernels.ptx
-// without the folders of its .file lines. test/integration/inspect.test.ts compiles them anew.
+// and the folders were removed from the .file lines. test/integration/inspect.test.ts compiles them again.
 
 extern "C" __global__ void csr(const int *__restrict__ offsets, const int *__restrict__ columns,
                                const float *__restrict__ values, const float *__restrict__ x, float *y, int rows) {
@@ -47,7 +47,7 @@ extern "C" __global__ void marked(const int *lengths, float *y, int units) {
   float v = y[i];
   tile[threadIdx.x] = v;
   __syncthreads();
-  // All threads take as many turns: without the mark the loop below it would count.
+  // All threads do equally many iterations. Without the mark, the loop below would be taken for the loop of the unit.
   for (int k = 0; k < units; k++) {
     asm volatile("// lockstep:loop");
     v = __expf(v * 1.5f + tile[(threadIdx.x + k) & 255]);
@@ -102,7 +102,7 @@ extern "C" __global__ void histogram(const unsigned char *values, unsigned *bins
   atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
 }
 
-// Blocks of 1024 threads, two of them resident: 32 registers, of which there are not enough.
+// Two resident blocks of 1024 threads leave 32 registers per thread, so the compiler has to spill.
 extern "C" __global__ void __launch_bounds__(1024, 2) spilling(const float *in, float *out, int n) {
   float v[48];
   int i = threadIdx.x;

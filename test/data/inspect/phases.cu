@@ -3,7 +3,7 @@
 #define ALL 0xffffffffu
 #define KERNEL extern "C" __global__ void
 
-// Columns of a padded matrix one after the other: lanes read side by side.
+// A padded matrix, stored column by column, so that neighbouring lanes read neighbouring words.
 KERNEL ell(const int *__restrict__ len, const float *__restrict__ val, const int *__restrict__ col,
            const float *__restrict__ x, float *y, int rows) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -14,7 +14,7 @@ KERNEL ell(const int *__restrict__ len, const float *__restrict__ val, const int
   for (int k = 0; k < n; k++) sum += val[i + k * rows] * x[col[i + k * rows]];
   y[i] = sum;
 }
-// Slices of 32 rows, each stored so.
+// Slices of 32 rows, each stored column by column.
 KERNEL sell(const int *__restrict__ slice, const int *__restrict__ len, const double *__restrict__ val, double *y,
             int rows) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,7 +25,7 @@ KERNEL sell(const int *__restrict__ slice, const int *__restrict__ len, const do
   for (int k = 0; k < n; k++) sum += val[at + 32 * k];
   y[i] = sum;
 }
-// A block for each row, and a tree in shared memory.
+// A block takes each row, and sums it by a tree in shared memory.
 KERNEL blockrow(const int *__restrict__ ptr, const float *__restrict__ val, float *y) {
   __shared__ float part[1024];
   int row = blockIdx.x;
@@ -40,7 +40,7 @@ KERNEL blockrow(const int *__restrict__ ptr, const float *__restrict__ val, floa
   }
   if (threadIdx.x == 0) y[row] = part[0];
 }
-// A tree of two values, each a double in two halves.
+// A tree that sums two values; a shuffle moves each double as two halves.
 KERNEL minmax(const int *__restrict__ ptr, const double *__restrict__ val, double2 *y, int rows) {
   int t = blockIdx.x * blockDim.x + threadIdx.x, lane = t % 8;
   for (int row = t / 8; row < rows; row += gridDim.x * blockDim.x / 8) {
@@ -77,7 +77,7 @@ struct Node {
   float from, to;
   int left, right;
 };
-// A stack of nodes, and a list of hits that grows: no unit ends where it grows.
+// A stack of nodes, and a growing list of hits. The code that extends the list must not be taken for the end of a unit.
 KERNEL traverse(const Node *__restrict__ nodes, const float *__restrict__ rays, int *hits, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -95,7 +95,7 @@ KERNEL traverse(const Node *__restrict__ nodes, const float *__restrict__ rays, 
       at = top ? stack[--top] : -1;
   }
 }
-// Four iterations a pass, and a loop for the rest.
+// A loop does four iterations per pass, and another one does the remaining iterations.
 KERNEL unrolled(const int *__restrict__ ptr, const int *__restrict__ col, const float *__restrict__ val,
                 const float *__restrict__ x, float *y, int rows) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -108,7 +108,7 @@ KERNEL unrolled(const int *__restrict__ ptr, const int *__restrict__ col, const 
   }
   y[row] = sum;
 }
-// One loop over all iterations of a thread's units.
+// One loop runs over all iterations of all units of a thread.
 KERNEL flat(unsigned *steps, unsigned n) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -1,12 +1,12 @@
-// Kernels that compilers unroll, of the kinds that public ones are. Beside this file, for test/unit/inspect-unrolled.test.ts, lie
-// its PTX (nvcc 13.0, in this folder, without the folders of its .file lines) and its machine code (nvdisasm 12.5, code alone):
+// Kernels that compilers unroll, like many public ones. test/unit/inspect-unrolled.test.ts reads their PTX (nvcc 13.0,
+// run in this folder, folders removed from the .file lines) and their machine code (nvdisasm 12.5, only the code):
 //   nvcc -O3 -lineinfo -arch=sm_90 -ptx unrolled.cu -o unrolled.ptx
 //   nvcc -O3 -lineinfo -arch=sm_80 -cubin unrolled.cu -o sm_80.cubin && nvdisasm -c -g sm_80.cubin
 #include <cuda_fp16.h>
 #include <mma.h>
 #define KERNEL extern "C" __global__ void
 
-// A row of a sparse matrix by each thread.
+// Each thread takes a row of a sparse matrix.
 KERNEL row(const int *__restrict__ ptr, const int *__restrict__ col, const float *__restrict__ val,
            const float *__restrict__ x, float *y, int rows) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,7 +16,7 @@ KERNEL row(const int *__restrict__ ptr, const int *__restrict__ col, const float
   for (int k = ptr[i]; k < end; k++) sum += val[k] * x[col[k]];
   y[i] = sum;
 }
-// A column of a grid of three dimensions by each thread.
+// Each thread takes a column of a three-dimensional grid.
 KERNEL column(const float *__restrict__ in, float *__restrict__ out, int nx, int ny, int nz) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
   int at = i + j * nx, plane = nx * ny;
@@ -30,7 +30,7 @@ KERNEL column(const float *__restrict__ in, float *__restrict__ out, int nx, int
     at += plane;
   }
 }
-// A person wrote four steps a pass, each of which may be the last.
+// The source itself has four steps per pass, and the loop may end after each of them.
 KERNEL steps(int *counts, float scale, int limit) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, left = limit;
   float cr = i * scale, ci = cr * 0.5f, zr = cr, zi = ci;
@@ -46,7 +46,7 @@ KERNEL steps(int *counts, float scale, int limit) {
   }
   counts[i] = left;
 }
-// The loop over the data counts, not the one that joins what blocks found.
+// The loop over the data is the loop of the unit, not the one that combines the results of blocks.
 KERNEL bins(unsigned *joined, const unsigned *data, unsigned n) {
   __shared__ unsigned own[8 * 256];
   for (int k = threadIdx.x; k < 8 * 256; k += 256) own[k] = 0;
@@ -64,7 +64,7 @@ KERNEL bins(unsigned *joined, const unsigned *data, unsigned n) {
     joined[blockIdx.x * 256 + bin] = sum;
   }
 }
-// Bodies of a tile in shared memory, once all of its block are there.
+// Loads a tile of bodies into shared memory, waits for the whole block, and then computes with the tile.
 KERNEL bodies(const float4 *__restrict__ all, float4 *out, int tiles) {
   __shared__ float4 tile[256];
   float4 mine = all[blockIdx.x * 256 + threadIdx.x];
@@ -91,7 +91,7 @@ KERNEL lanes(const int *__restrict__ ptr, const float *__restrict__ val, float *
   for (int k = ptr[i] + threadIdx.x % 32; k < end; k += 32) sum += val[k] * val[k];
   y[i * 32 + threadIdx.x] = sum;
 }
-// Pairs of halves, and matrices for tensor cores.
+// Arithmetic on pairs of halves, and matrices for tensor cores.
 KERNEL halves(const __half2 *__restrict__ a, __half2 *b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   __half2 sum = a[i];

@@ -1,4 +1,4 @@
-// Sums and maxima of segments of all lengths up to 600, empty ones too, against the host's.
+// Compares the sums and maxima of segments of all lengths from 0 to 600 with those that the host computes.
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include <cstdio>

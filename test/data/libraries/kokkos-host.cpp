@@ -1,4 +1,4 @@
-// Launches every unit on a host, by the policy and by a team of Kokkos' own choice.
+// Launches every unit on a host, by the policy and by teams whose size Kokkos chooses itself.
 #include "exported.hpp"
 namespace shape = lockstep_walk;
 using Policy = shape::policy<>;

@@ -1,4 +1,4 @@
-// Every unit of every launch is taken by as many threads as share it; prints the launches.
+// Checks that every unit of every launch is taken by exactly the threads that share it, and prints the launches.
 #include "exported.hpp"
 #include <cstdio>
 #include <vector>
@@ -16,7 +16,7 @@ int main() {
       const auto policy = shape::policy_for(units, which);
       if (policy.team * policy.vector != shape::block_threads) return 2;
       const int per_unit = shape::threads_per_unit[which] / policy.vector;
-      // A team may be smaller than the design's, as on a host.
+      // A team may be smaller than in the design, for example on a host.
       for (const int size : {policy.team, 1, 3}) {
         std::vector<int> taken(units);
         for (int team = 0; team < policy.league; ++team)

@@ -1,4 +1,4 @@
-// Every unit of every launch is taken by as many threads as share it; prints the launches.
+// Checks that every unit of every launch is taken by exactly the threads that share it, and prints the launches.
 #include "exported.hpp"
 #include <cstdio>
 #include <vector>

@@ -1,7 +1,7 @@
-// Prints launches at the edges of the occupancy rules, with NVIDIA's own answer, as nvidia-edge-cases.csv:
+// Prints launches at the limits of the occupancy rules, with the answer of NVIDIA's own function. To write the table:
 //   g++ -I"$CUDA_HOME/include" -o /tmp/edges nvidia-edge-cases.cpp && /tmp/edges 800 > nvidia-edge-cases.csv
-// Another number of rows and a seed (second argument) give fresh rows to test against.
-// Device properties are those that the CUDA runtime reports for each compute capability.
+// Another number of rows or another seed (the second argument) gives new rows for a test.
+// The device properties are those that the CUDA runtime reports for each compute capability.
 #include <climits>
 #include <cstdio>
 #include <cstdlib>

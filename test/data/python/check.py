@@ -30,7 +30,7 @@ with lockstep.Lockstep(db="test.db") as session:
     out["listed"] = session.loss(lengths, n=2)
     out["ofTuple"] = session.loss(tuple(lengths), n=(2,))
 
-    # What NumPy and SciPy give: an integer that is no int, arrays and matrices by their shape, a sparse matrix.
+    # Stand-ins for the types of NumPy and SciPy: an integer that is not an int, arrays with a shape, a sparse matrix.
     class Integer:
         def __init__(self, value):
             self.value = value
@@ -96,7 +96,7 @@ with lockstep.Lockstep(db="test.db") as session:
     out["ofLengths"].append(session.recommend(many, kernel="study.json"))
     del sys.modules["torch"], sys.modules["cupy"]
 
-    # A function that measures: it is interrupted, fails for large blocks, and goes on where it was.
+    # A measuring function that is interrupted, and fails for large blocks. A second call continues.
     tried = []
 
     def measure(design):
@@ -125,7 +125,7 @@ with lockstep.Lockstep(db="test.db") as session:
     out["tried"] = tried
     out["unusable"] = session.tune(small, lambda design: float("inf"), budget=1)
 
-    # An iterator of itself, as the rows of a sparse matrix are of rows.
+    # An object that yields itself: iterating over rows of a sparse matrix also yields sparse matrices without end.
     endless = type("Endless", (), {"__iter__": lambda self: iter([type(self)()])})()
     out["failures"] = [
         failure(lambda: session.sweep({**study, "axes": {"blockThreads": [0]}})),
@@ -142,12 +142,12 @@ with lockstep.Lockstep(db="test.db") as session:
         failure(lambda: lockstep.Lockstep(program=sys.executable + " -c 'print(7)'").loss([1])),
     ]
 
-    # Such a line would end the program.
+    # A line of this length would end the program, so the module has to refuse it.
     limit, lockstep._MAX_ARGUMENT_BYTES = lockstep._MAX_ARGUMENT_BYTES, 1000
     out["failures"].append(failure(lambda: session.loss([1] * 1000)))
     lockstep._MAX_ARGUMENT_BYTES = limit
 
-    # Answers of many threads find their callers.
+    # Many threads call at once, and each must get the answer to its own call.
     means = [None] * 300
 
     def ask(i):
@@ -160,7 +160,7 @@ with lockstep.Lockstep(db="test.db") as session:
         thread.join()
     out["threads"] = means == [i + 1 for i in range(len(means))]
 
-    # What pandas and matplotlib are called with.
+    # Stand-ins for pandas and matplotlib record how they are called.
     sys.modules["pandas"] = types.SimpleNamespace(DataFrame=lambda rows: rows)
     out["frame"] = lockstep.frame(run)
     out["historyFrame"] = lockstep.frame(out["measured"])

@@ -39,8 +39,8 @@ wrote("one.npz")
 np.savez_compressed("named.npz", lengths=lengths, other=lengths + 1)
 wrote("named.npz")
 wrote("named.npz", lengths + 1, length="other")
-# A ragged array is its values and where each list begins, under the names of Awkward Array's buffers (ak.to_buffers): of
-# lists of lists the outer ones count.
+# A ragged array is stored as its values and the start of each list, under the names of Awkward Array's buffers
+# (ak.to_buffers). In lists of lists, the outer lists are the units.
 offsets = np.concatenate([[0], np.cumsum(lengths)])
 np.savez("ragged.npz", content=np.arange(offsets[-1]), offsets=offsets)
 wrote("ragged.npz")
@@ -92,7 +92,7 @@ table.to_csv("quoted.csv.gz", quoting=1, lineterminator="\r\n", index=False) if 
 wrote("quoted.csv.gz", length="length")
 table.to_csv("utf8.csv", encoding="utf-8-sig", index=False)
 wrote("utf8.csv", length="length")
-# A column with a gap has floats, as 3.0.
+# Pandas stores a column with a gap as floats, such as 3.0.
 table.length.astype(float).to_csv("floats.csv", index=False)
 wrote("floats.csv")
 gaps = table[["length"]].astype(float)
@@ -106,7 +106,7 @@ graph = pd.DataFrame(dict(source=np.repeat(np.arange(300), rows), target=matrix.
 graph.to_csv("edges.csv", index=False)
 degrees = pd.concat([graph.source, graph.target]).drop_duplicates().sort_values()
 wrote("edges.csv", [rows[one] if one < 300 else 0 for one in degrees])
-# Debian has neither of the packages with which pandas writes Parquet.
+# Debian packages neither of the two libraries with which pandas writes Parquet.
 if importlib.util.find_spec("pyarrow") or importlib.util.find_spec("fastparquet"):
     table.to_parquet("table.parquet")
     wrote("table.parquet")

@@ -1,4 +1,4 @@
-// Thread t takes `each` consecutive units, or, at 0, every unit that a grid stride leads to.
+// Thread t takes `each` consecutive units. If `each` is 0, it takes units at the distance of the whole grid.
 #include <cuda_runtime.h>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ int main(int count, char** words) {
   if (cudaMalloc(reinterpret_cast<void**>(&steps), units * sizeof *steps) != cudaSuccess) return 2;
   LOCKSTEP_TRACE_UNITS(room);
   void* arguments[] = {&units, &each, &steps};
-  // Twice, as programs that time themselves do.
+  // Launches twice, like programs that time themselves after a warm-up.
   for (int launch = 0; launch < 2; ++launch)
     if (cudaLaunchKernel(kernel, dim3(std::atoi(words[2])), dim3(std::atoi(words[3])), arguments, 0, nullptr) != cudaSuccess) return 3;
   if (count > 6) {

@@ -1,4 +1,4 @@
-// A unit that is left early, whose loop stands in another function; and launches after the trace is written.
+// A unit that ends early and whose loop is in another function, and launches after the trace has been written.
 #include <cuda_runtime.h>
 #include <cstdint>
 #include <cstdio>

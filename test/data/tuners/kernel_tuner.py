@@ -14,7 +14,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         if restrictions(design):
             results.append({**design, "blocks": problem_size(design)[0]})
     if simulation_mode:
-        # Kernel Tuner compares the parameters of a function of this name with the arguments, and warns.
+        # Kernel Tuner warns if the arguments differ from the parameters of the function of this name.
         assert kernel_name + "(" not in kernel_source
         with open(cache) as file:
             known = json.load(file)

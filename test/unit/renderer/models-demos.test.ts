@@ -207,7 +207,7 @@ describe('figures', () => {
     expect(figuresOf('occupancy', {}, { ...CONTEXT, gpus: [] })).toEqual([]);
     expect(figuresOf('contention', {}, { ...CONTEXT, cpus: [] })).toEqual([]);
   });
-  it('draw each block of a simulated launch, or of the part that is zoomed to', () => {
+  it('draw each block of a simulated launch, or of its zoomed part', () => {
     const figures = figuresOf('simulator', { grid: 40 });
     const bars = (svg: string) => ['series-1', 'part-lastWave'].reduce((sum, fill) => sum + countOf(svg, fill), 0);
     const whole = svgOf(figures, 'simulated-launch');

@@ -19,7 +19,7 @@ import {
   timeUnit,
 } from '../../../src-renderer/format/numbers.ts';
 
-describe('numbers as they are written', () => {
+describe('numbers in the form in which the program shows them', () => {
   it('groups digits and uses a true minus', () => {
     expect(count(1_290_240)).toBe('1,290,240');
     expect(count(-921_600)).toBe('−921,600');

@@ -1,4 +1,4 @@
-// The devices of this machine, and why there is none.
+// Lists the devices of this machine, or says why there is none.
 #pragma once
 
 #include "host.cuh"
@@ -11,7 +11,7 @@ inline std::string version(int number) { return std::to_string(number / 10000000
 inline std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 #endif
 
-/// `compute capability 9.0`, or `gfx90a`.
+/// The device's architecture, such as `compute capability 9.0` or `gfx90a`.
 inline std::string architecture(const cudaDeviceProp& properties) {
 #ifdef LOCKSTEP_HIP
   return properties.gcnArchName;
@@ -37,7 +37,7 @@ inline std::string compiler() {
 #endif
 }
 
-/// Why no device answers. If the driver is too old or missing, the runtime only says that it is insufficient.
+/// Says why no device answers. If the driver is too old or missing, the runtime only says that it is insufficient.
 inline std::string noDevices(cudaError_t code) {
   int driver = 0;
   int runtime = 0;

@@ -555,7 +555,7 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Lets one of several threads run at a time; the others wait for their turn. Thread 0 gives the turns.
+/// Lets one of several threads run at a time; the others wait for their turn. Thread 0 chooses who is next.
 class Turns {
  public:
   /// Gives the turn to another thread, and waits for the turn of `own`.
@@ -585,7 +585,7 @@ class Turns {
   unsigned count_ = 0;
 };
 
-/// What the code of a case needs from the program.
+/// The parts of the program that the code of a case uses.
 struct Bench {
   int device;
   const Plan& plan;
@@ -669,7 +669,7 @@ class Case {
                       launches + "."};
   }
 
-  /// What the compiler made of the kernel.
+  /// Records the registers and the memory that the compiler gave the kernel.
   /// @param spills whether its local memory can only be spilled registers
   template <class Kernel>
   cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
@@ -723,7 +723,7 @@ class Case {
   unsigned turn_;
   unsigned launches_ = 0;
   unsigned done_ = 0;
-  /// Time of its earlier turns, ms.
+  /// Milliseconds of the case's earlier turns.
   double spentBefore_ = 0;
   std::chrono::steady_clock::time_point begun_;
 };

@@ -28,9 +28,10 @@ __global__ void fillMatrices(uint32_t* matrices) {
     matrices[i] = matrixCell(i % MATRICES, i / MATRICES);
 }
 
-/// One work group of n units per thread group; the lanes beyond n leave at once. All numbers are modulo 2^32, so that
-/// the CPU gets the same results. `own`: cycles until the unit itself was done; `whole`: until the last unit of its
-/// group was.
+/// Each thread group runs one work group of n units, and lanes beyond n leave at once. All numbers are modulo 2^32, so
+/// that the CPU gets the same results.
+/// @param own cycles until the unit itself was done
+/// @param whole cycles until the last unit of its group was done
 template <bool SYNCHRONISED>
 __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_t* __restrict__ lengths, uint32_t groups,
                             uint32_t unitsPerGroup, uint32_t* __restrict__ digests, uint32_t* __restrict__ own,
@@ -133,8 +134,8 @@ inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   return static_cast<uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-/// Lengths drawn from a law: pairs of (2^32 times the probability of this length or less, length), in rising order; the last
-/// takes what is left.
+/// Draws lengths from a law. The law is a list of pairs in rising order: 2^32 times the probability of this length or
+/// less, and the length. The last length takes the remaining probability.
 inline Words drawLengths(const Words& law, uint64_t units, uint32_t seed) {
   const size_t points = law.size() / 2;
   if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths has to be pairs of words"};

@@ -117,8 +117,8 @@ struct KernelArgument {
   ValueType type;
   /// Number of values of an element.
   uint64_t values;
-  /// File of an input or a struct, or with the contents of an output before each launch; null for a number and for
-  /// zeros; "order" for the order of the design.
+  /// The file of an input, of a struct, or of an output's contents before each launch. Null for a number, and for an
+  /// output that begins with zeros; "order" for the order of the design.
   const char* file;
   /// Whether the file has a struct, which stays on the host.
   bool isStruct;
@@ -155,7 +155,7 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
         sharedBytes > 0 ? ("launch with " + what).c_str() : "launch");
 }
 
-/// `--name value` words.
+/// The options of the command line, in the form `--name value`.
 class KernelOptions {
  public:
   KernelOptions(int count, char** words) {

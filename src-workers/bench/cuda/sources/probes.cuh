@@ -131,7 +131,7 @@ inline Residency overlap(const std::vector<long long>& starts, const std::vector
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
   for (size_t block = 0; block < starts.size(); ++block) {
-    // At one instant, a block leaves before the next arrives.
+    // If one block leaves at the instant at which another arrives, they were not there together.
     events[processors[block]].push_back({starts[block], 1});
     events[processors[block]].push_back({stops[block], -1});
   }
@@ -302,8 +302,8 @@ struct IntegerMultiplyAdd {
     a = multiplyAdd(a, c, b);
   }
 };
-/// Alternates the bitwise majority and parity of three, each of the result before, so that no two of them are one
-/// operation.
+/// Alternates the bitwise majority and the bitwise parity of three values. Each uses the result of the one before, and
+/// the compiler cannot merge two of them into one operation.
 struct Logic {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
@@ -413,7 +413,7 @@ void probeUnit(Case& run) {
       .number("latencyCycles", cycles.front())
       // Operations of all lanes that a multiprocessor completes per cycle.
       .number("lanesPerCycle", best)
-      // Number of thread groups at a time that reach this rate.
+      // Number of thread groups that must run at once to reach this rate.
       .number("widthThreadGroups", best * cycles.front() / GROUP_WIDTH)
       .numbers("cyclesByThreadGroups", cycles)
       .close()
@@ -641,7 +641,7 @@ inline void probeCacheParts(Case& run) {
 constexpr uint32_t SHARED_WORDS = 4096;
 constexpr uint32_t SHARED_LOADS = 256;
 
-/// A walk by one lane, or loads by all lanes at this stride in words, between two reads of the clock.
+/// Times either a walk by one lane, or loads by all lanes at this stride in words, between two reads of the clock.
 template <bool WALK>
 __global__ void sharedLoads(uint32_t stride, uint32_t* out, long long* starts, long long* stops) {
   __shared__ uint32_t words[SHARED_WORDS];

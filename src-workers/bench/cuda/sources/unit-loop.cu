@@ -34,7 +34,7 @@ struct Shape {
 constexpr Shape SHAPE = {LOCKSTEP_FLOATS, LOCKSTEP_INTEGERS, LOCKSTEP_DOUBLES, LOCKSTEP_SPECIALS,   LOCKSTEP_EXCHANGES,
                          LOCKSTEP_LOADS,  LOCKSTEP_LOAD_RATE, LOCKSTEP_STREAMED, LOCKSTEP_STREAM_RATE};
 constexpr bool DEALS = LOCKSTEP_DEALS != 0;
-/// Iterations of a unit in one pass of its threads.
+/// Number of iterations that the threads of a unit do in one pass.
 constexpr uint32_t PASSED = DEALS ? U : 1;
 
 template <class To, class From>
@@ -45,8 +45,8 @@ __device__ __forceinline__ To bits(From from) {
   return to;
 }
 
-/// The word at `address` if `active`, otherwise `before`. It uses a predicate, since a compiler may branch around the
-/// load.
+/// Returns the word at `address` if `active`, otherwise `before`. It uses a predicate, since a compiler may
+/// branch around the load.
 __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
 #ifndef LOCKSTEP_PTX
   return active ? *address : before;
@@ -58,7 +58,7 @@ __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active,
 #endif
 }
 
-/// `x`, once `y` is known.
+/// Returns `x`, but makes it depend on `y`, so that the device waits for both.
 __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral& neutral) {
 #ifdef LOCKSTEP_PTX
   uint32_t result;
@@ -69,17 +69,17 @@ __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral&
 #endif
 }
 
-/// `x`, in a form that the compiler does not compute again in every pass.
+/// Returns `x` so that the compiler keeps it in a register and does not compute it again in every pass.
 __device__ __forceinline__ uint32_t kept(uint32_t x, const Neutral& neutral) { return multiplyAdd(x, 1, neutral.zero); }
 
-/// Whether this is one of the passes in which something happens at `rate` (in 2^-32).
+/// Returns whether something that happens at `rate` (in 2^-32 per pass) happens in this pass.
 __device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
   phase += rate;
   return phase < rate;
 }
 
-/// Whether any unit of the group has iterations left. Slots of one lane do not ask the others, so their loop is left
-/// lane by lane.
+/// Returns whether any unit of the group has iterations left. Slots of one lane do not ask the others, so each
+/// lane leaves the loop alone.
 __device__ __forceinline__ bool any(bool lane) {
   if constexpr (U == 1) return lane;
   return __any_sync(ALL_LANES, lane);
@@ -150,7 +150,7 @@ __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neu
 }
 
 /// One pass for a unit that U threads share; returns the new x.
-/// @param left iterations left of the unit
+/// @param left number of iterations that the unit has left
 /// @param active whether any are left
 /// @param factor the factor of the unit
 __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t factor, bool active, Held& held,
@@ -192,7 +192,7 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
     for (int k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
       x &= __shfl_xor_sync(ALL_LANES, x, distance);
   }
-  // The positions of the iterations in the unit count from its end, and a lane without an iteration adds nothing.
+  // Iterations are numbered from the end of the unit, and a lane without an iteration adds nothing.
   return multiplyAdd(max(left, held.rank) - held.rank, factor, x);
 }
 

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Values that the compiler does not know: what is computed with them changes nothing and is computed all the same.
+/// Values that the compiler does not know. Operations with them change nothing, and the compiler cannot remove them.
 struct Neutral {
   uint32_t ones = ~0u;
   uint32_t zero = 0;
@@ -16,20 +16,24 @@ struct Neutral {
   double doubleZero = 0;
 };
 
-/// order: position → unit. lengths: iterations of the unit at each position. blocks: the device's block → the layout's.
-/// table: one ring of sectors (`ringNext`). tableMask: its words, a power of two, less one. next: the position to fetch, for kernels that
-/// fetch. stride: positions between two units of one slot; for a slot that fetches, positions that it fetches at once.
-/// slotsPerBlock: of the first threads of a block; the others fill its last thread group.
 struct UnitLoopArguments {
+  /// The unit at each position.
   const uint32_t* order;
+  /// The iterations of the unit at each position.
   const uint32_t* lengths;
+  /// The block of the layout that each block of the device runs.
   const uint32_t* blocks;
+  /// One ring of sectors (`ringNext`).
   const uint32_t* table;
+  /// The number of words in the table, a power of two, less one.
   uint32_t tableMask;
+  /// The next free position, for kernels that fetch.
   uint32_t* next;
   uint32_t* results;
   uint32_t units;
+  /// Positions between two units of one slot; for a slot that fetches, the number of positions that it fetches at once.
   uint32_t stride;
+  /// The first threads of a block form these slots; the others only fill its last thread group.
   uint32_t slotsPerBlock;
   Neutral neutral;
 };
@@ -39,13 +43,13 @@ enum class Dispatch { nested, flattened, fetching, groupFetching };
 
 struct UnitLoops {
   unsigned threadsPerUnit;
-  /// 0: none.
+  /// 0 if there is no cap.
   unsigned registerCap;
-  /// By dispatch.
+  /// One kernel for each `Dispatch`.
   UnitLoopKernel kernels[4];
 };
 
-/// Filled before main by every compiled set.
+/// The sets of kernels. Every compiled set adds itself before main starts.
 inline std::vector<UnitLoops>& unitLoops() {
   static std::vector<UnitLoops> all;
   return all;

@@ -1,4 +1,4 @@
-// The names of HIP's runtime that lockstep.cuh uses, for the emulation of CUDA's.
+// Defines the names of HIP's runtime that lockstep.cuh uses by those of the emulated CUDA runtime.
 #include <cuda_runtime.h>
 using hipError_t = cudaError_t;
 using hipDeviceProp_t = cudaDeviceProp;

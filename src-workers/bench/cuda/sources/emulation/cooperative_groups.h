@@ -16,7 +16,7 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// Only its lanes: a grid cannot synchronise here.
+/// The grid only counts its threads, since it cannot synchronise here.
 struct grid_group {
   unsigned long long thread_rank() const {
     const unsigned long long block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

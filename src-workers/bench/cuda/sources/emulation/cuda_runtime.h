@@ -162,7 +162,7 @@ struct Lane {
 
 struct Machine {
   std::vector<Lane> lanes;
-  /// Not cleared, so that a page that no lane touches takes no memory.
+  /// The stacks are not cleared, since a page that no lane touches then takes no memory.
   std::unique_ptr<char[]> stacks;
   Lane* current = nullptr;
   ucontext_t scheduler;
@@ -214,7 +214,7 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
-/// Lanes of the mask with this value.
+/// Returns the lanes of the mask whose value equals this one.
 inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)

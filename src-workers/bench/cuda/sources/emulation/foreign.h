@@ -33,7 +33,7 @@
   };                                                                                                   \
   inline name##1 make_##name##1(type x) { return {x}; }                                                \
   inline name##2 make_##name##2(type x, type y) { return {x, y}; }
-/// Separate, since cuda_runtime.h has uint3 and float4.
+/// These types are separate, since cuda_runtime.h already defines uint3 and float4.
 #define LOCKSTEP_VECTOR3(name, type)                                                                   \
   struct name##3 {                                                                                     \
     type x, y, z;                                                                                      \
@@ -258,7 +258,7 @@ struct Config {
       : grid(grid), block(block), sharedBytes(sharedBytes) {}
 };
 
-/// A launch. Every lane calls the kernel with the same copies of the arguments.
+/// Launches a kernel. Every lane calls the kernel with the same copies of the arguments.
 template <class Kernel>
 struct Start {
   Config config;

@@ -1,10 +1,10 @@
-"""Operations of triton.language on NumPy arrays. A masked access outside an array is none; any other is a fault."""
+"""Operations of triton.language on NumPy arrays. An access outside an array is ignored if masked, and otherwise fails."""
 
 import numpy
 
 constexpr = object
 float32 = numpy.float32
-# Number of the program, and of all.
+# The number of the current program, and the number of all programs.
 current = (0, 1)
 
 
