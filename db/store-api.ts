@@ -54,7 +54,7 @@ export interface Store {
    * Fails with `conflict` if there are more than the run keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
-  /** If the run simulates, this also counts the records as valid. */
+  /** Saves simulated times. In a run that simulates, this also counts the records as valid. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
   /** Also counts the records in the run: records with a failure as invalid, others as valid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;

@@ -170,7 +170,7 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
   };
 }
 
-/** Launches of a part that differ only in launch, register cap and block size, so they share laws. */
+/** Designs of a part that share laws, since they differ only in launch, register cap and block size. */
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
@@ -234,7 +234,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   const open: number[] = [];
-  /** Working blocks of the previous launch, by cap. */
+  /** Number of working blocks of the previous launch, for each register cap. */
   const working = new Float64Array(caps);
   const bound = new Float64Array(caps);
   let predicted = 0;

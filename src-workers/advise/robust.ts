@@ -23,7 +23,10 @@ export interface LeastRegret {
   readonly best: readonly number[];
   /** The designs with the smallest worst-case regret first; equal ones by their mean regret. */
   readonly designs: readonly CommonDesign[];
-  /** Worst regret of each scenario's best design over all scenarios; NaN if it is invalid or missing in one. */
+  /**
+   * The worst regret that each scenario's best design has in any scenario; NaN if the design is invalid or missing in
+   * one.
+   */
   readonly ownBest: readonly number[];
   /** Number of designs that are valid in all scenarios. */
   readonly common: number;

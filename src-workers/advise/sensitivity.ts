@@ -206,7 +206,7 @@ function findFamilies(axes: SpaceAxes, designs: Uint32Array, times: Float64Array
   return near.map(([family]) => family).sort((a, b) => a - b);
 }
 
-/** Lists the designs of families; only an evenly spread part of a large family. */
+/** Lists the designs of families. From a large family, it takes only an evenly spread part. */
 function listMembers(axes: SpaceAxes, families: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];

@@ -3,7 +3,10 @@
  * order of the units. A time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
-  /** The same law, earlier by `setupDepth` iterations if all depths have the same setup; more designs share it. */
+  /**
+   * The law without setup, if all depths contain the same setup of `setupDepth` iterations. Designs with other setups
+   * share it.
+   */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;

@@ -82,7 +82,10 @@ export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
-/** The estimated fields that a value of a device depends on, recorded as they are read instead of in a table. */
+/**
+ * Finds the estimated fields on which a value of a device depends. They are recorded while they are read, so no table
+ * has to list them.
+ */
 export function listEstimates<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(

@@ -16,7 +16,7 @@ export const PLACEHOLDERS = {
   device: 'id of the device that was predicted',
   units: 'number of units',
   lengthsFile: 'file of the lengths of the units in order: 32-bit numbers, lowest byte first',
-  orderFile: 'file of the units in the order in which the design takes them, or its tiles lie, in the same form',
+  orderFile: 'file of the unit numbers in the order in which the design, or its tiles, take them, in the same form',
   launches:
     'FIRST:UNITS:THREADS:BLOCKS: first unit in that order, units, threads per unit, blocks; all classes, with commas',
   binary: 'the file that --build makes',

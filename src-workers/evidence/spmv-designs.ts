@@ -334,7 +334,10 @@ const perRow =
  */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/** Each row gets the threads that the longest row fills. Beyond the maximum of blocks, a block takes several rows. */
+/**
+ * Each row gets as many threads as the longest row can use. If this needs more blocks than the maximum, a block takes
+ * several rows.
+ */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
@@ -457,7 +460,7 @@ const HYBRID_ROWS_COVERED = 1 / 3;
 /** The maximum width of the ELL part, divided by the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
-/** A padded part as wide as the shortest third of the rows, then the rest by even non-zeros. */
+/** A padded part that covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
 const hybrid: Launcher = (device, matrix, missFraction) => {
   const { rows, nonzeros, max } = matrix;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));

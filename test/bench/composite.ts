@@ -1,7 +1,8 @@
 /* eslint-disable no-console */
 /**
- * Measures the accuracy of the composite prediction against the event simulation over random designs. `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`; one core, about ten minutes.
- * The bar: median at most 1 %, 95th percentile at most 5 %, Spearman at least 0.9995.
+ * Measures the accuracy of the composite prediction against the event simulation over random designs. It takes about ten
+ * minutes on one core: `node test/bench/composite.ts [--designs 500] [--seeds 11,12,13,14] [--worst 10]`. The median
+ * error must be at most 1 %, the 95th percentile at most 5 %, and Spearman's correlation at least 0.9995.
  */
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';

@@ -9,7 +9,7 @@ import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 describe.each([
   ['geometric(0.05)', 0.05],
   ['uniform(10,40)', 0.02],
-  // A few giants decide the end, and the drain is the weakest part of the prediction.
+  // A few very long units decide when the launch ends, and its end is the weakest part of the prediction.
   ['lognormal(2,1)', 0.12],
 ] as const)('designs that fetch %s from one counter', (lengths, tolerance) => {
   it(`take the same time as in the simulator, within ${100 * tolerance} %`, async () => {

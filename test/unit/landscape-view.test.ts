@@ -336,7 +336,7 @@ describe('axes of slices', () => {
     expect(labelled(9, 2, 4, 1)).toEqual([0, 3, 4, 5, 8]);
   });
 
-  it('have values without the words of the axis title', () => {
+  it('show values without the words that the title of the axis already has', () => {
     expect(axisLabels('launch', ['grid 3584', 'grid 16'])).toEqual(['3,584', '16']);
     expect(axisLabels('launch', ['16 per SM', '4 per SM'])).toEqual(['16', '4']);
     expect(axisLabels('launch', ['1 core', '1024 cores'])).toEqual(['1', '1,024']);

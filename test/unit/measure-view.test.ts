@@ -117,7 +117,7 @@ describe('points', () => {
     );
   });
 
-  it('while times arrive, none is not a failure', () => {
+  it('a case without times is not a failure while times arrive', () => {
     expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN });
   });
 });
@@ -183,7 +183,7 @@ describe('scatter', () => {
     const far = framesOf(points(1), points(500));
     expect(far.after).not.toBe(far.before);
     const span = ({ xLowMs, xHighMs }: { xLowMs: number; xHighMs: number }) => xHighMs / xLowMs;
-    // The same span, each by exponentials of its own centre.
+    // Both spans are equal, apart from rounding, since each is computed by exponentials around its own centre.
     expect(Math.abs(span(far.before!) / span(far.after!) - 1)).toBeLessThan(1e-12);
     expect(framesOf(points(1), null).after).toBeUndefined();
   });

@@ -116,7 +116,7 @@ describe('a filter', () => {
     });
   });
 
-  it('is counted beside all designs of the device in each bin of the distribution', async () => {
+  it('has, in each bin of the distribution, its own count beside that of all designs of the device', async () => {
     const all = await call('ranking.histogram', { filter: whole, bins: 12 });
     const some = await call('ranking.histogram', { filter, bins: 12 });
     expect(some.edgesMs).toEqual(all.edgesMs);

@@ -48,7 +48,10 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/** The toolkit of this machine for the GPUs that nvidia-smi lists, or otherwise CUDA. Fails as they do. */
+/**
+ * Finds the toolkit for the GPUs of this machine, which nvidia-smi lists. If it lists none, a program asks CUDA for
+ * them. Fails if the toolkit or this program fails.
+ */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);
