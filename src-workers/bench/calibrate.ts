@@ -61,7 +61,7 @@ const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/** The check of the explained spread needs times that differ by at least this mean |ln|. */
+/** The explained spread is checked only if times differ by this much from their centre, as a mean of |ln(time)|. */
 const SPREAD = 0.05;
 
 /**

@@ -20,7 +20,7 @@ export interface ParameterRule {
 export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   startMicroseconds: {
     label: 'Start of a launch',
-    meaning: 'start of the launches and their end, as timed',
+    meaning: 'the part of the measured time in which launches start and end',
     unit: 'µs',
     lower: 0.3,
     upper: 80,

@@ -675,7 +675,10 @@ function getFetchingCycles(
   return computeFetchCycles(getPace(predictor, candidate).pipeline, cost, groups);
 }
 
-/** Cost of fetching in a simulated launch: the cycles before it, and of an iteration until the units run out. */
+/**
+ * The cost of fetching in a simulated launch: the cycles before the first iteration, and the cycles of an iteration
+ * while units are left.
+ */
 export function playFetches(
   predictor: Predictor,
   candidate: Candidate,

@@ -26,7 +26,7 @@ export interface TieTable {
   readonly placeOf: Uint16Array;
   /** By place: the position of its device, and the kind of implementation. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** For the places of the faster and the other design (places × places): largest tied time over the fastest, − 1. */
+  /** By place of the faster design, then of the other: the largest difference of tied times, relative to the faster. */
   readonly fractions: Float64Array;
   readonly places: number;
 }

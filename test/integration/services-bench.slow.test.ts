@@ -782,7 +782,7 @@ describe('a probe before measuring', () => {
 
   it('ends when its client cancels it, so that the next measurement can start', async () => {
     const { engine, runId } = await swept();
-    // Requests the device once, so that the next program is that of the probe.
+    // The device is requested first, so that the next program that starts belongs to the probe.
     await probe(engine, runId);
     fake({ pauseMs: 60_000 });
     const slow = engine.call('bench.probe', ask(runId, { client: 'page' }));

@@ -218,7 +218,7 @@ describe('the composite prediction', () => {
       fc.property(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), (design, part) => {
         const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, cyclesPerIteration } = design;
         if (part >= 1 && gridBlocks < 2) return;
-        // The number of further units is a part of the first block, or whole blocks.
+        // Either only a part of the first block has more units, or a whole number of blocks has.
         const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
         const residency = (length: number): Residency =>
           makeResidency(

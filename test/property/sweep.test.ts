@@ -64,7 +64,7 @@ describe('tasks', () => {
       { numRuns: 60 },
     );
   });
-  it('of a space without results have the same range of designs of every device', () => {
+  it('take the same range of designs of every device if there are no results yet', () => {
     fc.assert(
       fc.property(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
         const perDevice = sizeOf(axes) / axes[0];

@@ -151,7 +151,7 @@ describe('columns', () => {
     );
   });
 
-  it('show differences instead of values, or values without them', () => {
+  it('show either values or differences, but never both for one figure', () => {
     const all = availableColumns({ ...world, varies: new Set() });
     const ids = (mode: 'values' | 'differences') =>
       placeColumns(all, mode, 5000, 'timeMs').map(({ column }) => column.id);

@@ -308,7 +308,7 @@ describe('the boundary', () => {
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
-    // The database is as before the last of the examples, and before the record that all exist.
+    // The first start looks interrupted: two examples are missing, and so is the record that all were added.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();

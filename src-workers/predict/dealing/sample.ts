@@ -208,7 +208,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
   return counts;
 }
 
-/** Starts of the groups of recent samples, for lower limits. */
+/** The numbers of starts in recent samples, from which `findFewestStarts` gets lower limits. */
 const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
 
 /**

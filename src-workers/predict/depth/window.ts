@@ -119,7 +119,7 @@ export function computeWindowSteps(
 ): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // All steps have the same change in the laws of groups and of blocks, and in the logarithm of the tail.
+  // A step ends where the laws of groups and blocks, and the logarithm of the tail, have together changed enough.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));

@@ -83,7 +83,7 @@ describe('the list of devices', () => {
 describe('bars of the lengths', () => {
   const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
 
-  it('contain all of the probability, drawn or stated', () => {
+  it('contain all of the probability: what the bars omit is stated', () => {
     for (const made of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
       const law = unwrap(made);
       const bins = pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
