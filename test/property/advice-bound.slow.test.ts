@@ -99,13 +99,16 @@ describe('the shortest time of a design', () => {
     ['spmv-skewed', 2 ** 15],
     ['spmv-uniform', 2 ** 15],
     ['shares', 2 ** 15],
+    ['collatz, moving data', 2 ** 15],
+    ['mandelbrot, moving data', 2 ** 17],
   ])(
     'of %s is below every predicted time, and saves the prediction of designs that cannot be the best',
     { timeout: 240_000 },
     async (name, units) => {
-      const file = name === 'shares' ? 'spmv-skewed' : name;
+      const [file, moves] = name === 'shares' ? ['spmv-skewed'] : name.split(', ');
       const read = small(exampleStudy(file), units);
-      const study = name === 'shares' ? { ...read, axes: { ...read.axes, ...SHARES } } : read;
+      const moving = moves ? { ...read, kernel: { ...read.kernel, bytesPerIteration: 16 } } : read;
+      const study = name === 'shares' ? { ...read, axes: { ...read.axes, ...SHARES } } : moving;
       const { timeMs, all } = await expectBounds(study);
       const promising = predictPromising(createPredictor(await planOf(study)), all, BAND).timeMs;
       const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
