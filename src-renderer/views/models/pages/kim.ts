@@ -211,7 +211,7 @@ export const kim = {
     n_{mp} :: multiprocessors
     N_{\mathrm{slot}} :: blocks resident at once
     N_1, N_2 :: slots for blocks and for thread groups
-    S, R_i :: shared memory and registers of file i of a multiprocessor :: bytes, 1
+    S, R_i :: shared memory and registers of file i of a multiprocessor :: bytes, count
     L :: limits of a block, a grid and a thread
     \Sigma_u :: cycles of unit u that the kernel needs :: cycles
     m_u, s_u, p :: units of a kind, thread groups per issue, partitions

@@ -130,8 +130,8 @@ export const occupancy = {
     R :: resident blocks of a multiprocessor
     W_b :: thread groups of a block
     N_b, N_w :: slots for blocks and for thread groups
-    r, s :: registers of a thread group; shared memory of a block :: 1, bytes
-    R_{\mathrm{SM}}, S_{\mathrm{SM}} :: registers and shared memory of a multiprocessor :: 1, bytes
+    r, s :: registers of a thread group; shared memory of a block :: count, bytes
+    R_{\mathrm{SM}}, S_{\mathrm{SM}} :: registers and shared memory of a multiprocessor :: count, bytes
   `,
   validity: [
     'NVIDIA: equal to the vendor’s own calculator for every compute capability from 3.5 to 12.1.',
