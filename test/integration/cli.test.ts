@@ -536,7 +536,7 @@ describe('advice', () => {
     );
     expect(text).toMatch(/\nPredicted [\d.]+.[µm]s, [\d.]+ × as fast as plain: .*; 90 % range .* to .*s\.\n/);
     expect(text).toMatch(
-      /\nThe chance that this design is within 3\.0 % of the best is [\d.]+ %\. On average it is [\d.]+ % slower than the best \(/,
+      /\nThe chance that this design is within 3\.0.% of the best is [\d.]+.%\. On average it is [\d.]+.% slower than the best \(/,
     );
     expect(text).toMatch(/Computed from the properties of .*; no measured run was used\.\n/);
     expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once a unit 32 instructions.*\.\n$/);
