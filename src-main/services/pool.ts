@@ -101,6 +101,12 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
   return null;
 }
 
+/**
+ * Memory of a worker for new objects, MB. Most die at once, whatever this size is: with V8's default, a worker takes
+ * some 150 MB more, and edits take as long.
+ */
+const MAX_YOUNG_MB = 24;
+
 /** Creates the threads. A task gets the thread that it prefers if that one is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
@@ -113,6 +119,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     // A worker keeps the tables of its sweep between chunks. A second task at a time would only slow the first one
     // down.
     concurrentTasksPerWorker: 1,
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
     loadBalancer({ [queueOptionsSymbol]: options }, all) {
       const { worker, task } = options as unknown as { readonly worker?: number; readonly task: Task };
       const idle = all.filter(({ currentUsage }) => currentUsage === 0);
