@@ -25,6 +25,7 @@ import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
+import { createBudget } from './numeric/budget.ts';
 import { kept } from './numeric/kept.ts';
 import { shareSteps, viewSteps } from './numeric/steps.ts';
 import { makeUnitLaw, takePart, shareValues, type OrderedLengths } from './predict/ordered.ts';
@@ -52,7 +53,7 @@ import { playLaunch, type PlayRequest } from './simulate/play.ts';
 import { classifyDesigns } from './predict/designs.ts';
 import { explainDesign } from './predict/explain.ts';
 import { createCaches } from './predict/caches.ts';
-import { ADVICE_LIMITS } from './predict/constants.ts';
+import { TASK_BYTES } from './predict/constants.ts';
 import { reportLoss } from './predict/loss.ts';
 import { predictRanges } from './predict/ranges.ts';
 import { createPredictor } from './predict/predictor.ts';
@@ -95,14 +96,14 @@ const laws = new Map<string, SharedLaws>();
 /** @param key identifies the inputs on which the laws of the plan depend: workload, set-up, loops and balancing */
 function getAdvisor(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
-    caches: createCaches(ADVICE_LIMITS),
+    caches: createCaches(),
     predictors: new Map(),
   }));
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
 /** Number of recent laws and orders that are kept. */
-const MAX_LENGTHS = 4;
+const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: OrderedLengths[] = [];
 
@@ -236,10 +237,13 @@ export function vary({
   );
 }
 
+/** Caches of laws that no later task needs. */
+const createTaskCaches = (): Caches => createCaches(createBudget(TASK_BYTES));
+
 /** A predictor that is used once. It shares the cached laws of the unchanged plan; its own laws are then dropped. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = getAdvisor(plan, key);
-  return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createCaches() : own.caches);
+  return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createTaskCaches() : own.caches);
 }
 
 /** Times of the same designs under draws of the unknown inputs, by draw, then design. */
@@ -251,7 +255,7 @@ export function draw({
   draws,
 }: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>): readonly Float64Array[] {
   // The set-ups of a draw are useless after it, so they have separate caches.
-  const caches = createCaches();
+  const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
     predictTimes(createPredictor(drawnPlan(own, unknown, one, `draw ${at}`), caches), designs),

@@ -3,6 +3,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import type { AccessPattern, KernelProfile, MemoryAccess } from '../domain/kernel.ts';
 import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import { createBudget } from '../numeric/budget.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
 import {
@@ -547,6 +548,8 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 
 // -- Times --
 
+/** Memory for the laws of one design, bytes. */
+const KEPT_BYTES = 2 ** 20;
 /** Laws of the most recent designs, since a fit requests them repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
@@ -575,7 +578,7 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   if (!own) caches.set(work, (own = new Map()));
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
   let kept = own.get(key);
-  if (!kept) own.set(key, (kept = createCaches({ depthLaws: 8, slabs: 1, launchNumbers: 1 << 16 })));
+  if (!kept) own.set(key, (kept = createCaches(createBudget(KEPT_BYTES))));
   // A matrix is converted to the format of the product before any time is measured.
   const predictor = createPredictor(plan, kept);
   const stored = computeBalancingMilliseconds(

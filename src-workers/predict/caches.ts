@@ -1,45 +1,37 @@
-import { SLAB_LENGTH, SWEEP_LIMITS, type CacheLimits } from './constants.ts';
+import { createSizedCache } from '../numeric/budget.ts';
+import { DEPTH_LAW_BYTES, DEPTH_LAW_MS, LAUNCH_BYTES, LAUNCH_MS, MAX_SLABS } from './constants.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
 import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
-import { clearArena, createArena } from './time/arena.ts';
+import { threadArena, threadBudget } from './memory.ts';
+import { clearArena } from './time/arena.ts';
 import { makeBlockLaw } from './time/block-law.ts';
 import type { CycleTable } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
-import { createGenerations, keptSized } from '../numeric/kept.ts';
 
 /**
  * The laws that a worker keeps after other files have computed them. A value depends on its key and on the parts of the
  * plan that are the same for all designs (law, units, setup, loops, balancings).
  */
 
-export function createCaches(limits: CacheLimits = SWEEP_LIMITS): Caches {
+/** @param budget memory of the laws, which other caches share */
+export function createCaches(budget = threadBudget): Caches {
   return {
-    limits,
-    depths: createGenerations(),
-    launches: createGenerations(),
+    budget,
+    depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
+    launches: createSizedCache(budget, LAUNCH_MS, ({ size }) => LAUNCH_BYTES + size * Float64Array.BYTES_PER_ELEMENT),
     meanRounds: new Map(),
-    arena: createArena(SLAB_LENGTH),
+    arena: threadArena,
     shared: null,
     dealt: new Map(),
     tiled: new Map(),
   };
 }
 
-/** Returns the limits of each of several caches, so that together they keep about as much as one cache. */
-export function divideLimits({ depthLaws, slabs, launchNumbers }: CacheLimits, caches: number): CacheLimits {
-  return {
-    depthLaws: Math.ceil(depthLaws / caches),
-    // A design needs some block laws at once.
-    slabs: Math.max(Math.min(slabs, SWEEP_LIMITS.slabs), Math.ceil(slabs / caches)),
-    launchNumbers: Math.ceil(launchNumbers / caches),
-  };
-}
-
 /** The depth law of a key. `make` computes it if it is not cached. */
 export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
-  const makeLaws = (): DepthLaws => {
+  return caches.depths(key, () => {
     const depth = make();
     return {
       means: depth,
@@ -48,8 +40,7 @@ export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDep
       },
       blocks: [],
     };
-  };
-  return caches.depths.newer.get(key) ?? keptSized(caches.depths, caches.limits.depthLaws, key, makeLaws, () => 1);
+  });
 }
 
 /**
@@ -67,6 +58,7 @@ export function getCachedResidency(
 ): Residency {
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
+    if (laws.blocks.length === 0) caches.arena.forget.push(() => void (laws.blocks = []));
     known = { law: makeBlockLaw(laws.table, groupsPerBlock, caches.arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
@@ -78,14 +70,10 @@ export function getCachedResidency(
 
 /** The launch of known units of a key. `make` computes it if it is not cached. */
 export function getCachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
-  return keptSized(caches.launches, caches.limits.launchNumbers, key, make, ({ size }) => size);
+  return caches.launches(key, make);
 }
 
 /** Makes room for other block laws if little is left, by reusing the memory of the current ones. */
-export function makeRoom(caches: Caches): void {
-  if (caches.arena.at < caches.limits.slabs) return;
-  for (const depths of [caches.depths.newer, caches.depths.older]) for (const laws of depths.values()) laws.blocks = [];
-  for (const launches of [caches.launches.newer, caches.launches.older])
-    for (const launch of launches.values()) launch.law = null;
-  clearArena(caches.arena);
+export function makeRoom({ arena }: Caches): void {
+  if (arena.at >= MAX_SLABS) clearArena(arena);
 }

@@ -235,16 +235,6 @@ export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
-/**
- * The number of values in the cached launches of given orders. The older generation of the cache may have as many
- * again; 64 MB each.
- */
-export const KEPT_LAUNCH_NUMBERS = 2 ** 23;
-/**
- * The number of values in the cached samples of sorted orders or of even shares. The older generation of the cache may
- * have as many again; 8 MB each.
- */
-export const KEPT_SAMPLE_NUMBERS = 2 ** 20;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Number of lanes that are summed side by side. Chosen: it only saves time. */
@@ -310,22 +300,25 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 
 /** Number of values in a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
-/** Limits of the laws that a worker keeps in its caches. */
-export interface CacheLimits {
-  /** Number of depth laws. Each takes some ten kilobytes. */
-  readonly depthLaws: number;
-  /** Number of pieces of memory for block laws. */
-  readonly slabs: number;
-  /** Number of values in the launches of known units. */
-  readonly launchNumbers: number;
-}
-/** A sweep predicts every design once, so a few block laws that stay in a core's cache are enough. */
-export const SWEEP_LIMITS: CacheLimits = { depthLaws: 384, slabs: 8, launchNumbers: 2 ** 21 };
+/** Number of these pieces from which the block laws of other designs are dropped. They stay in a core's cache. */
+export const MAX_SLABS = 8;
 /**
- * Advice predicts the same designs after every edit, and most edits do not change the laws. Chosen: with four times as
- * much, edits of spmv-skewed take as long; with a quarter of the launches, up to twice as long.
+ * Memory of a worker for depth laws and launches, bytes. Chosen by replaying which values edits of spmv-skewed use in
+ * two workers: with half as much, making values again takes 19 % longer, with twice as much 7 % less.
  */
-export const ADVICE_LIMITS: CacheLimits = { depthLaws: 2048, slabs: 256, launchNumbers: 2 ** 22 };
+export const KEPT_BYTES = 64 * 2 ** 20;
+/** Memory for depth laws and launches that only one task needs, bytes. */
+export const TASK_BYTES = 16 * 2 ** 20;
+/** Size of a depth law with its table, bytes. */
+export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
+/** Size of a launch besides its values, bytes. */
+export const LAUNCH_BYTES = 2 ** 10;
+/** Mean time to compute a depth law, ms. This and the next two rank what is kept; measured on spmv-skewed. */
+export const DEPTH_LAW_MS = 2;
+/** Mean time to compute a launch from its blocks without setup, ms. */
+export const LAUNCH_MS = 0.3;
+/** Mean time to compute the blocks of a launch without setup, ms. */
+export const PLAIN_LAUNCH_MS = 0.5;
 /** Maximum number of entries of a CPU's ordered lengths. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;
 

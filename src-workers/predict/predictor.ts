@@ -8,7 +8,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { kept } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
-import { createCaches, divideLimits } from './caches.ts';
+import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
@@ -122,10 +122,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
-    if (!ofLanes) {
-      const limits = divideLimits(caches.limits, plan.axes.threadsPerUnit.length);
-      caches.dealt.set(threads, (ofLanes = createCaches(limits)));
-    }
+    if (!ofLanes) caches.dealt.set(threads, (ofLanes = createCaches(caches.budget)));
     const lanes = makePredictor({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
     const { shapes, elements, cpuLoads } = predictor;
     dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
@@ -147,7 +144,7 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   return kept(tiled, most, key, () => {
     const { law, units, lengths } = orderByTiles(given, plan.units, plan.law, width, tile);
     const places = { ...plan, law, units, ordered: makeGivenLengths(lengths) };
-    const own = kept(caches.tiled, most, key, () => createCaches(divideLimits(caches.limits, most)));
+    const own = kept(caches.tiled, most, key, () => createCaches(caches.budget));
     return { ...makePredictor(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
   });
 }

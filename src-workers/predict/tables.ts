@@ -1,9 +1,8 @@
 import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import type { Generations } from '../numeric/kept.ts';
 import type { CpuLoads } from './cpu.ts';
-import type { CacheLimits } from './constants.ts';
+import type { Budget } from '../numeric/budget.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
 import type { DepthTable } from './depth/depth-table.ts';
@@ -133,10 +132,11 @@ export interface MeanRound {
 }
 
 export interface Caches {
-  readonly limits: CacheLimits;
-  readonly depths: Generations<LawKey, DepthLaws>;
-  /** Launches of known units. Their size is the number of their values. */
-  readonly launches: Generations<LawKey, KnownLaunch>;
+  /** The memory that the depth laws and launches may take. */
+  readonly budget: Budget;
+  readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
+  /** Launches of known units. */
+  readonly launches: (key: LawKey, make: () => KnownLaunch) => KnownLaunch;
   readonly meanRounds: Map<number, MeanRound>;
   /** The memory of the block laws. */
   readonly arena: Arena;

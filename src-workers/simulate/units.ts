@@ -102,7 +102,7 @@ function givenUnits(
 ): Float64Array {
   // A full sort is a window sort whose window holds all units.
   const kept = balancing.kind === 'full-sort' ? ({ kind: 'window-sort', units } as const) : balancing;
-  return arrangeUnits(given, units, law, kept, unitsPerGroup, units).lengths;
+  return new Float64Array(arrangeUnits(given, units, law, kept, unitsPerGroup, units).lengths);
 }
 
 /** An order of units that reads the lengths one by one. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { binomialLaw, categoricalLaw, geometricLaw, moments } from '../../src-workers/models/workload/laws.ts';
+import { createBudget, createSizedCache } from '../../src-workers/numeric/budget.ts';
+import { compactNumbers } from '../../src-workers/numeric/compact.ts';
 import { latticeStep, spreadOnLattice, sumWindow } from '../../src-workers/numeric/lattice.ts';
 import { discreteGaussRule, gaussRule } from '../../src-workers/numeric/quadrature.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
@@ -88,4 +90,67 @@ describe('lattices', () => {
     // Chernoff's bound is loose by a factor of the order of √count.
     expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
   });
+});
+
+describe('caches that share a budget', () => {
+  /** Counts how often each value is made. Every value has 100 bytes. */
+  function countedCache(budget: ReturnType<typeof createBudget>, costMs: number) {
+    const cache = createSizedCache<number, { key: number }>(budget, costMs, () => 100);
+    const made: number[] = [];
+    const get = (key: number) =>
+      cache(key, () => {
+        made.push(key);
+        return { key };
+      });
+    return { made, get };
+  }
+
+  it('keep what they have room for, and never more', () => {
+    const budget = createBudget(1000);
+    const { get, made } = countedCache(budget, 1);
+    for (let round = 0; round < 3; round++) for (let key = 0; key < 10; key++) expect(get(key).key).toBe(key);
+    expect(made).toHaveLength(10);
+    for (let key = 10; key < 100; key++) {
+      get(key);
+      expect(budget.used).toBe(1000);
+    }
+  });
+
+  it('drop what was not used for longest', () => {
+    const { get, made } = countedCache(createBudget(300), 1);
+    [1, 2, 3, 1, 4, 1, 3].forEach(get);
+    expect(made).toEqual([1, 2, 3, 4]);
+    get(2);
+    expect(made).toEqual([1, 2, 3, 4, 2]);
+  });
+
+  it('drop cheap values before costly ones, but no costly one stays for ever', () => {
+    const budget = createBudget(1000);
+    const cheap = countedCache(budget, 1e-3);
+    const costly = countedCache(budget, 1e-2);
+    costly.get(0);
+    for (let key = 0; key < 30; key++) cheap.get(key);
+    costly.get(0);
+    expect(costly.made).toEqual([0]);
+    for (let key = 30; key < 1000; key++) cheap.get(key);
+    costly.get(0);
+    expect(costly.made).toEqual([0, 0]);
+  });
+});
+
+it('compact numbers are the same numbers', () => {
+  const kinds = [
+    { values: [0, 1, 2 ** 16 - 1], kind: Uint16Array },
+    { values: [0, 2 ** 16], kind: Uint32Array },
+    { values: [2 ** 32 - 1], kind: Uint32Array },
+    { values: [2 ** 32], kind: Float64Array },
+    { values: [1, 0.5], kind: Float64Array },
+    { values: [-1], kind: Float64Array },
+    { values: [Infinity], kind: Float64Array },
+  ];
+  for (const { values, kind } of kinds) {
+    const compact = compactNumbers(Float64Array.from(values));
+    expect(compact).toBeInstanceOf(kind);
+    expect([...compact]).toEqual(values);
+  }
 });

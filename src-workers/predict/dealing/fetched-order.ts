@@ -1,3 +1,4 @@
+import type { CompactNumbers } from '../../numeric/compact.ts';
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
@@ -21,7 +22,7 @@ export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', uni
     units,
     lanes: isTogether ? 1 : unitsPerGroup,
     perFetch: isTogether ? 1 : fetch,
-    longest: lengths.reduce((most, length) => Math.max(most, length), 0),
+    longest: findLongest(lengths),
     mean: sumRepeated(lengths, units) / units,
   };
   return {
@@ -30,9 +31,15 @@ export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', uni
   };
 }
 
+function findLongest(lengths: CompactNumbers): number {
+  let most = 0;
+  for (const length of lengths) most = Math.max(most, length);
+  return most;
+}
+
 interface Fetched {
   /** Lengths of the first units. The other units repeat them. */
-  readonly lengths: Float64Array;
+  readonly lengths: CompactNumbers;
   readonly units: number;
   readonly lanes: number;
   readonly perFetch: number;

@@ -2,8 +2,6 @@ import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
   BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
-  KEPT_LAUNCH_NUMBERS,
-  KEPT_SAMPLE_NUMBERS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
   MAX_BOUND_GROUPS,
@@ -20,7 +18,7 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
-import { sizedCache } from '../../numeric/kept.ts';
+import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { createDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
@@ -34,6 +32,7 @@ import {
   type GivenReader,
   type PlainLaunch,
 } from './given.ts';
+import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
 /** A launch of units in a given order. */
 export interface GivenLaunch {
@@ -63,9 +62,9 @@ export function computeGivenLaunch(
   const plain = getKeptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>
     computePlainLaunch(order, { ...dealing, loop }, meanLength, isSample),
   );
-  const depths = plain.depths.slice();
+  const depths = new Float64Array(plain.depths);
   if (setupIterations > 0) {
-    const starts = (plain.starts ??= computeStarts(order, { ...dealing, loop }, plain, isSample));
+    const starts = (plain.starts ??= compactNumbers(computeStarts(order, { ...dealing, loop }, plain, isSample)));
     for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * starts[at];
   }
   const { aggregateLoss, meanLoss } = plain.loss;
@@ -251,7 +250,7 @@ export function computeShareLaunch(
 }
 
 /** The starts of the most recent launches of even shares. */
-const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
+const recentStarts = createRecentStarts();
 
 /** `countGroupStarts` of each group of some blocks. They are cached, because launches with other setups share them. */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
@@ -276,8 +275,10 @@ function spreadOver(computed: Float64Array, W: number, rows: number, blocks: num
   return depths;
 }
 
-function addUp(values: Float64Array): number {
-  return values.reduce((total, value) => total + value, 0);
+function addUp(values: CompactNumbers): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
 }
 
 /** Returns the number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
@@ -350,7 +351,7 @@ function scaleBy(values: Float64Array, factor: number): void {
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
-  const ends = (order.ends ??= computeRunningSums(lengths));
+  const ends = (order.ends ??= compactNumbers(computeRunningSums(lengths)));
   const before = (position: number): number => {
     const inside = position % kept;
     return ((position - inside) / kept) * ends[kept] + ends[inside];
@@ -369,7 +370,7 @@ export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }
 }
 
 /** Sums of the first 0, 1, 2 … values. */
-function computeRunningSums(values: Float64Array): Float64Array {
+function computeRunningSums(values: CompactNumbers): Float64Array {
   const sums = new Float64Array(values.length + 1);
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
   return sums;
@@ -424,11 +425,13 @@ export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mo
   return rows;
 }
 
-/** The most recent launches of all orders. */
-const recentLaunches = sizedCache<PlainLaunch>(KEPT_LAUNCH_NUMBERS, ({ depths }) => 2 * depths.length);
+const recentLaunches = createRecentLaunches<PlainLaunch>();
 
 function getKeptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
-  return recentLaunches(`${id} ${key}`, make);
+  return recentLaunches(`${id} ${key}`, () => {
+    const launch = make();
+    return { ...launch, depths: compactNumbers(launch.depths) };
+  });
 }
 
 /** The blocks that are computed, and the number of rounds that each of their rounds represents. */
@@ -553,7 +556,7 @@ export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): n
     };
   });
   return findSureTotal(
-    depths.map((depth, at) => depth + setupIterations * starts![at]),
+    Float64Array.from(depths, (depth, at) => depth + setupIterations * starts![at]),
     groups,
   );
 }
@@ -593,13 +596,13 @@ function computeLaneWork(
   }
 }
 
-function addRounds(lanes: Float64Array, lengths: Float64Array, a: number, b: number, c: number, d: number): void {
+function addRounds(lanes: Float64Array, lengths: CompactNumbers, a: number, b: number, c: number, d: number): void {
   for (let lane = 0; lane < lanes.length; lane++)
     lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
 }
 
 /** Adds a round whose first unit is at a position. The lengths repeat. */
-function addRound(lanes: Float64Array, lengths: Float64Array, position: number, count: number): void {
+function addRound(lanes: Float64Array, lengths: CompactNumbers, position: number, count: number): void {
   const kept = lengths.length;
   for (let lane = 0, from = position % kept; lane < count; from = 0) {
     const end = Math.min(count, lane + kept - from);

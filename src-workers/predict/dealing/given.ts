@@ -5,6 +5,7 @@ import {
   type WholeUnitBalancing,
 } from '../../domain/design.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
+import { makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
@@ -36,20 +37,20 @@ export function startsAtRandom({ kind }: LockstepBalancing): boolean {
 export interface GivenOrder {
   readonly units: number;
   /** Lengths of the first units, including padding. The other units repeat them. */
-  readonly lengths: Float64Array;
+  readonly lengths: CompactNumbers;
   /** The same lengths without padding. */
-  readonly work: Float64Array;
+  readonly work: CompactNumbers;
   /**
    * Kept units over all units, 0…1. It is below 1 if buckets contain more units than are kept. Evenly spaced groups
    * then represent all groups.
    */
   readonly part: number;
   /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
-  readonly longest: Map<number, Float64Array>;
+  readonly longest: Map<number, CompactNumbers>;
   /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
   /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until they are needed. */
-  ends: Float64Array | null;
+  ends: CompactNumbers | null;
   /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
   /** A number that identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
@@ -63,9 +64,9 @@ export interface PlainLaunch {
   /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
   /** Depth of each group, iterations, block by block. */
-  readonly depths: Float64Array;
+  readonly depths: CompactNumbers;
   /** Number of setups that each group runs; `null` until a setup needs it. */
-  starts: Float64Array | null;
+  starts: CompactNumbers | null;
   /** Loss of one round of a nested loop, or of all rounds of a flattened loop. */
   readonly loss: GivenLoss;
 }
@@ -73,7 +74,7 @@ export interface PlainLaunch {
 /** A given order in the form in which a launch reads it. */
 export interface GivenReader extends UnitOrder {
   /** Lengths of the order. */
-  readonly lengths: Float64Array;
+  readonly lengths: CompactNumbers;
   readonly part: number;
 }
 
@@ -121,7 +122,7 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
 }
 
 /** Adds up the first `count` numbers of a sequence that repeats `values`. */
-export function sumRepeated(values: Float64Array, count: number): number {
+export function sumRepeated(values: CompactNumbers, count: number): number {
   const rest = count % values.length;
   let sum = 0;
   let first = 0;
@@ -136,7 +137,7 @@ export function sumRepeated(values: Float64Array, count: number): number {
  * Returns the longest of each n consecutive units, starting with the first unit, up to the point where the groups
  * repeat.
  */
-export function getLongestOfGroups(order: GivenOrder, n: number): Float64Array {
+export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
   let longest = order.longest.get(n);
@@ -144,7 +145,8 @@ export function getLongestOfGroups(order: GivenOrder, n: number): Float64Array {
     const kept = lengths.length;
     const all = part === 1 ? units : kept;
     const groups = Math.min(Math.ceil(all / n), kept / greatestCommonDivisor(kept, n));
-    longest = new Float64Array(groups);
+    // Each value is one of the lengths, so the same kind of array holds them.
+    longest = makeNumbers(lengths, groups);
     for (let group = 0, at = 0; group < groups; group++) {
       let most = 0;
       for (let i = 0; i < n; i++) {
@@ -192,7 +194,7 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
  * has only the lanes of these units.
  * @param unpadded lengths that count as work
  */
-export function computeLossInOrder(lengths: Float64Array, units: number, n: number, unpadded = lengths): GivenLoss {
+export function computeLossInOrder(lengths: CompactNumbers, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
   // The groups repeat after `period` of them, so each result is weighted by the number of its occurrences.

@@ -1,4 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
+import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { kept } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
@@ -17,7 +18,7 @@ export interface SortedOrder {
   /** Number of ranks of a window that are kept, ≤ M. */
   readonly ranks: number;
   /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
-  readonly lengths: Float64Array;
+  readonly lengths: CompactNumbers;
   /** Lengths of each of the longest units, if one window contains all units and not all are kept; otherwise empty. */
   readonly longest: Float64Array;
   /** The results of `getMeanLongest`, by units per group. */
@@ -75,7 +76,7 @@ export function makeSortedOrder(law: LengthLaw, units: number, window: number): 
       window,
       units,
       ranks,
-      lengths: alike?.lengths ?? makeSortedLengths(law, count, ranks),
+      lengths: alike?.lengths ?? compactNumbers(makeSortedLengths(law, count, ranks)),
       longest: sampleEvenly(law, units, ranks < window && window === units ? units - LONGEST_UNITS : units),
       longestMeans: alike?.longestMeans ?? new Map(),
       id: nextId++,

@@ -1,7 +1,6 @@
 import {
   BOUND_LOOKUPS,
   BOUND_STEPS,
-  KEPT_SAMPLE_NUMBERS,
   MIN_BOUND_GROUPS,
   MIN_SAMPLED_BLOCKS,
   MIN_SAMPLED_GROUPS,
@@ -17,10 +16,10 @@ import {
   STEADY_GROUPS,
 } from '../constants.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { sizedCache } from '../../numeric/kept.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { createDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from './blocks.ts';
+import { createRecentLaunches, createRecentStarts } from './recent.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
 /** Depths of the groups of sampled blocks, iterations. */
@@ -163,8 +162,7 @@ function computeModularInverse(a: number, m: number): number {
   return ((now % m) + m) % m;
 }
 
-/** The most recent samples of all orders. */
-const recentSamples = sizedCache<PlainSample>(KEPT_SAMPLE_NUMBERS, ({ depths }) => 2 * depths.length);
+const recentSamples = createRecentLaunches<PlainSample>();
 
 /** Blocks of a launch, setup excluded. They are cached, because most loops and setups share them. */
 function samplePlainly(
@@ -209,7 +207,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
 }
 
 /** The numbers of starts in recent samples, from which `findFewestStarts` gets lower limits. */
-const recentStarts = sizedCache<Float64Array>(KEPT_SAMPLE_NUMBERS, ({ length }) => length);
+const recentStarts = createRecentStarts();
 
 /**
  * A number of iterations in which all groups together almost surely start a unit, if lanes are out of step. It is the

@@ -29,7 +29,9 @@ export function getClasses(predictor: Predictor, balancing: MixedBalancing, devi
     classes = lengths.flatMap(({ threads }, at) => {
       const above = at === 0 ? -1 : ends[at - 1];
       const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
-      return plan ? [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, createCaches(), true) }] : [];
+      if (!plan) return [];
+      const caches = createCaches(predictor.caches.budget);
+      return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
     });
     byDevice[deviceAt] = classes;
   }

@@ -9,17 +9,20 @@ export interface Arena {
   at: number;
   /** Number of values of the current slab that are in use. */
   used: number;
+  /** Make the owners of arrays forget them, when all arrays are released. */
+  readonly forget: (() => void)[];
 }
 
 /** @param slabLength number of values in each slab */
 export function createArena(slabLength: number): Arena {
-  return { slabLength, slabs: [], at: 0, used: 0 };
+  return { slabLength, slabs: [], at: 0, used: 0, forget: [] };
 }
 
-/** Releases every array of the arena. Arrays that are still in use elsewhere will change. */
+/** Releases every array of the arena. Arrays that are still in use elsewhere will change; see `forget`. */
 export function clearArena(arena: Arena): void {
   arena.at = 0;
   arena.used = 0;
+  for (const forget of arena.forget.splice(0)) forget();
 }
 
 /** An array of `length` numbers with arbitrary contents. */

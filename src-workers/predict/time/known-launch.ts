@@ -146,5 +146,9 @@ export function makeKnownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
     const depths = spreadRows(known, launch.inOrder ? MAX_LAW_GROUPS : Infinity);
     launch.steps = makeSampledSteps({ depths, groupsPerBlock: known.groupsPerBlock, weights: null });
   }
-  return (launch.law ??= makeSteppedBlockLaw(launch.steps, launch.groupsPerBlock, arena));
+  if (launch.law === null) {
+    launch.law = makeSteppedBlockLaw(launch.steps, launch.groupsPerBlock, arena);
+    arena.forget.push(() => void (launch.law = null));
+  }
+  return launch.law;
 }

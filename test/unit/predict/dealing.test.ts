@@ -71,7 +71,7 @@ describe('a sorted order', () => {
     const { lengths } = makeSortedOrder(geometric, units, window);
     let longest = 0;
     for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
-    const work = lengths.reduce((sum, length) => sum + length, 0);
+    const work = Array.from(lengths).reduce((sum, length) => sum + length, 0);
     expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
   });
 

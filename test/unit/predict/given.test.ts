@@ -236,7 +236,7 @@ describe('a given order', () => {
     const { blocks, weights } = computeGivenLaunch(
       order,
       dealing,
-      order.lengths.reduce((a, b) => a + b) / 2 ** 17,
+      Array.from(order.lengths).reduce((a, b) => a + b) / 2 ** 17,
       true,
     );
     expect(all.lives.length).toBe(1024);
@@ -247,7 +247,7 @@ describe('a given order', () => {
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
     expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
     // The saved order must not contain the scaling of a launch.
-    const again = computeGivenLaunch(order, dealing, order.lengths.reduce((a, b) => a + b) / 2 ** 17, true);
+    const again = computeGivenLaunch(order, dealing, Array.from(order.lengths).reduce((a, b) => a + b) / 2 ** 17, true);
     expect(again.blocks.means).toEqual(blocks.means);
   });
 

@@ -1,0 +1,105 @@
+/**
+ * Memory that several caches share. The cache drops first what is cheapest to make again for its size, and of that what
+ * was not used for longest: the GreedyDual-Size algorithm of Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms,
+ * USITS 1997. Some laws take a hundred times longer per byte than others, so that the last use alone would keep the
+ * wrong ones.
+ */
+export interface Budget {
+  readonly bytes: number;
+  used: number;
+  /** The rank of the value that was dropped last. Values that are used later rank above it by their cost. */
+  floor: number;
+  /** The values by the power of two of their cost, each list in the order of its ranks. */
+  readonly lists: readonly Entry[];
+}
+
+/** A value with its neighbours in a list. A list is a ring whose first entry has no value. */
+interface Entry {
+  before: Entry;
+  after: Entry;
+  /** Position of the list. */
+  readonly list: number;
+  /** Time to make the value, ns for each byte. It is a power of two. */
+  readonly cost: number;
+  rank: number;
+  readonly bytes: number;
+  readonly drop: () => void;
+}
+
+/** Costs from 2⁻⁴ to 2¹¹ ns for each byte are told apart. */
+const LOWEST_COST = -4;
+const COSTS = 16;
+
+/** @param bytes maximum size of all values, as the caches count it */
+export function createBudget(bytes: number): Budget {
+  return {
+    bytes,
+    used: 0,
+    floor: 0,
+    lists: Array.from({ length: COSTS }, (_, at) => makeEntry(at, 0, () => undefined)),
+  };
+}
+
+function makeEntry(list: number, bytes: number, drop: () => void): Entry {
+  const entry = { list, cost: 2 ** (list + LOWEST_COST), rank: 0, bytes, drop } as Entry;
+  entry.before = entry;
+  entry.after = entry;
+  return entry;
+}
+
+function unlink({ before, after }: Entry): void {
+  before.after = after;
+  after.before = before;
+}
+
+/** Puts an entry at the end of the list of its cost, where its rank is highest. */
+function rankLast({ floor, lists }: Budget, entry: Entry): void {
+  const list = lists[entry.list];
+  entry.rank = floor + entry.cost;
+  entry.before = list.before;
+  entry.after = list;
+  list.before.after = entry;
+  list.before = entry;
+}
+
+/** Drops the value with the lowest rank. It is the first one of a list. */
+function dropOne(budget: Budget): void {
+  let lowest: Entry | null = null;
+  for (const list of budget.lists)
+    if (list.after !== list && (lowest === null || list.after.rank < lowest.rank)) lowest = list.after;
+  if (lowest === null) return;
+  budget.floor = lowest.rank;
+  budget.used -= lowest.bytes;
+  unlink(lowest);
+  lowest.drop();
+}
+
+/**
+ * Makes a cache whose values share a budget.
+ * @param costMs usual time to make a value. It is not measured, since the clock of a busy machine would rank by chance
+ * @param sizeOf size of a value, bytes
+ */
+export function createSizedCache<Key, T>(
+  budget: Budget,
+  costMs: number,
+  sizeOf: (value: T) => number,
+): (key: Key, make: () => T) => T {
+  const values = new Map<Key, { readonly value: T; readonly entry: Entry }>();
+  return (key, make) => {
+    const known = values.get(key);
+    if (known !== undefined) {
+      unlink(known.entry);
+      rankLast(budget, known.entry);
+      return known.value;
+    }
+    const value = make();
+    const bytes = sizeOf(value);
+    while (budget.used + bytes > budget.bytes && budget.used > 0) dropOne(budget);
+    const cost = Math.round(Math.log2((1e6 * costMs) / bytes)) - LOWEST_COST;
+    const entry = makeEntry(Math.max(0, Math.min(COSTS - 1, cost)), bytes, () => values.delete(key));
+    values.set(key, { value, entry });
+    budget.used += bytes;
+    rankLast(budget, entry);
+    return value;
+  };
+}

@@ -1,0 +1,20 @@
+export type CompactNumbers = Uint16Array | Uint32Array | Float64Array;
+
+/** The same values in the smallest array that holds all of them exactly. */
+export function compactNumbers(values: CompactNumbers): CompactNumbers {
+  const words = new Uint16Array(values);
+  if (isEqual(words, values)) return words;
+  const longWords = new Uint32Array(values);
+  return isEqual(longWords, values) ? longWords : values;
+}
+
+function isEqual(compact: CompactNumbers, values: CompactNumbers): boolean {
+  for (let at = 0; at < values.length; at++) if (compact[at] !== values[at]) return false;
+  return true;
+}
+
+/** An array of the kind of another one. */
+export function makeNumbers(like: CompactNumbers, length: number): CompactNumbers {
+  if (like instanceof Uint16Array) return new Uint16Array(length);
+  return like instanceof Uint32Array ? new Uint32Array(length) : new Float64Array(length);
+}

@@ -1,0 +1,26 @@
+import { createSizedCache } from '../../numeric/budget.ts';
+import type { CompactNumbers } from '../../numeric/compact.ts';
+import { LAUNCH_BYTES, PLAIN_LAUNCH_MS } from '../constants.ts';
+import { threadBudget } from '../memory.ts';
+
+/** Blocks of a launch without setup. Designs that differ only in their setup share them. */
+interface PlainBlocks {
+  readonly blocks: Int32Array;
+  readonly weights: Float64Array | null;
+  readonly depths: CompactNumbers;
+}
+
+/** Makes a cache of the most recent launches of all orders. Each has room for as many starts as depths. */
+export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {
+  return createSizedCache(
+    threadBudget,
+    PLAIN_LAUNCH_MS,
+    ({ blocks, weights, depths }) =>
+      LAUNCH_BYTES + blocks.byteLength + (weights?.byteLength ?? 0) + 2 * depths.byteLength,
+  );
+}
+
+/** Makes a cache of the most recent starts of units. */
+export function createRecentStarts(): (key: string, make: () => Float64Array) => Float64Array {
+  return createSizedCache(threadBudget, PLAIN_LAUNCH_MS, ({ byteLength }) => LAUNCH_BYTES + byteLength);
+}

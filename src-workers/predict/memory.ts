@@ -1,0 +1,9 @@
+import { createBudget } from '../numeric/budget.ts';
+import { KEPT_BYTES, SLAB_LENGTH } from './constants.ts';
+import { createArena } from './time/arena.ts';
+
+/** The memory in which a thread keeps laws and launches of all plans, for sweeps and for advice. */
+export const threadBudget = createBudget(KEPT_BYTES);
+
+/** The memory of a thread for block laws. Only the current design needs its laws to stay. */
+export const threadArena = createArena(SLAB_LENGTH);
