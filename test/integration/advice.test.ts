@@ -239,7 +239,7 @@ describe('advice where some inputs are not known', () => {
 
   it('recommends the design with the least expected regret, and names the inputs worth knowing', async () => {
     const { robust, point, draws, designs, unknown, worthKnowing } = await ask(little);
-    expect(draws).toBeGreaterThan(20);
+    expect(draws).toBe(20);
     expect(unknown.map(({ input }) => input.field)).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue']));
     expect(designs[0]).toEqual(robust);
     for (const one of [point, ...designs]) expect(robust.expectedRegret).toBeLessThan(one.expectedRegret + 0.0151);

@@ -7,7 +7,7 @@ import { predictionInputs } from '../studies/plan.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
 /** The number of draws of the unknown inputs under which all designs are predicted. */
-export const DRAWS = 32;
+export const DRAWS = 20;
 
 /** Returns the unknown inputs of a study that affect times on a device. */
 export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unknown {
