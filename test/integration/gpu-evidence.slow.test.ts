@@ -35,8 +35,8 @@ it.skipIf(lacks('g++'))(
     expect(short.status).toBe(0);
     expect(summary().steps).toMatchObject({
       facts: { state: 'complete' },
-      studies: { state: 'partial', problems: [expect.stringMatching(/^geometric: .*the time .*is spent/)] },
-      spmv: { state: 'partial', problems: [expect.stringMatching(/^lp_ship04l: .*the time .*is spent/)] },
+      studies: { state: 'partial', problems: [expect.stringMatching(/^geometric: .*the time is used up/)] },
+      spmv: { state: 'partial', problems: [expect.stringMatching(/^lp_ship04l: .*the time is used up/)] },
     });
 
     const whole = evidence('--minutes', '60', '--steps', 'studies,spmv,tuned');

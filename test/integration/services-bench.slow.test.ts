@@ -189,7 +189,7 @@ describe('measuring designs of a sweep', () => {
       [ask(runId, { target: 'cpu', deviceId: undefined }), /has no design for a CPU, but cpu measures only a CPU/],
       [ask(runId, { choose: 'named' }), /Specify the numbers of the designs/],
       [ask(runId, { designs: [1e7] }), /no design 10000000/],
-      [ask(runId, { designs: [0] }), /of the device nvidia-a100/],
+      [ask(runId, { designs: [0] }), /belongs to the device nvidia-a100/],
       [{ target: 'cpu', suite: 'divergent-loops' }, /divergent-loops runs on cuda, hip or webgpu/],
     ] as const)
       expect(await failure(engine, 'bench.start', input)).toMatch(words);
