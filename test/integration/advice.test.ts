@@ -109,7 +109,9 @@ describe('the recommendation', () => {
     expect(read.timesMs).toEqual([row.predictedMs]);
     expect(await ask([{ ...named, units_per_thread: 2 }])).toMatchObject({
       error: {
-        message: expect.stringMatching(/designs\[0\]: block_size_x is missing, and the study has several values of it: 64, /) as string,
+        message: expect.stringMatching(
+          /designs\[0\]: block_size_x is missing, and the study has several values of it: 64, /,
+        ) as string,
       },
     });
     expect(await ask(designs, { deviceId: undefined })).toMatchObject({ ok: false, error: { code: 'bad-input' } });
