@@ -170,8 +170,8 @@ test('a small map opens the whole map, with the same best time', async ({ page, 
   await expect(page.getByRole('heading', { name: `${said.groups!['u']} threads per unit`, exact: true })).toBeVisible();
 });
 
-test('in other views the recommendation is one line, which a key opens and Escape closes', async ({ page, host }) => {
-  await open(page, host, '#/ranking');
+test('in other views the recommendation is one line, which a key opens and Escape closes', async ({ page, own }) => {
+  await open(page, own, '#/ranking');
   await predicted(page, 1);
   await expect(rankRows(page).first()).toBeVisible();
   const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* [mµ]s, .* best$/ });
