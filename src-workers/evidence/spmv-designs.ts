@@ -4,6 +4,7 @@ import type { AccessPattern, KernelProfile, MemoryAccess } from '../domain/kerne
 import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { createBudget } from '../numeric/budget.ts';
+import { keptFor } from '../numeric/kept.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
 import {
@@ -549,7 +550,7 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 // -- Times --
 
 /** Memory for the laws of one design, bytes. */
-const KEPT_BYTES = 2 ** 20;
+const DESIGN_BYTES = 2 ** 20;
 /** Laws of the most recent designs, since a fit requests them repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
@@ -574,13 +575,10 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
       launch: [launch.launch],
     },
   };
-  let own = caches.get(work);
-  if (!own) caches.set(work, (own = new Map()));
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
-  let kept = own.get(key);
-  if (!kept) own.set(key, (kept = createCaches(createBudget(KEPT_BYTES))));
+  const own = keptFor(caches, work, Infinity, key, () => createCaches(createBudget(DESIGN_BYTES)));
   // A matrix is converted to the format of the product before any time is measured.
-  const predictor = createPredictor(plan, kept);
+  const predictor = createPredictor(plan, own);
   const stored = computeBalancingMilliseconds(
     device,
     computeBalancingCost(predictor.balancing[0] as LockstepBalancing, units, kernel),

@@ -10,3 +10,20 @@ export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T
 export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: () => T): T {
   return keep(cache, max, key, cache.get(key) ?? make());
 }
+
+/**
+ * Returns the cached value of an owner and a key, or makes it. Each owner has up to `max` values, as in `kept`, which
+ * are released with it.
+ * @param make gets the other values of the owner
+ */
+export function keptFor<Owner extends object, Key, T>(
+  caches: WeakMap<Owner, Map<Key, T>>,
+  owner: Owner,
+  max: number,
+  key: Key,
+  make: (others: ReadonlyMap<Key, T>) => T,
+): T {
+  let own = caches.get(owner);
+  if (!own) caches.set(owner, (own = new Map()));
+  return kept(own, max, key, () => make(own));
+}

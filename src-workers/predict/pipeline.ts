@@ -11,6 +11,7 @@ import type { GpuDevice } from '../domain/device.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
+import { keptFor } from '../numeric/kept.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { getPace } from './cost/pace.ts';
@@ -508,11 +509,7 @@ function computeEvenShareDepths(
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function getShareStarts({ plan: { law } }: Predictor, balancing: EvenShareBalancing): ShareStarts {
-  let ofLaw = knownStarts.get(law);
-  if (!ofLaw) knownStarts.set(law, (ofLaw = new Map()));
-  let starts = ofLaw.get(balancing.kind);
-  if (!starts) ofLaw.set(balancing.kind, (starts = startsOfShares(law, balancing)));
-  return starts;
+  return keptFor(knownStarts, law, Infinity, balancing.kind, () => startsOfShares(law, balancing));
 }
 
 // -- Dealing --

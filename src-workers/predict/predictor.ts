@@ -6,7 +6,7 @@ import { unwrap } from '../domain/result.ts';
 import { axisCounts, type Implementation, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { kept } from '../numeric/kept.ts';
+import { kept, keptFor } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
@@ -114,11 +114,11 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
     dealt.set(threadsAt, (found = makePredictor(plan, predictor.caches, predictor.allowed, predictor.isClass)));
   if (!found) {
     const lane = (length: number): number => Math.ceil(length / threads);
-    const ordered = plan.ordered && {
-      ...plan.ordered,
-      iterations: getOrMake(laneOrders, plan.ordered.iterations, threads, (lengths) => lengths.map(lane)),
-    };
-    const law = getOrMake(laneLaws, plan.law, threads, (whole) => mappedLaw(whole, lane));
+    const ofUnits = plan.ordered?.iterations;
+    const ordered = ofUnits
+      ? { ...plan.ordered, iterations: keptFor(laneOrders, ofUnits, Infinity, threads, () => ofUnits.map(lane)) }
+      : null;
+    const law = keptFor(laneLaws, plan.law, Infinity, threads, () => mappedLaw(plan.law, lane));
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
@@ -153,19 +153,6 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
 const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
 /** Orders of lanes, by the order of their units and the threads per unit. */
 const laneOrders = new WeakMap<Float64Array, Map<number, Float64Array>>();
-
-function getOrMake<Kind extends object>(
-  known: WeakMap<Kind, Map<number, Kind>>,
-  source: Kind,
-  threads: number,
-  make: (source: Kind) => Kind,
-): Kind {
-  let byThreads = known.get(source);
-  if (!byThreads) known.set(source, (byThreads = new Map()));
-  let made = byThreads.get(threads);
-  if (!made) byThreads.set(threads, (made = make(source)));
-  return made;
-}
 
 function countSpilled(plan: SweepPlan, cap: number | null): number {
   return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);

@@ -1,7 +1,7 @@
 import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers } from '../../numeric/compact.ts';
-import { kept } from '../../numeric/kept.ts';
+import { keptFor } from '../../numeric/kept.ts';
 import { GIVEN_UNITS } from '../constants.ts';
 import { listBucketRanges } from '../depth/group-depth.ts';
 import { repeatUnits } from '../ordered.ts';
@@ -26,10 +26,8 @@ export function arrangeKnownUnits(
   balancing: GivenBalancing,
   unitsPerGroup: number,
 ): GivenOrder {
-  const orders = givenBefore.get(lengths) ?? new Map<string, GivenOrder>();
-  givenBefore.set(lengths, orders);
   const key = `${units} ${formatBalancing(balancing)} ${balancing.kind === 'best-buckets' ? unitsPerGroup : ''}`;
-  return kept(orders, MAX_ORDERS, key, () => {
+  return keptFor(givenBefore, lengths, MAX_ORDERS, key, () => {
     const order = arrangeUnits(lengths, units, law, balancing, unitsPerGroup);
     const compact = compactNumbers(order.lengths);
     return { ...order, lengths: compact, work: order.work === order.lengths ? compact : compactNumbers(order.work) };

@@ -1,5 +1,5 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
-import { kept } from '../../numeric/kept.ts';
+import { keptFor } from '../../numeric/kept.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
@@ -78,9 +78,8 @@ const MAX_SHARED = 8;
 
 /** Returns the result of `indexSharedUnits`, which is computed once for each workload. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
-  const known = sharedBefore.get(lengths) ?? new Map<string, SharedUnits>();
-  sharedBefore.set(lengths, known);
-  return kept(known, MAX_SHARED, `${units} ${balancing.kind}`, () => indexSharedUnits(balancing, lengths, units));
+  const key = `${units} ${balancing.kind}`;
+  return keptFor(sharedBefore, lengths, MAX_SHARED, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
-import { kept } from '../../numeric/kept.ts';
+import { kept, keptFor } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
@@ -64,9 +64,7 @@ let nextId = 0;
 
 /** @param window M, between 1 and the number of units */
 export function makeSortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
-  const orders = sortedBefore.get(law) ?? new Map<string, SortedOrder>();
-  sortedBefore.set(law, orders);
-  return kept(orders, MAX_ORDERS, `${units} ${window}`, () => {
+  return keptFor(sortedBefore, law, MAX_ORDERS, `${units} ${window}`, (orders) => {
     const ranks = Math.min(window, ORDER_LENGTHS);
     const windows = Math.min(Math.ceil(units / window), Math.max(1, Math.floor(ORDER_LENGTHS / ranks)));
     const count = Math.min(ranks * windows, units);

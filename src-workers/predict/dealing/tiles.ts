@@ -1,5 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
-import { kept } from '../../numeric/kept.ts';
+import { keptFor } from '../../numeric/kept.ts';
 
 /**
  * Units in the rows of an image or a grid, taken by blocks of width × height slots. Each block takes one tile. Slots
@@ -54,10 +54,8 @@ export function orderByTiles(
   width: number,
   tile: Tile,
 ): TiledUnits {
-  const known = tiledBefore.get(lengths) ?? new Map<string, TiledUnits>();
-  tiledBefore.set(lengths, known);
   const key = `${units} ${width} ${tile.width} ${tile.height}`;
-  return kept(known, countMostTiles(lengths.length), key, () => {
+  return keptFor(tiledBefore, lengths, countMostTiles(lengths.length), key, () => {
     const image = lengths.length > units ? lengths.subarray(0, units) : lengths;
     const tiled = arrangeByTiles(image, width, tile);
     const images = Math.floor(units / image.length);
