@@ -26,6 +26,7 @@ import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
 import { calibrateFromDesigns, type CalibrationOptions, type MeasuredDesign } from './bench/calibrate.ts';
 import { createBudget } from './numeric/budget.ts';
+import { isEqual } from './numeric/compact.ts';
 import { kept } from './numeric/kept.ts';
 import { shareSteps, viewSteps } from './numeric/steps.ts';
 import { makeUnitLaw, takePart, shareValues, type OrderedLengths } from './predict/ordered.ts';
@@ -136,13 +137,6 @@ function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
 
 function isSameOrder(one: OrderedLengths, other: OrderedLengths): boolean {
   return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
-}
-
-function isEqual(one: Float64Array, other: Float64Array): boolean {
-  if (one.length !== other.length) return false;
-  // A loop is faster than a callback here: an order has millions of lengths.
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
-  return true;
 }
 
 /** The input of a task, whose fields it does not change. */

@@ -1,7 +1,7 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
-import { examine, examineFamily, getLockstepBalancing, type Candidate } from '../predict/design/candidate.ts';
+import { examine, examineFamily, type Candidate } from '../predict/design/candidate.ts';
 import { isOneLoop } from '../predict/cost/mean-round.ts';
 import { getGivenOrder } from '../predict/plan.ts';
 import { getPace } from '../predict/cost/pace.ts';
@@ -108,7 +108,7 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   if (candidate.invalid !== 0) return Infinity;
   if (own.balancing[candidate.balancingAt].kind === 'mixed' || candidate.device.kind === 'cpu') return 0;
   // The lanes of one loop over units in their order may balance each other, and then lose less than its mean round.
-  const isMoving = isSingle(own, candidate) && getPace(own, candidate).transferCycles > 0;
+  const isMoving = isOneLoop(own, candidate) && getPace(own, candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(own.plan) !== null) return 0;
   return launchesMs(own, candidate, familyCycles);
 }
@@ -143,17 +143,12 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
 
 function getSlack(own: Predictor, candidate: Candidate): number {
   const isFamily = candidate.gridBlocks === 0;
-  if (!isSingle(own, candidate)) return isFamily ? FAMILY_SLACK : SLACK;
+  if (!isOneLoop(own, candidate)) return isFamily ? FAMILY_SLACK : SLACK;
   const isMoving = getPace(own, candidate).transferCycles > 0;
   if (isFamily) return isMoving ? MOVING_FAMILY_SLACK : FAMILY_SLACK;
   if (isMoving) return getGivenOrder(own.plan) === null ? MOVING_SLACK : MOVING_IN_ORDER_SLACK;
   const { kind } = own.balancing[candidate.balancingAt];
   return kind === 'window-sort' || kind === 'full-sort' ? SORTED_SLACK : SLACK;
-}
-
-/** Whether the kernel is one loop over the iterations of all its units. */
-function isSingle(own: Predictor, candidate: Candidate): boolean {
-  return isOneLoop(getLockstepBalancing(own, candidate), own.plan.axes.loop[candidate.loopAt]);
 }
 
 /** Busy cycles if no lane waited for another. */

@@ -1,6 +1,5 @@
 import { createSizedCache } from '../numeric/budget.ts';
 import { DEPTH_LAW_BYTES, DEPTH_LAW_MS, LAUNCH_BYTES, LAUNCH_MS, MAX_SLABS } from './constants.ts';
-import type { KnownLaunch } from './time/known-launch.ts';
 import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { threadArena, threadBudget } from './memory.ts';
@@ -66,11 +65,6 @@ export function getCachedResidency(
   const last = known.residencies[at];
   if (last?.residentBlocks === residentBlocks && last.cyclesPerIteration === cyclesPerIteration) return last;
   return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration));
-}
-
-/** The launch of known units of a key. `make` computes it if it is not cached. */
-export function getCachedLaunch(caches: Caches, key: LawKey, make: () => KnownLaunch): KnownLaunch {
-  return caches.launches(key, make);
 }
 
 /** Makes room for other block laws if little is left, by reusing the memory of the current ones. */

@@ -189,7 +189,7 @@ function roundIterations(
 ): number {
   const balancing = getLockstepBalancing(predictor, candidate);
   const isDealt = isInGivenOrder(predictor, candidate) && keepsOrder(balancing);
-  const isSingle = isOneLoop(balancing, predictor.plan.axes.loop[candidate.loopAt]);
+  const isSingle = isOneLoop(predictor, candidate);
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 

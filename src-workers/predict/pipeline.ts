@@ -16,7 +16,7 @@ import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { getPace } from './cost/pace.ts';
 import { computePhaseDemands, computeStepFactor } from './cost/phases.ts';
-import { getCachedDepth, getCachedLaunch, getCachedResidency, makeRoom } from './caches.ts';
+import { getCachedDepth, getCachedResidency, makeRoom } from './caches.ts';
 import { FETCHING_GROUPS, LAUNCH_FLOOR_MS } from './constants.ts';
 import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import {
@@ -609,7 +609,7 @@ function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuD
   // In addition to its shape, a launch depends only on setups and the overhead of shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? getShareOverhead(predictor, candidate) : 0;
-  return getCachedLaunch(caches, setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
+  return caches.launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = getOrder(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => computeGivenLaunch(order, dealt, meanLength, isSample);

@@ -1,4 +1,4 @@
-import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
+import { isEvenShare, isPadded } from '../../domain/design.ts';
 import { getLossOfGroups, keepsOrder } from '../dealing/given.ts';
 import { makeGroupDepthLaw } from '../depth/group-depth.ts';
 import { countSliceUnits } from '../depth/padded.ts';
@@ -15,7 +15,7 @@ import { moments } from '../../models/workload/laws.ts';
  */
 export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
   const balancing = getLockstepBalancing(predictor, candidate);
-  const { unitsPerGroup: n, loopAt, balancingAt } = candidate;
+  const { unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
     // A share counts as one round. The shares of a family are not known yet, so a family gets a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
@@ -24,8 +24,8 @@ export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds:
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
   }
-  const { plan, caches } = predictor;
-  const loop = isOneLoop(balancing, plan.axes.loop[loopAt]) ? 'flattened' : 'nested';
+  const { caches } = predictor;
+  const loop = isOneLoop(predictor, candidate) ? 'flattened' : 'nested';
   const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
   const key = ((balancingAt * 2 + Number(loop === 'flattened')) * 128 + n) * 128 + whole;
   const known = caches.meanRounds.get(key);
@@ -65,9 +65,10 @@ function makeRound(
 }
 
 /** Whether the kernel is one loop over the iterations of all its units. */
-export function isOneLoop(balancing: LockstepBalancing, loop: 'nested' | 'flattened'): boolean {
+export function isOneLoop(predictor: Predictor, candidate: Candidate): boolean {
+  const balancing = getLockstepBalancing(predictor, candidate);
   // Units that a group fetches together also end together, so the loops are nested even if the design states a
   // flattened loop.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
-  return loop === 'flattened' || isEvenShare(balancing);
+  return predictor.plan.axes.loop[candidate.loopAt] === 'flattened' || isEvenShare(balancing);
 }

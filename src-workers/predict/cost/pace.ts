@@ -51,7 +51,7 @@ export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   const { axes } = plan;
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
   if (isPlain(predictor, candidate)) {
-    const isSingle = isOneLoop(getLockstepBalancing(predictor, candidate), axes.loop[loopAt]);
+    const isSingle = isOneLoop(predictor, candidate);
     const at =
       ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 2 + Number(isSingle);
     return (candidate.pace = paces.plain[at] ??= getPlainPace(predictor, candidate, isSingle));
@@ -138,7 +138,7 @@ function makePace(
   // Measured issue costs already contain the traffic.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const balancing = getLockstepBalancing(predictor, candidate);
-  const isSingle = isOneLoop(balancing, axes.loop[candidate.loopAt]);
+  const isSingle = isOneLoop(predictor, candidate);
   const cost =
     computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
     (isSingle ? (kernel.flattenedCost ?? 0) : 0);
