@@ -254,6 +254,8 @@ export interface Demo<V, N extends AnswerName = never> {
     readonly input: (values: V) => AnswerInput<N>;
     /** The text for a failure, which only the engine can have. */
     readonly failure?: string;
+    /** The sentence in place of its figure until there is one. */
+    readonly computing: string;
     /** The height of its figure until there is one, px. */
     readonly heightPx: number;
   };

@@ -28,6 +28,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'stackByLanes'> = {
   answer: {
     name: 'stackByLanes',
     input: ({ kernel }) => kernel,
+    computing: 'Counting the branches and spills of 0 to 31 divergent lanes.',
     heightPx: 220,
   },
   figures: [

@@ -173,6 +173,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
       return { dataset: found.id, gpu: found.column, implementation };
     },
     failure: 'The predictions could not be compared with the evidence',
+    computing: 'Predicting every measured launch of this GPU. The first time, this takes some seconds.',
     heightPx: 640,
   },
   figures: [

@@ -20,6 +20,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
   answer: {
     name: 'lossDistribution',
     input: ({ drawnLaw, drawnSize, seed }) => ({ law: drawnLaw, n: Number(drawnSize), seed }),
+    computing: 'Computing the distribution, and simulating groups beside it.',
     heightPx: 290,
   },
   figures: [

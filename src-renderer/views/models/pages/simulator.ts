@@ -44,6 +44,7 @@ const demo: Demo<Chosen, 'models.play'> = {
       seed,
     }),
     failure: 'The launch could not be simulated',
+    computing: 'Simulating the launch event by event.',
     heightPx: 446,
   },
   figures: [
