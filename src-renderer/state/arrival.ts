@@ -4,10 +4,11 @@ import { ALL_DEVICES } from './location.svelte.ts';
 
 /**
  * Reports what the address names but this database lacks, and shows something else instead. An address comes from a
- * link, the history or typing.
+ * link, the history or typing. Until the library is loaded, nothing is known to be missing, so call it then again.
  */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;
+  if (!library.loaded) return;
   const missing = (what: string, message: string) =>
     app.refuse({ title: `There is no ${what}`, failure: { code: 'not-found', message } });
   const elsewhere = 'It was deleted, or the link comes from another database.';
@@ -16,7 +17,11 @@ export async function checkAddress(app: App): Promise<void> {
 
   const { studyId } = location;
   if (studyId !== null && !library.studies.some(({ id }) => id === studyId)) {
-    const newest = [...library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+    // Another program may have saved it a moment ago, so only a fresh list shows that it is missing.
+    const listed = await app.engine.call('studies.list', {});
+    if (!listed.ok || location.studyId !== studyId) return;
+    if (listed.value.some(({ id }) => id === studyId)) return library.load('studies');
+    const newest = [...listed.value].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
     location.replaceStudy(newest?.id ?? null);
     return missing(`study ${studyId}`, `${elsewhere}${newest ? ` “${newest.name}” is shown instead.` : ''}`);
   }

@@ -3,10 +3,17 @@ import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
 import { ALL_DEVICES, deviceInView } from '../../../src-renderer/state/location.svelte.ts';
 
+const STUDIES = [{ id: 1, name: 'One', updatedAt: '2026' }];
+
 /** Returns the message about an address, and its dropped fields. */
-async function arrive(view: string, query: string, unknownView: string | null = null) {
+async function arrive(
+  view: string,
+  query: string,
+  { unknownView = null as string | null, loaded = true, saved = STUDIES } = {},
+) {
   const dropped: string[] = [];
   const said: string[] = [];
+  const read: string[] = [];
   const params = new URLSearchParams(query);
   await checkAddress({
     location: {
@@ -18,15 +25,22 @@ async function arrive(view: string, query: string, unknownView: string | null = 
       replaceStudy: (id: number | null) => dropped.push(`study → ${id}`),
     },
     library: {
-      studies: [{ id: 1, name: 'One', updatedAt: '2026' }],
+      loaded,
+      load: (what: string) => Promise.resolve(void read.push(what)),
+      studies: STUDIES,
       runs: [{ id: 1 }],
       devices: [{ id: 'nvidia-a' }],
     },
     run: { id: 1, kind: 'sweep', enumerated: 100 },
-    engine: { call: () => Promise.resolve({ ok: false, error: { code: 'not-found', message: '' } }) },
+    engine: {
+      call: (name: string) =>
+        Promise.resolve(
+          name === 'studies.list' ? { ok: true, value: saved } : { ok: false, error: { code: 'not-found' } },
+        ),
+    },
     refuse: ({ title }: { title: string }) => said.push(title),
   } as unknown as App);
-  return { said, dropped };
+  return { said, dropped, read };
 }
 
 describe('the device that the views show', () => {
@@ -46,6 +60,7 @@ describe('the device that the views show', () => {
 });
 
 describe('an address with the name of a missing thing', () => {
+  const untouched = { said: [], dropped: [], read: [] };
   it.each([
     ['ranking', 'study=9', 'There is no study 9', ['study → 1']],
     ['ranking', 'study=1&run=7', 'There is no run 7', ['run', 'design', 'baseline']],
@@ -54,14 +69,25 @@ describe('an address with the name of a missing thing', () => {
     ['ranking', 'study=1&design=100', 'There is no design 100 in run 1', ['design']],
     ['ranking', 'study=1&design=-1', 'There is no design -1 in run 1', ['design']],
   ])('#/%s?%s', async (view, query, title, fields) => {
-    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields });
+    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields, read: [] });
   });
   it('is left unchanged if everything in it exists', async () => {
-    expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual({ said: [], dropped: [] });
-    expect(await arrive('ranking', 'study=1&device=all')).toEqual({ said: [], dropped: [] });
-    expect(await arrive('landscape', 'study=1&selected=7')).toEqual({ said: [], dropped: [] });
+    expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual(untouched);
+    expect(await arrive('ranking', 'study=1&device=all')).toEqual(untouched);
+    expect(await arrive('landscape', 'study=1&selected=7')).toEqual(untouched);
+  });
+  it('is not judged before the library is loaded', async () => {
+    expect(await arrive('ranking', 'study=9&run=7', { loaded: false })).toEqual(untouched);
+  });
+  it('is left unchanged if another program has just saved the study', async () => {
+    expect(await arrive('ranking', 'study=9', { saved: [...STUDIES, { ...STUDIES[0], id: 9 }] })).toEqual({
+      ...untouched,
+      read: ['studies'],
+    });
   });
   it('is reported if it names an unknown view', async () => {
-    expect((await arrive('study', 'study=1', 'rankings')).said).toEqual(['There is no view “rankings”']);
+    expect((await arrive('study', 'study=1', { unknownView: 'rankings' })).said).toEqual([
+      'There is no view “rankings”',
+    ]);
   });
 });
