@@ -235,11 +235,6 @@ export interface RankRow {
   readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
-  /**
-   * The 90 % range of `predictedMs` according to measured kernels of its kind on the device, with the inputs as stated.
-   * It is given only in a comparison of devices.
-   */
-  readonly rangeMs?: readonly [low: number, high: number];
   /** The predicted time at each block size of the space with all other axes fixed, ms. NaN if invalid. */
   readonly alongBlock: Float64Array | null;
 }
@@ -456,6 +451,16 @@ export interface DeviceComparisonResult {
   readonly reasons: readonly string[];
   /** Sentences that say which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
+}
+
+/** The largest number of designs whose ranges one call returns. */
+export const MAX_RANGES = 400;
+
+/** The 90 % range of the predicted time of a design, as in a recommendation. */
+export interface DesignRange {
+  readonly designIndex: number;
+  readonly lowMs: number;
+  readonly highMs: number;
 }
 
 export interface RunDiff {

@@ -1,11 +1,13 @@
 import * as v from 'valibot';
 import {
   MAX_LISTED,
+  MAX_RANGES,
   RANK_COLUMNS,
   type AppInfo,
   type BestDesigns,
   type Breakdown,
   type Device,
+  type DesignRange,
   type DeviceComparisonResult,
   type DoctorCheck,
   type ExportDocument,
@@ -781,6 +783,13 @@ const others = {
   'compare.devices': procedure(
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<DeviceComparisonResult>(),
+  /**
+   * Returns the 90 % ranges of the times of those designs that are valid. They combine the errors of measured kernels of the same kind
+   * with draws of the assumed inputs, which take up to seconds.
+   */
+  'compare.ranges': procedure(
+    v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),
+  ).returns<readonly DesignRange[]>(),
   'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
 
   'export.formats': procedure(nothing).returns<readonly ExportFormat[]>(),

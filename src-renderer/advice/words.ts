@@ -68,15 +68,15 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
-/** Names a baseline in a sentence. One thread per unit is what people write without this tool. */
-function againstText({ chosen }: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
-  if (chosen) return 'the baseline';
-  return isCpuDesign(design) || design.threadsPerUnit === 1 ? 'a plain design' : `one ${say('thread', 'one')} per unit`;
+/** Names a baseline in a sentence. The plain design is what people write without this tool. */
+function againstText(baseline: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
+  const sharesUnits = !isCpuDesign(design) && design.threadsPerUnit > 1;
+  return `${baselineName(baseline)}${!baseline.chosen && sharesUnits ? ` with one ${say('thread', 'one')} per unit` : ''}`;
 }
 
 /**
- * Returns the answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as one thread per unit, 80 %
- * sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.`
+ * Returns the answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as the plain design with one
+ * thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.`
  */
 export function headline(
   { row: { design }, time, baseline }: Recommendation,
@@ -98,6 +98,27 @@ export function headline(
       : '';
   const { main } = designWords(design, say);
   return `${main}${said.length > 0 ? `: ${said.join(', ')}` : ''}${decided}.`;
+}
+
+/**
+ * Says why the recommended design is not the fastest of its device with the usual value of each assumed input; `null`
+ * if it is, or if that is not known yet.
+ */
+export function whyNotFastest(
+  { device, designIndex, row, time }: Recommendation,
+  known: Uncertainty | null,
+  fastest: { readonly designIndex: number; readonly predictedMs: number },
+  say: Term,
+): string | null {
+  if (!known || designIndex === fastest.designIndex) return null;
+  const excess = time.ms / fastest.predictedMs - 1;
+  const longer =
+    excess < 0.0005 ? 'as long as the fastest below' : `${percent(excess, 1)} longer than the fastest below`;
+  const reason =
+    known.robust.designIndex === known.point.designIndex
+      ? `It takes ${longer}, which the model cannot tell apart, and is simpler.`
+      : `With the usual value of each assumed input it takes ${longer}, but over all their values it loses least on average.`;
+  return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 
 /** `11.9 to 12.8 ms`. */
@@ -130,7 +151,7 @@ export function lineText(
 }
 
 export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>): string {
-  return chosen ? 'the baseline' : 'a plain design';
+  return chosen ? 'the baseline' : 'the plain design';
 }
 
 /** Short units for rows. */

@@ -2,8 +2,8 @@ import { AXIS, axisCounts, rowPosition, type SpaceAxes } from '../domain/space.t
 
 /** Explains to users how `plainDesign` chooses on a GPU and on a CPU. */
 export const PLAIN_TEXT = {
-  gpu: 'plain: one thread per unit, nothing balanced or capped, blocks of about 256 threads',
-  cpu: 'plain: even rows over all cores',
+  gpu: 'one thread per unit, nothing balanced or capped, blocks of about 256 threads',
+  cpu: 'even rows over all cores',
 } as const;
 
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));

@@ -34,10 +34,21 @@ describe('a comparison', () => {
       const sum = Object.values(breakdown!.parts).reduce((a, b) => a + b, 0);
       expect(Math.abs(sum - best!.timeMs)).toBeLessThanOrEqual(1e-9 * best!.timeMs);
       expect(ties).toBeGreaterThanOrEqual(1);
-      const [low, high] = best!.rangeMs!;
-      expect(low).toBeLessThan(best!.timeMs);
-      expect(high).toBeGreaterThan(best!.timeMs);
     });
+  });
+
+  it('gives times the same ranges as a recommendation', async () => {
+    const { devices: bests } = await compare();
+    const designs = bests.map(({ best }) => best!.designIndex);
+    const ranges = unwrap(await bench.engine.call('compare.ranges', { runId, designs }));
+    for (const [at, design] of designs.entries()) {
+      const deviceId = devices[at];
+      const { time } = unwrap(await bench.engine.call('advice.recommend', { runId, deviceId, design }));
+      const { designIndex, ...range } = ranges.find(({ designIndex }) => designIndex === design)!;
+      expect(range).toEqual({ lowMs: time.lowMs, highMs: time.highMs });
+      expect(range.lowMs).toBeLessThan(bests[at].best!.timeMs);
+      expect(range.highMs).toBeGreaterThan(bests[at].best!.timeMs);
+    }
   });
 
   it('never has a better design of another device than the best one of the device', async () => {

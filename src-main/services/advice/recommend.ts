@@ -1,7 +1,6 @@
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
 import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
-import { makeDraws, unknownPaths } from '../../../src-workers/advise/unknown.ts';
-import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
+import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
@@ -12,7 +11,7 @@ import { countWaves } from '../../../src-workers/advise/survey.ts';
 import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
-import { expectedTimes, timeRange, type TimeError } from '../evidence/time-errors.ts';
+import { expectedTimes } from '../evidence/time-errors.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
 import { designText } from '../../../src-workers/domain/design.ts';
@@ -20,6 +19,7 @@ import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import type { DevicePrediction, Look, Predictions } from './predictions.ts';
+import { timeIntervals } from './interval.ts';
 import { unknownIn, unknownInput } from './unknown.ts';
 import { axisCounts } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -165,7 +165,7 @@ export async function recommend(
           designIndex: firstDesign + baseline,
           text: chosen
             ? designText(describeDesign(predictor, baseline).design)
-            : `${PLAIN_TEXT[device.kind]} (${designText(describeDesign(predictor, baseline).design)})`,
+            : `plain: ${PLAIN_TEXT[device.kind]} (${designText(describeDesign(predictor, baseline).design)})`,
           ms: before.timeMs,
           change: breakdown.timeMs / before.timeMs - 1,
           chosen,
@@ -268,15 +268,7 @@ function whySentence(
   return text === '' ? `${change}.` : `${change}: ${text}.`;
 }
 
-/** The number of draws of the unknown inputs, for a range only. */
-const INTERVAL_DRAWS = 16;
-
-/**
- * Returns the range in which the time is expected, ms. It combines two ranges. One is the error of nine out of ten
- * measured launches of its kind (with or without the start of a launch). The other is the 5 % and 95 % quantiles of the
- * time over draws of the unknown inputs. The two are assumed to be independent, so the squares of their logarithms are
- * added.
- */
+/** Returns the range in which the time is expected, and what the time and its range rest on. */
 async function timeInterval(
   pool: Context['pool'],
   study: AdvisedStudy,
@@ -286,17 +278,10 @@ async function timeInterval(
   { timeMs, regime }: Breakdown,
   facts: readonly InputFact[],
 ): Promise<Omit<Recommendation['time'], 'ms'>> {
-  const { device, plan, key } = own;
+  const { device, plan } = own;
   const unknown = unknownIn(study, own);
   const paths = unknownPaths(unknown);
-  const draws = paths.length === 0 ? [] : makeDraws(unknown, INTERVAL_DRAWS);
-  const times =
-    draws.length === 0 ? [] : await pool.run('draw', { plan, key, designs: Uint32Array.of(picked), unknown, draws });
-  const logs = Float64Array.from(times, ([time]) => Math.log(time / timeMs))
-    .filter((log) => !Number.isNaN(log))
-    .sort();
-  const ofInputs: readonly TimeError[] =
-    logs.length > 0 ? [[sortedQuantile(logs, 0.05), sortedQuantile(logs, 0.95)]] : [];
+  const [range] = await timeIntervals(pool, study, own, [{ design: picked, timeMs, kind }]);
   const { accuracy } = regime;
   const model = accuracy
     ? `95 % of predictions by this method (${regime.label.toLowerCase()}) are within ${percent(accuracy.p95)} of the event simulation`
@@ -313,7 +298,7 @@ async function timeInterval(
     ? 'The study states the cycles of an iteration on this device; they are not derived from its data sheet.'
     : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
   return {
-    ...timeRange(timeMs, held.startMs, [held.error, ...ofInputs]),
+    ...range,
     basis: `${model}${ranges}. ${held.text}. ${stands}`,
   };
 }

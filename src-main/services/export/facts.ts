@@ -5,15 +5,18 @@ import {
   regimeText,
   type Breakdown,
 } from '../../../src-workers/domain/breakdown.ts';
-import { blockText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
+import { PLAIN_TEXT } from '../../../src-workers/advise/plain.ts';
+import { blockText, designText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
 import { assumedFacts, selectKernel, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
+import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
@@ -22,9 +25,9 @@ import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
-import { rankHistogram } from '../ranking/pages.ts';
+import { plainOf, rankHistogram } from '../ranking/pages.ts';
 import { runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
-import { alongAxis, tiesIn } from '../ranking/rows.ts';
+import { alongAxis, predictedMs, tiesIn } from '../ranking/rows.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -107,13 +110,14 @@ export function reportFacts(
   const gap = evidenceGaps(timedDevices(view));
   const gaps = gap ? [gap.text] : [];
   const entry = compared.value.devices.find(({ device: { id } }) => id === device.id)!;
+  const plain = findPlain(view, device);
   const layout = layoutSentences(chosen.design);
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
     description: study.study.description,
     chosen,
-    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, entry, list.length),
+    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, plain, list.length),
     reasons: [
       ...(recommended?.weighed ? [recommended.weighed] : []),
       ...simulationReasons(view, chosen),
@@ -155,11 +159,27 @@ export function reportFacts(
       ...(cpu ? [] : [{ label: 'Lockstep', text: lockstepText(chosen) }]),
       { label: 'Method', text: [regimeText(breakdown.regime), orderText(breakdown)].filter(Boolean).join(' ') },
       ...(pick ? [{ label: 'Choice', text: pick }] : []),
+      ...(plain ? [{ label: 'Plain design', text: plain.text }] : []),
       { label: 'Evidence', text: designEvidence(view, device, chosen) },
       { label: 'Model', text: `${run.modelVersions.prediction ?? MODEL_VERSION}; a prediction, not a measurement` },
       { label: 'Made by', text: `Lockstep ${APP_VERSION}, run ${run.id} of ${run.startedAt}.${changedText(changed)}` },
     ],
   });
+}
+
+interface PlainDesign {
+  readonly timeMs: number;
+  readonly text: string;
+}
+
+/** Returns the design of a device that one would write first; `null` if the run has none. */
+function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
+  const found = plainOf(view, id);
+  if (!found.ok || found.value.designIndex === null) return null;
+  const { designIndex } = found.value;
+  const timeMs = predictedMs(view, designIndex);
+  const { design } = describeDesign(view.predictor, designIndex);
+  return { timeMs, text: `${sentenceCase(PLAIN_TEXT[kind])} (${designText(design)}), ${timeText(timeMs)}` };
 }
 
 /** Says that the study has changed, so that its recommendation may be another one. */
@@ -206,22 +226,14 @@ function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow)
   ];
 }
 
-function designSentence(
-  { design, device, timeMs, rank }: RankRow,
-  { byThreadsPerUnit }: DeviceBest,
-  valid: number,
-): string {
+function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainDesign | null, valid: number): string {
   const shared =
     design.threadsPerUnit === 1 ? 'one thread per unit' : `${design.threadsPerUnit} threads share each unit`;
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
   const order = design.balancing === 'none' ? 'units in their own order' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
-  const one = byThreadsPerUnit.find(({ threadsPerUnit }) => threadsPerUnit === 1)?.timeMs ?? NaN;
-  const gain =
-    design.threadsPerUnit > 1 && one > timeMs
-      ? `${fasterText(one / timeMs)} as the best with one thread per unit: `
-      : '';
+  const gain = plain && plain.timeMs > timeMs ? `${fasterText(plain.timeMs / timeMs)} as the plain design: ` : '';
   return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
@@ -305,7 +317,7 @@ function designReasons(
     const next = others.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
     const one = others.find(({ threadsPerUnit }) => threadsPerUnit === 1);
     sentences.push(
-      `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; with one thread per unit, ${against(one.timeMs)}` : ''}.`,
+      `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; the best with one thread per unit is ${against(one.timeMs)}` : ''}.`,
     );
   }
   const longest = longestUnitText(breakdown);

@@ -8,9 +8,8 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
-import type { DeviceBest, DeviceComparisonResult, RankRow } from '../../contract/api.ts';
+import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
-import { expectedTimes, timeRange } from '../evidence/time-errors.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
@@ -44,7 +43,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       device,
       best: valid
         ? {
-            ...ranged(device, rankRow(view, shown, rank, ties.isTied(shown))),
+            ...rankRow(view, shown, rank, ties.isTied(shown)),
             simulated: view.simulated.times.get(shown) ?? null,
             measured: view.measured.times.get(shown) ?? null,
           }
@@ -55,9 +54,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
       evidence: deviceEvidence(device),
       breakdown: valid ? explainDesign(view.predictor, shown) : null,
       byThreadsPerUnit,
-      byImplementation: ranking.axes.implementations
-        ? bestOfAxis(view, 'implementation', filter.value).map((row) => ranged(device, row))
-        : [],
+      byImplementation: ranking.axes.implementations ? bestOfAxis(view, 'implementation', filter.value) : [],
     });
   }
   const cross = bestDesigns.map((own) =>
@@ -70,13 +67,6 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
     reasons: [...comparisonReasons(devices), ...contradictions(devices)],
     choice: implementationChoice(devices),
   });
-}
-
-/** Returns a row with the range of its time, for the inputs as stated. */
-function ranged(device: Device, row: RankRow): RankRow {
-  const { error, startMs } = expectedTimes(device, row.kind);
-  const { lowMs, highMs } = timeRange(row.predictedMs, startMs, [error]);
-  return { ...row, rangeMs: [lowMs, highMs] };
 }
 
 const listed = new Intl.ListFormat('en');

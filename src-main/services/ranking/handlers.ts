@@ -1,6 +1,7 @@
 import { fail, ok } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { timeRanges } from '../advice/interval.ts';
 import { bestDesigns } from './best.ts';
 import { compareDevices } from './compare.ts';
 import { landscapeAxes, landscapeFacets, landscapeGrid, parallelSample, roofline } from './landscape.ts';
@@ -30,6 +31,7 @@ export function rankingHandlers({
     'landscape.roofline': (input) => read(input.runId, (view) => roofline(view, input)),
     'landscape.axes': ({ runId }) => read(runId, (view) => ok(landscapeAxes(view))),
     'compare.devices': ({ runId, designIndex }) => read(runId, (view) => compareDevices(view, designIndex)),
+    'compare.ranges': ({ runId, designs }) => read(runId, (view) => timeRanges(pool, view, designs)),
     'design.explain': ({ runId, designIndex }) =>
       read(runId, (view) => {
         const known = checkDesign(view, designIndex);

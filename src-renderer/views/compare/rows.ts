@@ -1,6 +1,6 @@
 import { kindsText } from '../../../src-workers/domain/evidence.ts';
 import { contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
-import type { DeviceBest, RankRow } from '../../../src-main/contract/api.ts';
+import type { DesignRange, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { blockText, type Design } from '../../../src-workers/domain/design.ts';
 import { listEstimates, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
@@ -29,7 +29,7 @@ export interface CompareRow {
   readonly values: readonly (number | null)[];
   /** The direction that is coloured. Limits have none, because they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
-  /** The small text under the cells: the range of a time. */
+  /** The small text under the cells: the range of a time, or an empty text until it is known. */
   readonly ranges?: readonly string[];
   /** The text next to the cells, instead of the change from the reference. */
   readonly beside?: readonly string[];
@@ -73,6 +73,8 @@ interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
   readonly term: Term;
+  /** The ranges of times by design, as far as they are known. */
+  readonly ranges: ReadonlyMap<number, DesignRange>;
 }
 
 /** @param same whether all devices have one design */
@@ -81,11 +83,12 @@ export function compareRows(
   study: Study,
   same: boolean,
   term: Term,
+  ranges: Comparison['ranges'] = new Map(),
 ): readonly CompareRow[] {
-  const comparison: Comparison = { compared, study, term };
+  const comparison: Comparison = { compared, study, term, ranges };
   return [
     ...resultRows(comparison, same),
-    ...(study.implementations ?? []).map(({ name }) => implementationRow(name, compared)),
+    ...(study.implementations ?? []).map(({ name }) => implementationRow(name, comparison)),
     ...reasonRows(comparison),
     ...limitRows(comparison),
   ];
@@ -134,7 +137,7 @@ function cells(
 
 /** What each device reaches, and by which design. */
 function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[] {
-  const { compared, study, term } = comparison;
+  const { compared, study, term, ranges } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'result');
   const group = term('threadGroup');
   const sm = term('multiprocessor', 'short');
@@ -144,7 +147,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
       better: 'lower',
       value: (best) => best.timeMs,
       format: timeText,
-      range: rangeText,
+      range: (best) => rangeText(best, ranges),
       hint: `Predicted time of the whole workload. ${RANGE_HINT}`,
     }),
     ...(compared.some(({ entry }) => entry?.best?.simulated)
@@ -280,12 +283,12 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       format: (value) => fixed(value, 1),
       hint: 'Traffic of device memory over the peak bandwidth. – means that the kernel is not known to move data',
     }),
-    row('gain', `Gain over 1 ${term('thread')} per unit`, {
+    row('gain', 'Gain by sharing units', {
       unit: '×',
       better: 'higher',
       value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),
       format: (value) => fixed(value, 2),
-      hint: `Best time with one ${term('thread')} per unit, over this time`,
+      hint: `Time of the fastest design with one ${term('thread')} per unit, over this time`,
     }),
     row('waves', 'Waves', {
       value: (best) => best.waves,
@@ -340,12 +343,15 @@ function percentOf(fraction: number | null | undefined): number | null {
 
 /** Explains the range under a time. */
 const RANGE_HINT =
-  'Below it is its 90 % range, from measured kernels of its kind on the device with the inputs as stated';
+  'Below it is its 90 % range, as in the recommendation: from measured kernels of its kind, and from the usual values of assumed inputs';
 
-const rangeText = ({ rangeMs }: RankRow): string => (rangeMs ? timeRange(...rangeMs) : '');
+function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Comparison['ranges']): string {
+  const range = ranges.get(designIndex);
+  return range ? timeRange(range.lowMs, range.highMs) : '';
+}
 
 /** Returns an implementation's best time on each device, and how much longer it takes than the fastest there. */
-function implementationRow(name: string, compared: readonly Compared[]): CompareRow {
+function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {
     id: `implementation ${name}`,
@@ -357,7 +363,7 @@ function implementationRow(name: string, compared: readonly Compared[]): Compare
     values: own.map((row) => row?.timeMs ?? null),
     texts: own.map((row, at) => (row ? timeText(row.timeMs) : compared[at].entry ? '–' : '')),
     estimates: compared.map(() => ''),
-    ranges: own.map((row) => (row ? rangeText(row) : '')),
+    ranges: own.map((row) => (row ? rangeText(row, ranges) : '')),
     beside: own.map((row, at) => {
       const [fastest] = compared[at].entry?.byImplementation ?? [];
       if (!row || !fastest) return '';

@@ -9,6 +9,7 @@ import {
   nextStep,
   originsText,
   whisker,
+  whyNotFastest,
 } from '../../../src-renderer/advice/words.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
 import type { Recommendation, Uncertainty, WorthKnowing } from '../../../src-main/contract/advice.ts';
@@ -102,7 +103,7 @@ describe('the recommendation in one line', () => {
     const line = (uncertainty: Uncertainty | null) => lineText(answer, uncertainty, cuda).replaceAll('\u00a0', ' ');
     const shown = line(null);
     expect(shown).toBe(
-      'A100: 4 threads per unit, blocks of 128, 3,584 blocks, 1 unit per slot, units as they come, no register cap; 1.234 ms, 1.100 to 1.500 ms, −38.3 % against a plain design',
+      'A100: 4 threads per unit, blocks of 128, 3,584 blocks, 1 unit per slot, units as they come, no register cap; 1.234 ms, 1.100 to 1.500 ms, −38.3 % against the plain design',
     );
     const known = { robust: { chanceBest: 0.8 }, within: 0.03 } as Uncertainty;
     expect(line(known)).toBe(`${shown}; 80 % sure to be within 3 % of the best`);
@@ -120,10 +121,12 @@ describe('the recommendation in one line', () => {
         null,
         cuda,
       );
-    expect(compared(4, 1.26)).toBe('4 threads per unit, blocks of 128: 1.26\u00a0× as fast as one thread per unit.');
-    expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as a plain design\.$/);
+    expect(compared(4, 1.26)).toBe(
+      '4 threads per unit, blocks of 128: 1.26\u00a0× as fast as the plain design with one thread per unit.',
+    );
+    expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as the plain design\.$/);
     expect(compared(4, 0.5, true)).toMatch(/: 2\.00\u00a0× the time of the baseline\.$/);
-    expect(compared(4, 1.001)).toMatch(/: as fast as one thread per unit\.$/);
+    expect(compared(4, 1.001)).toMatch(/: as fast as the plain design with one thread per unit\.$/);
   });
 
   const worth = (gain: number) =>
@@ -146,13 +149,28 @@ describe('the recommendation in one line', () => {
   it('states its certainty and the deciding input, and the expected loss if the certainty is low', () => {
     const said = (change: object) => headline(answer, known(change), cuda).replaceAll('\u00a0', ' ');
     expect(said({ worthKnowing: [worth(0.05)] })).toBe(
-      '4 threads per unit, blocks of 128: 1.62 × as fast as one thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
+      '4 threads per unit, blocks of 128: 1.62 × as fast as the plain design with one thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
     );
     expect(said({ robust: { chanceBest: 0.2, expectedRegret: 0.0392 } })).toMatch(
       /, on average 4 % slower than the best\.$/,
     );
     // An input without a gain is not decisive.
     expect(said({ worthKnowing: [worth(0.002)] })).toMatch(/of the best\.$/);
+  });
+
+  it('says why it is not the fastest with usual values', () => {
+    const robust = (robust: number, point: number) =>
+      known({ robust: { designIndex: robust }, point: { designIndex: point } });
+    const picked = { ...answer, designIndex: 5, time: { ...answer.time, ms: 1.01 } };
+    const said = (of: Uncertainty | null, fastest: number, predictedMs = 1) =>
+      whyNotFastest(picked, of, { designIndex: fastest, predictedMs }, cuda)?.replaceAll('\u00a0', ' ');
+    expect(said(robust(5, 7), 7)).toBe(
+      'The recommendation for A100 is 4 threads per unit, blocks of 128. With the usual value of each assumed input it takes 1.0 % longer than the fastest below, but over all their values it loses least on average.',
+    );
+    expect(said(robust(5, 5), 7)).toMatch(/It takes 1\.0 % longer than .*, and is simpler\.$/);
+    expect(said(robust(5, 5), 7, 1.01)).toMatch(/It takes as long as the fastest below, .* simpler\.$/);
+    expect(said(robust(5, 5), 5)).toBeUndefined();
+    expect(said(null, 7)).toBeUndefined();
   });
 
   it('is followed by the input that reduces the expected loss most', () => {
