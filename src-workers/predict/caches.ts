@@ -30,16 +30,7 @@ export function createCaches(budget = threadBudget): Caches {
 
 /** The depth law of a key. `make` computes it if it is not cached. */
 export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
-  return caches.depths(key, () => {
-    const depth = make();
-    return {
-      means: depth,
-      get table() {
-        return getDepthTable(depth);
-      },
-      blocks: [],
-    };
-  });
+  return caches.depths(key, () => ({ means: make(), blocks: [] }));
 }
 
 /**
@@ -58,7 +49,7 @@ export function getCachedResidency(
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
     if (laws.blocks.length === 0) caches.arena.forget.push(() => void (laws.blocks = []));
-    known = { law: makeBlockLaw(laws.table, groupsPerBlock, caches.arena, lastFilled), residencies: [] };
+    known = { law: makeBlockLaw(getDepthTable(laws.means), groupsPerBlock, caches.arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
   // Another predictor that shares the caches may have other devices, so the residency must match.

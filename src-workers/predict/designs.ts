@@ -175,7 +175,7 @@ function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDev
     gridBlocks: candidate.gridBlocks,
     setupIterations: getSetupIterations(predictor, candidate),
     overheadIterations: getShareOverhead(predictor, candidate),
-    cyclesPerIteration: getPace(predictor, candidate).cyclesPerIteration,
+    cyclesPerIteration: getPace(predictor, candidate).getCycles(),
     fetches: playFetches(predictor, candidate, device),
     msPerCycle: computeIterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3),
     balancingMs: computeBalancingMs(predictor, candidate, device),

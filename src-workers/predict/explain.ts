@@ -120,13 +120,10 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     ),
   );
   // Cycles of a round of all resident groups, per group, if full occupancy lasted to the end of the launch.
-  const { cyclesPerIteration, pipeline } = pace;
+  const { getCycles, pipeline } = pace;
   const msWith = (active: number): number =>
     spilledMs *
-    Math.max(
-      1,
-      interpolateCycles(cyclesPerIteration, active) / active / shape.threadGroupsPerGroup / pipeline.issueCycles,
-    );
+    Math.max(1, interpolateCycles(getCycles(), active) / active / shape.threadGroupsPerGroup / pipeline.issueCycles);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
   // A slot is free only when the last group of its block ends. The first wave is never refilled, so its tail belongs to
@@ -152,7 +149,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     divergence: withStackMs - wholeMs,
     balancing: balancing + wholeMs - kernelMs,
   };
-  const perIteration = cyclesPerIteration[1] * computeIterationFactor(predictor, candidate, device) * toMs;
+  const perIteration = getCycles()[1] * computeIterationFactor(predictor, candidate, device) * toMs;
   const length = findLongestLength(plan);
   const longestMs = (length + getSetupIterations(predictor, candidate)) * perIteration;
   const isCut = isEvenShare(balancingKind);

@@ -548,7 +548,7 @@ function getResidency(predictor: Predictor, candidate: Candidate, laws: DepthLaw
     lastFilled,
     at,
     residentBlocks,
-    getPace(predictor, candidate).cyclesPerIteration,
+    getPace(predictor, candidate).getCycles(),
   );
 }
 
@@ -557,7 +557,7 @@ function makeKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gpu
   const { caches } = predictor;
   const launch = getKnownLaunch(predictor, candidate, device);
   const { residentBlocks } = candidate.shape;
-  const cyclesPerIteration = getPace(predictor, candidate).cyclesPerIteration;
+  const cyclesPerIteration = getPace(predictor, candidate).getCycles();
   const { placed, inOrder } = launch;
   const lawOf = (): BlockLaw => makeKnownBlockLaw(launch, caches.arena);
   const residency =
@@ -683,8 +683,9 @@ export function playFetches(
 ): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
   const cost = getFetchCost(predictor, candidate, device, getSharedByCaps(predictor, candidate, device));
   if (!cost) return null;
-  const { pipeline, cyclesPerIteration: plain } = getPace(predictor, candidate);
-  const cyclesPerIteration = makeFetchingTable(pipeline, cost, plain.length - 1, candidate.shape.threadGroupsPerGroup);
+  const { pipeline, getCycles } = getPace(predictor, candidate);
+  const most = getCycles().length - 1;
+  const cyclesPerIteration = makeFetchingTable(pipeline, cost, most, candidate.shape.threadGroupsPerGroup);
   return { startCycles: cost.startCycles, cyclesPerIteration };
 }
 

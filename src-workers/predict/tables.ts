@@ -1,3 +1,4 @@
+import type { GroupDepth } from '../domain/depth.ts';
 import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
@@ -5,7 +6,6 @@ import type { CpuLoads } from './cpu.ts';
 import type { Budget } from '../numeric/budget.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
 import type { GivenOrder } from './dealing/given.ts';
-import type { DepthTable } from './depth/depth-table.ts';
 import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
@@ -87,8 +87,11 @@ export interface Allowed {
 
 /** The cost of the iterations of a launch. */
 export interface Pace {
-  /** Cycles of an iteration by active work groups; made on demand. `iterationFactor` scales them to the launch. */
-  readonly cyclesPerIteration: CycleTable;
+  /**
+   * Cycles of an iteration by active work groups, computed at the first call. `iterationFactor` scales them to the
+   * launch.
+   */
+  readonly getCycles: () => CycleTable;
   /** The minimum number of cycles per iteration of a group, with at most this many active groups. */
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
@@ -149,9 +152,8 @@ export interface Caches {
 }
 
 export interface DepthLaws {
-  readonly means: DepthMeans;
-  /** The table is computed on demand, because the times of sorted launches do not need it. */
-  readonly table: DepthTable;
+  /** The law of a work group's depth, with its means. */
+  readonly means: GroupDepth;
   /** Block laws by W_b, for the fill of the last group in the most recent design. */
   blocks: (KnownBlock | undefined)[];
 }

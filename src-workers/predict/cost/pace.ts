@@ -100,7 +100,7 @@ function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: bool
   const iterationFactor =
     computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   return {
-    cyclesPerIteration: table,
+    getCycles: () => table,
     findBestRate: (groups) => findBestRate(pipeline, 0, 1, groups),
     iterationFactor,
     pipeline,
@@ -211,10 +211,9 @@ function makePace(
   const overhead = isShare ? roundSetup(groupIterations) : 0;
   let table: CycleTable | null = null;
   return {
-    // Most designs are only compared by their bounds, which need a few entries of the table.
-    get cyclesPerIteration() {
-      return (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most));
-    },
+    // Most designs are only compared by their bounds, which need a few entries of the table. An accessor instead of a
+    // method would double the memory of a pace.
+    getCycles: () => (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most)),
     findBestRate: (groups) => findBestRate(pipeline, transfer, threadGroupsPerGroup, groups),
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },

@@ -73,8 +73,8 @@ describe('the phases of a kernel', () => {
         const pace = getPace(predictor, candidate);
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
-        expect(Array.from(pace.cyclesPerIteration)).toEqual(
-          Array.from(pace.cyclesPerIteration, (_, w) => cyclesPerIteration(step, w)),
+        expect(Array.from(pace.getCycles())).toEqual(
+          Array.from(pace.getCycles(), (_, w) => cyclesPerIteration(step, w)),
         );
       }
   });
@@ -132,9 +132,10 @@ describe('the cycles of a mean round', () => {
     const plan = await planned({ units, kernel, axes: { blocksPerMultiprocessor: [blocksPerMultiprocessor] } });
     const candidate = {} as Candidate;
     const predictor = examine(createPredictor(plan), new Int32Array(30), candidate);
-    const { iterationFactor, cyclesPerIteration: table, setupIterations } = getPace(predictor, candidate);
+    const { iterationFactor, getCycles, setupIterations } = getPace(predictor, candidate);
     expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
-    const cycles = rounds * (32 + setupIterations) * table[blocksPerMultiprocessor * 8] * iterationFactor;
+    const atOnce = getCycles()[blocksPerMultiprocessor * 8];
+    const cycles = rounds * (32 + setupIterations) * atOnce * iterationFactor;
     const { timeMs } = predictChunk(createPredictor(plan), 0, 1);
     expect(Math.abs(timeMs[0] / (cycles / (A100.clockMhz * 1e3)) - 1)).toBeLessThan(1e-9);
   });
@@ -148,8 +149,8 @@ describe('the cycles of a mean round', () => {
         const predictor = createPredictor({ ...plan, pipeline: { [A100.id]: measured } });
         const pace = getPace(examine(predictor, new Int32Array(30), candidate), candidate);
         let best = Infinity;
-        for (let w = 1; w < pace.cyclesPerIteration.length; w += 1) {
-          best = Math.min(best, pace.cyclesPerIteration[w] / w);
+        for (let w = 1; w < pace.getCycles().length; w += 1) {
+          best = Math.min(best, pace.getCycles()[w] / w);
           expect(Math.abs(pace.findBestRate(w) / best - 1), `${w} groups`).toBeLessThan(1e-12);
         }
       }
