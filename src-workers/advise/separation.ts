@@ -49,19 +49,20 @@ export function errorParts(
 }
 
 /**
- * Draws times with errors, by sample, then design.
+ * Draws times with errors, by sample, then design. Samples come in pairs with opposite errors. The errors of every
+ * design then have the mean 0, so two designs differ in their mean ln(time) as they do without errors.
  * @param timeMs by draw of the inputs, then design
- * @param repeats samples of each draw
+ * @param pairs pairs of samples of each draw
  */
 export function withErrors(
   timeMs: readonly Float64Array[],
   parts: readonly ErrorParts[],
-  repeats: number,
+  pairs: number,
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
-    Array.from({ length: repeats }, (_, repeat) => {
+    Array.from({ length: pairs }, (_, pair) => {
       // Each draw has its own seed, so that more designs do not change the earlier errors.
-      const uniform = mersenneTwister(1 + draw * repeats + repeat);
+      const uniform = mersenneTwister(1 + draw * pairs + pair);
       const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
       const known = new Map<string, number>();
       const errorOf = (text: string): number => {
@@ -69,11 +70,11 @@ export function withErrors(
         if (error === undefined) known.set(text, (error = normal()));
         return error;
       };
-      return times.map((time, design) => {
-        const { texts, widths } = parts[design];
-        return time * Math.exp(texts.reduce((sum, text, at) => sum + widths[at] * errorOf(text), 0));
-      });
-    }),
+      const errors = parts.map(({ texts, widths }) =>
+        texts.reduce((sum, text, at) => sum + widths[at] * errorOf(text), 0),
+      );
+      return [1, -1].map((sign) => times.map((time, design) => time * Math.exp(sign * errors[design])));
+    }).flat(),
   );
 }
 

@@ -58,7 +58,7 @@ function statements({ device, designs }: Contest): readonly Statement[] {
     { fractions, places: places.length },
   );
   const predicted = Float64Array.from(designs, (one) => one.predicted);
-  const regrets = computeRegrets(withErrors([predicted], parts, SAMPLES));
+  const regrets = computeRegrets(withErrors([predicted], parts, SAMPLES / 2));
   const least = Math.min(...designs.map(({ measured }) => measured));
   const first = predicted.indexOf(Math.min(...predicted));
   return designs.map(({ measured }, design) => ({

@@ -171,7 +171,7 @@ describe('errors of pairs', () => {
   const samples = withErrors(
     [Float64Array.of(1, 1.02, 1.02, 2)],
     [parts('a', '0'), parts('a', '1'), parts('b', '2'), parts('a', '3')],
-    2000,
+    1000,
   );
   const spread = (one: number, other: number): number => {
     const logs = samples.map((times) => Math.log(times[one] / times[other]));
@@ -182,6 +182,12 @@ describe('errors of pairs', () => {
   it('are as wide as the differences between two designs require', () => {
     expect(spread(0, 1)).toBeCloseTo(0.05 * Math.SQRT2, 2);
     expect(spread(0, 2)).toBeCloseTo(Math.sqrt(2 * (0.3 ** 2 + 0.05 ** 2)), 1);
+  });
+
+  it('leave the mean difference of two designs as predicted', () => {
+    const regrets = computeRegrets(samples);
+    expect(regrets[1]!.expected - regrets[0]!.expected).toBeCloseTo(Math.log(1.02), 12);
+    expect(regrets[2]!.expected - regrets[1]!.expected).toBeCloseTo(0, 12);
   });
 
   it('group designs that they cannot tell apart, and say how many to measure', () => {

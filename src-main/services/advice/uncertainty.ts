@@ -92,7 +92,7 @@ export async function uncertainty(
   const samples = withErrors(
     timeMs,
     errorParts(errorPlaces(device, designs), device.ties),
-    Math.ceil(SAMPLES / draws.length),
+    Math.ceil(SAMPLES / 2 / draws.length),
   );
   const regrets = computeRegrets(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
