@@ -2,6 +2,7 @@ import type { Recommendation, Uncertainty, WorthKnowing } from '../../src-main/c
 import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
+import { midSentence } from '../../src-workers/domain/text.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { ORIGIN_NAMES } from '../format/origins.ts';
@@ -93,9 +94,7 @@ export function headline(
   if (known) said.push(sureText(known));
   const worth = known?.worthKnowing.at(0);
   const decided =
-    worth && worth.gain >= WORTH_DOING
-      ? `; decided by ${worth.input.label[0].toLowerCase()}${worth.input.label.slice(1)}, which is assumed`
-      : '';
+    worth && worth.gain >= WORTH_DOING ? `; decided by ${midSentence(worth.input.label)}, which is assumed` : '';
   const { main } = designWords(design, say);
   return `${main}${said.length > 0 ? `: ${said.join(', ')}` : ''}${decided}.`;
 }
@@ -174,8 +173,8 @@ export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit
 
 /** Returns the assumed inputs: first those worth knowing, then the others in order. */
 export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
-  const order = worth.map(({ input }) => input.field);
-  const place = ({ field }: InputFact): number => (order.includes(field) ? order.indexOf(field) : order.length);
+  const order = worth.map(({ input }) => input.label);
+  const place = ({ label }: InputFact): number => (order.includes(label) ? order.indexOf(label) : order.length);
   return assumedFacts(inputs)
     .map((input, at) => ({ input, at }))
     .sort((a, b) => place(a.input) - place(b.input) || a.at - b.at)

@@ -516,7 +516,8 @@ function kernelFields(
     sharing: shared,
     prologue: true,
     unit: true,
-    combine: shared,
+    // Split iterations need no step of their own: their cost is in σ and κ.
+    combine: shared && (!split || kernel.combine !== undefined),
     // Without a refill phase, the unit phase is used.
     refill: single && kernel.refill !== undefined,
     search: even,

@@ -24,3 +24,8 @@ export const LOCAL_PATH = /^(?![\\/]{2})/;
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)!.trim();
 }
+
+/** A label inside a sentence: `Longest chain` → `longest chain`, but `FP64 share` stays. */
+export function midSentence(label: string): string {
+  return /^[A-Z][a-z ]/.test(label) ? `${label.charAt(0).toLowerCase()}${label.slice(1)}` : label;
+}

@@ -18,7 +18,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { tiesText } from '../../services/export/code.ts';
 import { designFields } from '../../services/export/tables.ts';
-import { chanceText, counted, lossText } from '../../services/export/text.ts';
+import { chanceText, lossText } from '../../services/export/text.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, VERBOSE, whole } from '../command-line.ts';
@@ -165,7 +165,7 @@ function sayRecommendation(
   if (draws > 1 && shown) {
     say(
       terminal,
-      `The chance that this design is within ${percent(within)} of the best is ${chanceText(shown.chanceBest)}. On average it is ${lossText(shown.expectedRegret)} slower than the best (${draws} draws of ${counted(unknown.length, 'assumed input')}).`,
+      `The chance that this design is within ${percent(within)} of the best is ${chanceText(shown.chanceBest)}. On average it is ${lossText(shown.expectedRegret)} slower than the best (${draws} draws of the assumed inputs).`,
     );
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
   }

@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import type { Uncertainty } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
-import { chanceText, counted, lossText, percent } from '../export/text.ts';
+import { chanceText, lossText, percent } from '../export/text.ts';
 import { recommendedDesign, type RecommendedDesign } from '../ranking/recommended.ts';
 import { ALL_VALID, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -10,7 +10,7 @@ import { tooLarge } from '../studies/plan.ts';
 import { createPredictions, savedPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
-import { unknownIn } from './unknown.ts';
+import { drawnText, unknownIn } from './unknown.ts';
 
 /** The answers of opened runs, by device. */
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
@@ -75,7 +75,7 @@ export function weighedPick({
   if (draws === 1) return { designIndex, isPoint, weighed: '' };
   const usual = isPoint ? '' : ` With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
   const weighed =
-    `Over ${draws} draws of ${counted(unknown.length, 'assumed input')}, it has the least expected loss against the best of each draw, ${lossText(robust.expectedRegret)}; ` +
+    `Over ${draws} draws of ${drawnText(unknown)}, it has the least expected loss against the best of each draw, ${lossText(robust.expectedRegret)}; ` +
     `it is ${chanceText(robust.chanceBest)} sure to be within ${percent(within)} of the best.${usual}`;
   return { designIndex, isPoint, weighed };
 }

@@ -1,5 +1,5 @@
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -12,8 +12,9 @@ import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { atMiddle, withRanges } from '../studies/assumed.ts';
-import { predictionInputs, studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
+import { atMiddle } from '../studies/assumed.ts';
+import { listInputs } from '../studies/inputs.ts';
+import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 
@@ -109,8 +110,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         ties: tieTableOf(own),
       };
     }),
-    facts: (device, implementation) =>
-      withRanges(inputFacts(predictionInputs(study, axes), device, implementation), study, device),
+    facts: (device, implementation) => listInputs(study, axes, device, implementation),
   };
 }
 

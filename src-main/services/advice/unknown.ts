@@ -1,35 +1,22 @@
 import type { Unknown } from '../../../src-workers/advise/unknown.ts';
-import { decidingFields, KERNEL_INPUTS, kernelInput, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { KERNEL_INPUTS, kernelInput, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
-import { ASSUMED_LAWS, assumedRange, unknownOf } from '../studies/assumed.ts';
-import { predictionInputs } from '../studies/plan.ts';
+import { ASSUMED_LAWS, assumedRange } from '../studies/assumed.ts';
+import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
 /** The number of draws of the unknown inputs under which all designs are predicted. */
 export const DRAWS = 20;
 
 /** Returns the unknown inputs of a study that affect times on a device. */
-export function unknownIn(study: AdvisedStudy, { device }: AdvisedDevice): Unknown {
-  const unknown = unknownOf(study.study, device);
-  const deciding = new Set(decidingFields(predictionInputs(study.study, study.axes), device).map(({ field }) => field));
-  // An unstated chain means all instructions, which matters as much.
-  const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
-  const movesData =
-    deciding.has('accesses') ||
-    kernel.some(({ field }) => field === 'bytesPerIteration') ||
-    [study.study.kernel, ...(study.study.implementations ?? []).map((one) => one.kernel)].some(
-      ({ accesses, bytesPerIteration = 0 }) => accesses !== undefined || bytesPerIteration > 0,
-    );
-  return {
-    ...unknown,
-    kernel,
-    device: unknown.device.filter((path) => movesData || path !== 'device.achievedBandwidthFraction'),
-  };
+export function unknownIn({ study, axes }: AdvisedStudy, { device }: AdvisedDevice): Unknown {
+  return decidingUnknown(study, axes, device);
 }
 
 const DEVICE_LABELS: Readonly<Record<string, readonly [string, string]>> = {
-  achievedBandwidthFraction: ['Achieved fraction of the bandwidth', ''],
+  achievedBandwidthFraction: [BANDWIDTH.label, ''],
   memoryLatencyCycles: ['Memory latency', 'cycles'],
   dependentIssueLatencyCycles: ['Arithmetic latency', 'cycles'],
 };
@@ -66,7 +53,7 @@ export function unknownInput(
   }
   const { label, unit } =
     field === 'accesses'
-      ? { label: 'Fraction of the gathers that miss the cache', unit: '' }
+      ? { label: GATHERS.label, unit: '' }
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
@@ -87,4 +74,13 @@ export function unknownInput(
     range: drawn ?? [figure(0) * scale, figure(1) * scale],
     source: stated,
   };
+}
+
+/** Names drawn inputs in a sentence: `arithmetic latency`, or `once a unit, longest chain and other assumed inputs`. */
+export function drawnText(unknown: readonly UnknownInput[]): string {
+  const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
+  return (
+    [first, second].filter(Boolean).join(others.length > 0 ? ', ' : ' and ') +
+    (others.length > 0 ? ' and other assumed inputs' : '')
+  );
 }

@@ -1,7 +1,7 @@
 import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { TieBand } from '../../../src-workers/domain/evidence.ts';
-import { inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import {
   axisPosition,
@@ -13,8 +13,7 @@ import {
 } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { withRanges } from '../studies/assumed.ts';
-import { predictionInputs } from '../studies/plan.ts';
+import { listInputs } from '../studies/inputs.ts';
 import { tiesIn } from './rows.ts';
 
 /** A design of a run that nobody chose. */
@@ -66,7 +65,7 @@ export function runInputs(
   device: Device,
   implementation?: string,
 ): readonly InputFact[] {
-  return withRanges(inputFacts(predictionInputs(study, ranking.axes), device, implementation), study, device);
+  return listInputs(study, ranking.axes, device, implementation);
 }
 
 export function inputsByDevice(view: RunView): Readonly<Record<string, readonly InputFact[]>> {

@@ -1,0 +1,67 @@
+import type { Unknown } from '../../../src-workers/advise/unknown.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
+import { decidingFields, inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { ACHIEVED_BANDWIDTH } from '../../../src-workers/predict/constants.ts';
+import type { Study } from '../../contract/study.ts';
+import { ASSUMED_LAWS, assumedRange, unknownOf, withRanges } from './assumed.ts';
+import { predictionInputs } from './plan.ts';
+
+/** Returns the unknown inputs of a study that affect times on a device. */
+export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
+  const unknown = unknownOf(study, device);
+  const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));
+  // An unstated chain means all instructions, which matters as much.
+  const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
+  const movesData =
+    deciding.has('accesses') ||
+    kernel.some(({ field }) => field === 'bytesPerIteration') ||
+    [study.kernel, ...(study.implementations ?? []).map((one) => one.kernel)].some(
+      ({ accesses, bytesPerIteration = 0 }) => accesses !== undefined || bytesPerIteration > 0,
+    );
+  return {
+    ...unknown,
+    kernel,
+    device: unknown.device.filter((path) => movesData || path !== BANDWIDTH.path),
+  };
+}
+
+/** Inputs that no study states, because they belong to no field. They are drawn like unstated fields. */
+export const GATHERS = { path: 'kernel.accesses', label: 'Fraction of the gathers that miss the cache' } as const;
+export const BANDWIDTH = {
+  path: 'device.achievedBandwidthFraction',
+  label: 'Achieved fraction of the bandwidth',
+} as const;
+
+/**
+ * Lists every input on which the times of a device depend, each unknown one with the range from which it is drawn.
+ * @param implementation leaves out the inputs of the other implementations
+ */
+export function listInputs(
+  study: Study,
+  axes: SpaceAxes,
+  device: Device,
+  implementation?: string,
+): readonly InputFact[] {
+  const facts = withRanges(inputFacts(predictionInputs(study, axes), device, implementation), study, device);
+  const unknown = decidingUnknown(study, axes, device);
+  const assumed = (path: string, field: string, label: string, value: number | string): InputFact => ({
+    ...{ field, label, value, unit: '', origin: 'assumed', note: ASSUMED_LAWS[path].source },
+    usual: assumedRange(study, device, unknown, path) ?? endsOf(unknown.laws[path]),
+  });
+  const isOf = (of: number): boolean =>
+    of < 0 || implementation === undefined || axes.implementations?.[of].name === implementation;
+  return [
+    ...facts,
+    ...(unknown.kernel.some(({ field, of }) => field === 'accesses' && isOf(of))
+      ? [assumed(GATHERS.path, `${GATHERS.path}.missFraction`, GATHERS.label, 'by its footprint')]
+      : []),
+    ...(unknown.device.includes(BANDWIDTH.path)
+      ? [assumed(BANDWIDTH.path, BANDWIDTH.path, BANDWIDTH.label, ACHIEVED_BANDWIDTH)]
+      : []),
+  ];
+}
+
+function endsOf(law: readonly number[]): readonly [number, number] {
+  return [law[0], law.at(-1)!];
+}
