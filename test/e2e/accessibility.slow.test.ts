@@ -197,9 +197,9 @@ test('with forced colours of the system, data keeps its own colours and the sele
   await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
 });
 
-test('everything that opens over a view, in both themes', async ({ page, host }) => {
+test('everything that opens over a view, in both themes', async ({ page, own }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, host);
+  await open(page, own);
   await predicted(page, 1);
   const both = (where: string, within: string) => expectAccessible(page, where, 'both', within);
   const keys = page.keyboard;
