@@ -5,6 +5,8 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { fitDivergence, type DivergenceFit } from '../../../src-workers/models/calibration/divergence.ts';
 import { CONTENTION_MODELS } from '../../../src-workers/models/contention/time.ts';
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
+import { EXCHANGE_LATENCY_CYCLES } from '../../../src-workers/models/pipeline/derive.ts';
+import { classLanes } from '../../../src-workers/models/pipeline/instruction-classes.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import { bytes, count, plain } from '../../format/numbers.ts';
@@ -189,10 +191,12 @@ export interface ProbeRow {
   readonly probe: string;
   readonly property: string;
   readonly found: string;
-  /** The catalogue's value for the device; empty if it has none. */
+  /** The value that the predictions use for the device; empty if there is none. */
   readonly catalogue: string;
   /** Whether the two agree within a tenth; null if there is nothing to compare. */
   readonly agrees: boolean | null;
+  /** Why the two may differ although neither is wrong; empty if they need not. */
+  readonly note: string;
 }
 
 const isBytes = (name: string) => /bytes/i.test(name) || /^max\w*(Buffer|Binding|Storage)Size$/.test(name);
@@ -215,7 +219,6 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   return {
     multiprocessors: device.multiprocessors,
     schedulers: device.schedulersPerMultiprocessor,
-    lanesPerCycle: device.fp32LanesPerMultiprocessor,
     threadGroupWidth: device.threadGroupWidth,
     clockMhz: device.clockMhz,
     bandwidthGbS: device.memoryBandwidthGbS,
@@ -233,12 +236,51 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   };
 }
 
-/** A probe that walks memory finds the latency of memory; one that computes finds the latency of dependent issue. */
+/** The class of instructions in the model that each probe of arithmetic measures. */
+const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'special'>> = {
+  'float-add': 'fp32',
+  'float-multiply': 'fp32',
+  'float-multiply-add': 'fp32',
+  'double-multiply-add': 'fp64',
+  'integer-add': 'integer',
+  'integer-multiply-add': 'integer',
+  logic: 'integer',
+  special: 'special',
+};
+
+/** Returns the value that the predictions use for what a probe finds, or null if they use none. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
-  if (device?.kind === 'gpu' && name === 'latencyCycles' && /issue|arithmetic|pipeline|fma/.test(probe))
-    return device.dependentIssueLatencyCycles;
-  if (device?.kind === 'gpu' && name === 'capacityBytes' && /l2/i.test(probe)) return device.l2Bytes;
+  if (device?.kind !== 'gpu') return catalogueValues(device)[name] ?? null;
+  const probed = PROBED_CLASSES[probe];
+  switch (`${probe} ${name}`) {
+    case 'cache-l2 capacityBytes':
+      return device.l2Bytes;
+    case 'cache-l2 missLatencyCycles':
+      return device.memoryLatencyCycles;
+    case 'shuffle latencyCycles':
+    case 'shared-memory latencyCycles':
+      return EXCHANGE_LATENCY_CYCLES;
+  }
+  if (name === 'lanesPerCycle') return probed === undefined ? null : classLanes(device)[probed];
+  // The model has one latency of arithmetic, which is that of FP32 and integers.
+  if (name === 'latencyCycles')
+    return probed === 'fp32' || probed === 'integer' ? device.dependentIssueLatencyCycles : null;
   return catalogueValues(device)[name] ?? null;
+}
+
+/** Values within this fraction of each other agree. */
+const TOLERANCE = 0.1;
+
+/** Compares a value of a probe with the one that the predictions use. */
+function compareProbe(probe: string, name: string, found: number, stated: number): Pick<ProbeRow, 'agrees' | 'note'> {
+  const ratio = found / stated;
+  if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)
+    return { agrees: null, note: `${plain(100 * ratio, 3)} % of the peak` };
+  const agrees = Math.abs(ratio - 1) <= TOLERANCE;
+  // A cache of two parts holds the data of one multiprocessor in the part next to it.
+  if (!agrees && probe === 'cache-l2' && name === 'capacityBytes' && Math.abs(2 * ratio - 1) <= 2 * TOLERANCE)
+    return { agrees: null, note: 'One multiprocessor sees the near half.' };
+  return { agrees, note: '' };
 }
 
 /** Returns the device of the catalogue with a measured name, or null. */
@@ -251,7 +293,8 @@ export function probeRows(cases: readonly MeasuredCase[], device: Device | null)
     isBytes(name) ? bytes(value) : Number.isInteger(value) ? count(value) : plain(value, 4);
   return casesOf(cases, 'probe').flatMap(({ each, parameters }) => {
     const probe = spaced(parameters.probe);
-    if (each.failure !== null) return [{ probe, property: '', found: each.failure, catalogue: '', agrees: null }];
+    if (each.failure !== null)
+      return [{ probe, property: '', found: each.failure, catalogue: '', agrees: null, note: '' }];
     return Object.entries(each.values)
       .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
       .map(([name, value]): ProbeRow => {
@@ -261,7 +304,7 @@ export function probeRows(cases: readonly MeasuredCase[], device: Device | null)
           property: spaced(name),
           found: write(name, value),
           catalogue: stated === null ? '' : write(name, stated),
-          agrees: stated === null ? null : Math.abs(value / stated - 1) <= 0.1,
+          ...(stated === null ? { agrees: null, note: '' } : compareProbe(parameters.probe, name, value, stated)),
         };
       });
   });

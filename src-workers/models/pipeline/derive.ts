@@ -7,7 +7,7 @@ import { mixedLanes } from './instruction-classes.ts';
  * Cycles until the result of a shuffle, or of a load from shared memory, is available. Assumed for every device:
  * microbenchmarks of NVIDIA GPUs find twenty to thirty.
  */
-const EXCHANGE_LATENCY_CYCLES = 25;
+export const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
   /** Registers per thread that the compiler spills because of a register cap, ≥ 0. */
