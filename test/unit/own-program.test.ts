@@ -1,3 +1,4 @@
+import { availableParallelism, tmpdir } from 'node:os';
 import { kernelAbility } from '../../src-main/services/measuring/own-kernel.ts';
 import { findAbility } from '../../src-workers/domain/ability.ts';
 import { describe, expect, it } from 'vitest';
@@ -8,9 +9,12 @@ import {
   substituted,
   listValues,
 } from '../../src-workers/bench/program/command-line.ts';
+import type { Build } from '../../src-workers/bench/program/build.ts';
+import { measureProgram } from '../../src-workers/bench/program/measure.ts';
 import { readOutput } from '../../src-workers/bench/program/output.ts';
-import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import type { BenchPlan, BenchRecord, ProgramTask } from '../../src-workers/domain/benchmark.ts';
+import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
 import { designOf } from '../measuring.ts';
 
 const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
@@ -144,4 +148,59 @@ describe('the output of a program', () => {
   it('ends with the last line of standard error, if there is one', () => {
     expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/);
   });
+});
+
+it('builds all designs at once before the first launch, in the order of the launches by the seed', async () => {
+  const designs = [64, 128, 256, 512].map((blockThreads) => designOf({ blockThreads }));
+  const [done, said] = [[] as string[], [] as BenchRecord[]];
+  const task: ProgramTask = {
+    exec: `"${process.execPath}" -p "JSON.stringify({timeNs: 1000})" {binary}`,
+    build: 'cc -DBLOCK={blockThreads} -o {binary}',
+    folder: tmpdir(),
+    units: 70,
+    deviceId: 'gpu',
+    reference: null,
+    probe: false,
+  };
+  const plan: BenchPlan = {
+    format: 'lockstep-bench',
+    version: 1,
+    backend: 'program',
+    repeats: 1,
+    warmUps: 0,
+    caseTimeLimitMs: 20_000,
+    seed: 7,
+    workload: null,
+    cases: designs.map((design, at) => ({
+      id: `design-${at}`,
+      benchmark: 'unit-loop',
+      parameters: { design, designIndex: at, predictedMs: 1, residentBlocks: null },
+    })),
+  };
+  // Each build waits until as many have begun as this machine has cores, so builds one after another would not end.
+  const together = Promise.withResolvers<void>();
+  const atOnce = Math.min(availableParallelism(), designs.length);
+  let begun = 0;
+  const build: Build = async ({ blockThreads }) => {
+    if (++begun === atOnce) together.resolve();
+    await together.promise;
+    done.push(blockThreads);
+    return blockThreads === '512' ? fail('unsupported', 'The build failed: no such register') : ok(`b${blockThreads}`);
+  };
+  const texts = { lengthsFile: '', orderFile: '', launches: '' };
+  await measureProgram(
+    plan,
+    task,
+    () => Promise.resolve(ok(texts)),
+    build,
+    (record) => {
+      if (record.type === 'sample' || record.type === 'failed') expect(done).toHaveLength(designs.length);
+      said.push(record);
+    },
+  );
+  const failed = said.filter(({ type }) => type === 'failed');
+  expect(failed).toEqual([{ type: 'failed', case: 'design-3', message: 'The build failed: no such register' }]);
+  const launched = said.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
+  const order = Array.from(arbitraryOrder(designs.length, plan.seed), (at) => `design-${at}`);
+  expect(launched).toEqual(order.filter((id) => id !== 'design-3'));
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { availableParallelism, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
@@ -8,6 +8,7 @@ import { hipVersion } from './hip.ts';
 import { parsePtxas, parseResourceRemarks, type KernelUsage } from './ptxas.ts';
 import { hostCompilerFlags, nvccVersion } from './toolkit.ts';
 import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
+import { inParallel } from '../parallel.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
@@ -80,27 +81,17 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   const base = [...compiler, digest.digest('hex'), ...listFlags(request)];
   const windows = platform === 'win32';
 
-  const entries: (CacheEntry | undefined)[] = new Array<undefined>(request.objects.length);
   let failure: Result<never> | null = null;
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < request.objects.length && !failure) {
-      const at = next++;
-      const object = request.objects[at];
-      const own = hip ? withoutCap(object.flags) : object.flags;
-      const args = [...listFlags(request), ...host.value, ...own, '-c', object.source];
-      const entry = await compiled(
-        request,
-        `${object.name}.${windows ? 'obj' : 'o'}`,
-        [...base, ...args],
-        args,
-        request.sources,
-      );
-      if (entry.ok) entries[at] = entry.value;
-      else failure ??= fail(entry.error.code, `${object.name}: ${entry.error.message}`);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(availableParallelism(), request.objects.length) }, worker));
+  const entries = await inParallel(request.objects, async (object): Promise<CacheEntry | null> => {
+    if (failure) return null;
+    const own = hip ? withoutCap(object.flags) : object.flags;
+    const args = [...listFlags(request), ...host.value, ...own, '-c', object.source];
+    const file = `${object.name}.${windows ? 'obj' : 'o'}`;
+    const entry = await compiled(request, file, [...base, ...args], args, request.sources);
+    if (entry.ok) return entry.value;
+    failure ??= fail(entry.error.code, `${object.name}: ${entry.error.message}`);
+    return null;
+  });
   if (failure) return failure;
 
   const objects = entries.map((entry) => entry!);

@@ -73,6 +73,7 @@ export async function kernelProgram(
     return fail('unsupported', `nvcc would pass the folder ${folders.cache} with the character ${shellRead[0]} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
 
   const builders = new Map<string, Build>();
+  const emulated = new Map<string, ReturnType<typeof compileEmulated>>();
   const build: Build = async (values, design) => {
     const found = findEntry(manifest, design);
     if (!found.ok) return found;
@@ -86,14 +87,20 @@ export async function kernelProgram(
       hosts.get(found.value)!,
       ...(process.platform === 'win32' ? [] : ['-ldl']),
     ];
-    if (kernel.platform === 'emulation')
-      return compileEmulated({
-        sources: folders.sources,
-        files: [hosts.get(found.value)!],
-        flags: [...defined.value],
-        cacheFolder: folders.cache,
-        timeLimitMs,
-      });
+    if (kernel.platform === 'emulation') {
+      const key = words.join('\n');
+      const compiled =
+        emulated.get(key) ??
+        compileEmulated({
+          sources: folders.sources,
+          files: [hosts.get(found.value)!],
+          flags: [...defined.value],
+          cacheFolder: folders.cache,
+          timeLimitMs,
+        });
+      emulated.set(key, compiled);
+      return compiled;
+    }
     const line = `${words.map(quotedWord).join(' ')} -o {binary}`;
     if (!builders.has(line))
       builders.set(

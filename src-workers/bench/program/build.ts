@@ -7,11 +7,11 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
-import { splitCommand, substituted, type listValues } from './command-line.ts';
+import { splitCommand, substituted, type Values } from './command-line.ts';
 
 /** Builds the program of each design. Designs with the same build line share a build, and outputs are cached. */
 
-export type Build = (values: ReturnType<typeof listValues>, design: Design) => Promise<Result<string>>;
+export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 

@@ -45,7 +45,7 @@ export function quotedWord(word: string): string {
 /** Matches `{name}`, or `{{name}}` for the text `{name}`. */
 const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
-type Values = Readonly<Record<Placeholder, string>>;
+export type Values = Readonly<Record<Placeholder, string>>;
 
 /** @param word a word whose placeholders are known */
 export function substituted(word: string, values: Values): string {

@@ -8,17 +8,18 @@ import {
   type ProgramTask,
 } from '../../domain/benchmark.ts';
 import { isCpuDesign, type Design } from '../../domain/design.ts';
-import { fail, unwrap, type Result } from '../../domain/result.ts';
+import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { EMULATION_NOTE } from '../cuda/emulation.ts';
 import { lastLine } from '../../domain/text.ts';
+import { inParallel } from '../parallel.ts';
 import { MAX_OUTPUT_CHARACTERS, runTool } from '../tool.ts';
 import type { Build } from './build.ts';
-import { splitCommand, substituted, listValues, type UnitTexts } from './command-line.ts';
+import { splitCommand, substituted, listValues, type UnitTexts, type Values } from './command-line.ts';
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs with the user's own program. Every design is launched once, in random order, and the digests of
+ * Measures designs with the user's own program. All builds come first, several at a time. Every design is launched once, in random order, and the digests of
  * these launches decide which result is right. The other launches are drawn at random from `ALTERNATING` designs. When
  * a design has all its launches, the next design takes its place. So changes of the machine affect all designs alike,
  * and designs are completed one after another.
@@ -60,16 +61,13 @@ export async function measureProgram(
       : [],
   );
   const recorder = openRecorder(plan, designs, print);
+  const ready = await buildAll(designs, task, ofUnits, build);
 
   /** Runs the program once; null if the design failed, which is recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
-    const { design: mapping, designIndex } = design.one.parameters;
-    const texts = await ofUnits(mapping);
-    if (!texts.ok) return recorder.failed(design, texts.error.message);
-    const values = listValues(mapping, designIndex, task, texts.value);
-    const binary = await build(values, mapping);
-    if (!binary.ok) return recorder.failed(design, binary.error.message);
-    const [program, ...args] = words.map((word) => substituted(word, { ...values, binary: binary.value }));
+    const values = ready.get(design)!;
+    if (!values.ok) return recorder.failed(design, values.error.message);
+    const [program, ...args] = words.map((word) => substituted(word, values.value));
     const from = performance.now();
     const timeLimitMs = Math.max(1, plan.caseTimeLimitMs - design.spentMs);
     const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
@@ -112,6 +110,30 @@ export async function measureProgram(
   }
   recorder.device({ device: null, driver: null, multiprocessors: null });
   print({ type: 'done', elapsedMs: performance.now() - started });
+}
+
+/**
+ * Builds the program of every design, several at a time, before the first launch: A compiler would disturb the times of
+ * a program on the CPU, and most builds take longer than all launches of a design.
+ * @returns the values of the placeholders by design, with the path of its build
+ */
+async function buildAll(
+  designs: readonly Measured[],
+  task: ProgramTask,
+  ofUnits: (design: Design) => Promise<Result<UnitTexts>>,
+  build: Build,
+): Promise<ReadonlyMap<Measured, Result<Values>>> {
+  const given: { readonly design: Measured; readonly texts: Result<UnitTexts> }[] = [];
+  // The files of orders are written one after another, because designs share them.
+  for (const design of designs) given.push({ design, texts: await ofUnits(design.one.parameters.design) });
+  const ready = await inParallel(given, async ({ design, texts }): Promise<readonly [Measured, Result<Values>]> => {
+    if (!texts.ok) return [design, texts];
+    const { design: mapping, designIndex } = design.one.parameters;
+    const values = listValues(mapping, designIndex, task, texts.value);
+    const binary = await build(values, mapping);
+    return [design, binary.ok ? ok({ ...values, binary: binary.value }) : binary];
+  });
+  return new Map(ready);
 }
 
 interface Recorder {

@@ -1,0 +1,21 @@
+import { availableParallelism } from 'node:os';
+
+/**
+ * Does the work of each item, at most as many at a time as this machine has cores. Items are begun in their order.
+ * @returns the results in the order of the items
+ */
+export async function inParallel<Item, Done>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Done>,
+): Promise<readonly Done[]> {
+  const results: Done[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      const at = next++;
+      results[at] = await work(items[at]);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), items.length) }, worker));
+  return results;
+}
