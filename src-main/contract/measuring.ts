@@ -77,6 +77,8 @@ export interface MeasuredPart {
 export interface MeasuringProbe {
   /** The requested number of repeats. */
   readonly ofRepeats: number;
+  /** The number of chosen designs; the measured ones are spread over them. Absent in runs of earlier versions. */
+  readonly ofDesigns?: number | undefined;
   /** The expected time of the run, and the expected time of the whole request, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
@@ -86,6 +88,8 @@ export interface MeasuringProbe {
 export interface MeasuringProposal extends MeasuringProbe {
   readonly units: number;
   readonly ofUnits: number;
+  readonly designs: number;
+  readonly ofDesigns: number;
   readonly repeats: number;
 }
 

@@ -1,4 +1,4 @@
-import type { MeasuringProposal } from './measuring.ts';
+import type { MeasuringProposal, MeasuringRequest } from './measuring.ts';
 import type { ProcedureInput } from './procedures.ts';
 
 /** Formats an estimated duration: `45 s`, `20 min`, `3 h`. */
@@ -10,24 +10,43 @@ export function roughDuration(ms: number): string {
 }
 
 /**
- * Describes the reductions of a proposal: `All would take about 20 min. Measuring 5,400 of 20,000 units … .` It is
- * empty if nothing is reduced.
+ * Describes the reductions of a proposal: `A full measurement would take about 20 min. Measuring 60 of the 200 chosen
+ * designs (spread evenly over them) with 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
  */
-export function reducedText({ units, ofUnits, repeats, ofRepeats, estimateMs, fullMs }: MeasuringProposal): string {
+export function reducedText(proposal: MeasuringProposal): string {
+  const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
   const less = [
+    ...(designs < ofDesigns ? [fewerDesignsText(designs, ofDesigns)] : []),
     ...(units < ofUnits ? [`${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units`] : []),
     ...(repeats < ofRepeats ? [`${repeats} of ${ofRepeats} repeats`] : []),
   ];
   if (less.length === 0) return '';
-  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${less.join(' and ')}, in about ${roughDuration(estimateMs)}.`;
+  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${less.join(' with ')}, in about ${roughDuration(estimateMs)}.`;
+}
+
+/** Names a part of the chosen designs: `60 of the 200 chosen designs (spread evenly over them)`. */
+export function fewerDesignsText(designs: number, ofDesigns: number): string {
+  return `${designs} of the ${ofDesigns} chosen designs (spread evenly over them)`;
+}
+
+/** Whether a measurement has fewer units, designs or repeats than were asked for. */
+export function isReduced({ part, probe, repeats, cases }: MeasuringRequest): boolean {
+  if (part) return true;
+  return probe !== undefined && (repeats < probe.ofRepeats || cases < (probe.ofDesigns ?? cases));
 }
 
 /** Converts the proposal to arguments of `bench.start`. */
 export function startOf({
   units,
   ofUnits,
+  designs,
   repeats,
   ...probe
-}: MeasuringProposal): Pick<ProcedureInput<'bench.start'>, 'units' | 'repeats' | 'probe'> {
-  return { ...(units < ofUnits && { units }), repeats, probe };
+}: MeasuringProposal): Pick<ProcedureInput<'bench.start'>, 'units' | 'spreadDesigns' | 'repeats' | 'probe'> {
+  return {
+    ...(units < ofUnits && { units }),
+    ...(designs < probe.ofDesigns && { spreadDesigns: designs }),
+    repeats,
+    probe,
+  };
 }

@@ -580,16 +580,26 @@ const others = {
       ...measuringInput,
       /** Measures only this number of units; the default is all. It has no effect on a CPU, a program or a kernel. */
       units: v.optional(whole(1, 2 ** 31)),
+      /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
+      spreadDesigns: v.optional(whole(1, 10_000)),
       /** The result of `bench.probe`, saved with the run. */
-      probe: v.optional(v.strictObject({ ofRepeats: whole(1, 1000), estimateMs: durationMs, fullMs: durationMs })),
+      probe: v.optional(
+        v.strictObject({
+          ofRepeats: whole(1, 1000),
+          ofDesigns: v.optional(whole(1, 10_000)),
+          estimateMs: durationMs,
+          fullMs: durationMs,
+        }),
+      ),
     }),
   ).returns<{
     readonly runId: number;
   }>(),
   /**
    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units. It takes seconds. For the target `webgpu-page`, the page launches them, round by
-   * round. `bench.cancelProbe` ends the probe of a `client`, which then fails with `cancelled`.
+   * repeats first, then fewer units while a launch stays long, then fewer designs. It takes seconds. For the target
+   * `webgpu-page`, the page launches them, round by round. `bench.cancelProbe` ends the probe of a `client`, which then
+   * fails with `cancelled`.
    */
   'bench.probe': procedure(
     v.strictObject({

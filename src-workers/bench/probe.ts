@@ -137,55 +137,90 @@ export interface AskedMeasurement {
   readonly caseTimeLimitMs: number;
   /** Whether the target can run a part of the units. */
   readonly parts: boolean;
+  /** Number of programs that are built at a time before the first launch. Null if no design has its own program. */
+  readonly buildsAtOnce: number | null;
 }
 
 /** The part of a request that fits in the time. */
 export interface FittingMeasurement {
   readonly units: number;
+  readonly designs: number;
   readonly repeats: number;
   /** The time of this part, and of the whole request, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
-/** Minimum number of repeats while units can be reduced: 6 give a 95 % interval of the median despite one outlier. */
+/** Minimum number of repeats: 6 give a 95 % interval of the median despite one outlier. */
 const FEWEST_REPEATS = 7;
 /**
  * The fraction of a design's time limit that a probed design may take. It is below 1, because the slowest design may
  * not have been probed.
  */
 const CASE_SHARE = 0.5;
+/** Minimum time of a launch of fewer units, as a multiple of the time that a launch takes without any. */
+const FLOORS = 10;
 
-/** Reduces first the repeats, since they only change how certain a median is, and then the units. */
+/**
+ * Reduces a measurement to its time limit, in an order that keeps what it says about the whole request:
+ *
+ * 1. Repeats only change how certain a median is.
+ * 2. Units are reduced only while a launch stays long. A short launch of fewer units measures a device that is partly
+ *    idle, and saves little time, since most of it is spent on preparing a design.
+ * 3. Designs are left out.
+ *
+ * A design that would exceed its own time limit also has fewer units, because it would not be measured otherwise.
+ */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
-  const { designs, warmUps, timeLimitMs, caseTimeLimitMs, parts } = asked;
-  const estimate = (units: number, repeats: number): number => {
+  const { warmUps, timeLimitMs, caseTimeLimitMs, parts, buildsAtOnce } = asked;
+  const builds = (designs: number): number => (buildsAtOnce === null ? 1 : Math.ceil(designs / buildsAtOnce));
+  const probedBuilds = builds(Math.min(asked.designs, PROBE_DESIGNS));
+  const estimate = (units: number, designs: number, repeats: number): number => {
     const { startMs, onceMs, prepareMs, launchMs } = collectTimes(rounds, units);
-    return startMs + onceMs + designs * (prepareMs + (repeats + warmUps) * launchMs);
+    const startAllMs = (startMs * builds(designs)) / probedBuilds;
+    return startAllMs + onceMs + designs * (prepareMs + (repeats + warmUps) * launchMs);
   };
-  const fits = (units: number, repeats: number): boolean => {
+  const isInTime = (units: number, designs: number, repeats: number): boolean =>
+    estimate(units, designs, repeats) <= timeLimitMs;
+  const isEachInTime = (units: number, repeats: number): boolean => {
     const { prepareMs, slowestLaunchMs } = collectTimes(rounds, units);
-    return (
-      estimate(units, repeats) <= timeLimitMs &&
-      prepareMs + (repeats + warmUps) * slowestLaunchMs <= CASE_SHARE * caseTimeLimitMs
-    );
+    return prepareMs + (repeats + warmUps) * slowestLaunchMs <= CASE_SHARE * caseTimeLimitMs;
   };
+
   const fewest = Math.min(asked.repeats, FEWEST_REPEATS);
-  let repeats = asked.repeats;
-  while (repeats > fewest && !fits(asked.units, repeats)) repeats -= 1;
-  let { units } = asked;
-  if (parts && !fits(units, repeats)) {
+  let { units, designs, repeats } = asked;
+  while (repeats > fewest && !(isInTime(units, designs, repeats) && isEachInTime(units, repeats))) repeats -= 1;
+  if (parts) {
     // With fewer units than in the first round, no design might have enough blocks.
     const least = Math.min(units, rounds[0].units);
-    let [low, high] = [least, units];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (fits(middle, repeats)) low = middle;
-      else high = middle;
-    }
-    units = Math.max(least, twoDigits(low));
+    const most = mostUnits(least, units, (some) => isEachInTime(some, repeats));
+    const longMs = Math.max(LONG_LAUNCH_MS, FLOORS * collectTimes(rounds, 0).launchMs);
+    const isShort = (some: number): boolean => collectTimes(rounds, some).launchMs < longMs;
+    const leastLong = isShort(least) ? Math.min(most, mostUnits(least, most, isShort) + 1) : least;
+    units = mostUnits(leastLong, most, (some) => isInTime(some, designs, repeats));
+    if (units < asked.units) units = Math.max(leastLong, twoDigits(units));
   }
-  return { units, repeats, estimateMs: estimate(units, repeats), fullMs: estimate(asked.units, asked.repeats) };
+  const fewestDesigns = Math.min(designs, PROBE_DESIGNS);
+  while (designs > fewestDesigns && !isInTime(units, designs, repeats)) designs -= 1;
+  return {
+    units,
+    designs,
+    repeats,
+    estimateMs: estimate(units, designs, repeats),
+    fullMs: estimate(asked.units, asked.designs, asked.repeats),
+  };
+}
+
+/** The largest number of units up to `most` that fits, or `least` if none of them does. */
+function mostUnits(least: number, most: number, fits: (units: number) => boolean): number {
+  if (fits(most)) return most;
+  let [low, high] = [least, most];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Rounds a number down to two digits: 5431 → 5400. */

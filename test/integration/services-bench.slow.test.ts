@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuredCase, MeasuringDetail, ProbeAnswer } from '../../src-main/contract/measuring.ts';
-import { startOf } from '../../src-main/contract/probe.ts';
+import { isReduced, startOf } from '../../src-main/contract/probe.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -768,6 +768,23 @@ describe('a probe before measuring', () => {
       // The ranking is for all units.
       expect(row.measured).toBeNull();
     }
+  });
+
+  it('lets fewer designs be measured, spread over those chosen, and says so', async () => {
+    const { engine, runId } = await swept();
+    fake({ timeMs: 1 });
+    const ids = await Promise.all([0, 2, 4].map((place) => caseAt(engine, runId, place)));
+    const probed = { ofRepeats: 7, ofDesigns: 5, estimateMs: 7000, fullMs: 20_000 };
+    const { id } = await measure(engine, runId, { spreadDesigns: 3, probe: probed });
+    const { request, warnings, cases } = await detail(engine, id);
+    expect(caseIds(cases)).toEqual(ids);
+    expect(request).toMatchObject({ cases: 3, probe: probed });
+    expect(isReduced(request)).toBe(true);
+    expect(warnings[0]).toBe(
+      'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.',
+    );
+    const all = await measure(engine, runId, { probe: probed });
+    expect(isReduced((await detail(engine, all.id)).request)).toBe(false);
   });
 
   it('returns nothing if no design ran, and refuses a suite', async () => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { reducedText, startOf } from '../../src-main/contract/probe.ts';
 import { takePart } from '../../src-workers/predict/ordered.ts';
 import { describe, expect, it } from 'vitest';
 import {
@@ -94,6 +95,7 @@ describe('a measurement that fits the time', () => {
     timeLimitMs: 120_000,
     caseTimeLimitMs: 60_000,
     parts: true,
+    buildsAtOnce: null,
   };
 
   it('is complete if that is quick', () => {
@@ -101,6 +103,7 @@ describe('a measurement that fits the time', () => {
     // The expected time is 500 + 100 + 20 · (30 + 18 · 10).
     expect(fittingMeasurement(rounds, asked)).toEqual({
       units: 100_000,
+      designs: 20,
       repeats: 15,
       estimateMs: 4800,
       fullMs: 4800,
@@ -111,6 +114,7 @@ describe('a measurement that fits the time', () => {
     // 20 · 18 · 400 ms = 144 s; 20 · 15 · 400 ms = 120 s.
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual({
       units: 100_000,
+      designs: 20,
       repeats: 12,
       estimateMs: 120_000,
       fullMs: 144_000,
@@ -121,7 +125,7 @@ describe('a measurement that fits the time', () => {
     // A launch takes 3.3 s, like the Acts example on a software adapter: 20 minutes for all.
     const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
     expect(found.fullMs).toBe(20 * 18 * 3300);
-    expect(found.repeats).toBe(7);
+    expect(found).toMatchObject({ repeats: 7, designs: 20 });
     // 120 s / (20 · 10 launches) = 600 ms, rounded down to two digits of units.
     expect(found.units).toBe(18_000);
     expect(found.estimateMs).toBeCloseTo(118_800, 6);
@@ -133,11 +137,53 @@ describe('a measurement that fits the time', () => {
     expect(found).toMatchObject({ repeats: 7, units: 50_000 });
   });
 
-  it('keeps all units of a CPU', () => {
+  it('keeps all units of a CPU, and measures fewer designs', () => {
+    // 3 designs of 10 launches of 3.3 s take 99 s, but the designs of the probe are measured anyway.
     expect(fittingMeasurement([round(100_000, 3300)], { ...asked, parts: false })).toMatchObject({
       units: 100_000,
+      designs: 6,
       repeats: 7,
     });
+    expect(fittingMeasurement([round(100_000, 1000)], { ...asked, parts: false })).toMatchObject({
+      units: 100_000,
+      designs: 12,
+      repeats: 7,
+    });
+  });
+
+  it('keeps all units of a fast device, where preparing a design takes the time', () => {
+    // The study of the geometric tail on an H100: 200 designs of 9 launches of 0.7 ms, each prepared in 70 ms, in 7.6 s.
+    const rounds = [round(1024, 0.02, { prepareMs: 37 }), round(1_048_576, 0.7, { prepareMs: 70 })];
+    const study = { ...asked, units: 1_048_576, designs: 200, repeats: 7, warmUps: 2, timeLimitMs: 7600 };
+    const found = fittingMeasurement(rounds, study);
+    // 7600 / (70 + 9 · 0.7)
+    expect(found).toMatchObject({ units: 1_048_576, designs: 99, repeats: 7 });
+    expect(found.estimateMs).toBeLessThanOrEqual(7600);
+    expect(found.fullMs).toBeCloseTo(200 * 76.3, 6);
+  });
+
+  it('reduces units only as long as a launch stays long, and then designs', () => {
+    // 200 designs of 10 launches of 200 ms take 400 s, and of 60 ms 120 s. In 60 s, launches of 50 ms leave 120 designs.
+    const rounds = [round(1000, 2), round(100_000, 200)];
+    const many = { ...asked, designs: 200 };
+    expect(fittingMeasurement(rounds, many)).toMatchObject({ units: 30_000, designs: 200, repeats: 7 });
+    expect(fittingMeasurement(rounds, { ...many, timeLimitMs: 60_000 })).toMatchObject({
+      units: 25_000,
+      designs: 120,
+      repeats: 7,
+    });
+    // A launch without units takes 20 ms here, so 200 ms are not enough to see the work.
+    const slowStart = [round(1000, 21.8), round(100_000, 200)];
+    const found = fittingMeasurement(slowStart, { ...many, timeLimitMs: 60_000 });
+    expect(found).toMatchObject({ units: 100_000, designs: 30 });
+  });
+
+  it('counts the builds of all designs, several at a time', () => {
+    // The probe built its 6 designs at once in 5 s. 200 designs need 13 such times with 16 cores, 100 need 7.
+    const rounds = [round(100_000, 10, { startMs: 5000 })];
+    const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
+    expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
+    expect(fittingMeasurement(rounds, { ...built, timeLimitMs: 45_000 })).toMatchObject({ designs: 100 });
   });
 
   it('recognises time that does not grow with the units', () => {
@@ -155,10 +201,35 @@ describe('a measurement that fits the time', () => {
         expect(found.repeats).toBeLessThanOrEqual(repeats);
         expect(found.repeats).toBeGreaterThanOrEqual(Math.min(repeats, 7));
         expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
-        if (found.units > 1000 && found.units < asked.units) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
+        if (found.designs > Math.min(designs, 6)) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
         expect(found.units).toBeGreaterThanOrEqual(1000);
+        // A launch of fewer units still takes 50 ms, unless more would exceed the limit of a design.
+        const each = (units: number): number => prepare * units / 1000 + (found.repeats + 3) * launch * units / 1000;
+        if (found.units < asked.units && each(found.units * 1.2) < 30_000)
+          expect(launch * found.units / 1000).toBeGreaterThanOrEqual(49.9);
       }),
     ); // prettier-ignore
+  });
+});
+
+describe('the words for what is left out', () => {
+  const proposal = { units: 1000, ofUnits: 1000, designs: 99, ofDesigns: 200, repeats: 7, ofRepeats: 15, estimateMs: 7600, fullMs: 20_000 }; // prettier-ignore
+
+  it('name designs, units and repeats, and are empty if nothing is', () => {
+    expect(reducedText(proposal)).toBe(
+      'A full measurement would take about 20 s. Measuring 99 of the 200 chosen designs (spread evenly over them) with 7 of 15 repeats, in about 8 s.',
+    );
+    expect(reducedText({ ...proposal, designs: 200, units: 500, repeats: 15 })).toBe(
+      'A full measurement would take about 20 s. Measuring 500 of 1,000 units, in about 8 s.',
+    );
+    expect(reducedText({ ...proposal, designs: 200, repeats: 15 })).toBe('');
+  });
+
+  it('become a request that measures only that', () => {
+    const { ofDesigns, ofRepeats, estimateMs, fullMs } = proposal;
+    const probe = { ofDesigns, ofRepeats, estimateMs, fullMs };
+    expect(startOf(proposal)).toEqual({ spreadDesigns: 99, repeats: 7, probe });
+    expect(startOf({ ...proposal, designs: 200, units: 10 })).toEqual({ units: 10, repeats: 7, probe });
   });
 });
 

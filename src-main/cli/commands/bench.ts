@@ -61,7 +61,7 @@ With --json:
                warnings}. These fields may be null:
                leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
                part     {units, ofUnits, designsLeftOut} if fewer units were measured
-               probe    {ofRepeats, estimateMs, fullMs}
+               probe    {ofRepeats, ofDesigns, estimateMs, fullMs}; fewer cases than ofDesigns are spread over the chosen
                program  {exec, build}; cases then also have the digest and the implementation
                kernel   {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
@@ -128,7 +128,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     )
     .option(
       '--time <seconds>',
-      'time limit for all cases; a short probe first finds how many repeats and units fit (default: 120)',
+      'time limit for all cases; a short probe first finds how many repeats, designs and units fit (default: 120)',
       positive,
     )
     .option('--units <count>', 'measure this many units, without a probe; "all" for all of them', unitCount)

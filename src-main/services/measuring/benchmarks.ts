@@ -6,7 +6,15 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
-import { chosenDesigns, designCases, measuredDeviceId, measuredUnits, restoredPlan, standInOf } from './plans.ts';
+import {
+  chosenDesigns,
+  designCases,
+  measuredDeviceId,
+  measuredUnits,
+  restoredPlan,
+  spreadOver,
+  standInOf,
+} from './plans.ts';
 import { checkCommands, needsLengths } from '../../../src-workers/bench/program/command-line.ts';
 import { HIP_GROUP_WIDTH } from '../../../src-workers/bench/cuda/hip.ts';
 import { keptPlan } from '../../../src-workers/bench/plan-files.ts';
@@ -86,10 +94,11 @@ function findGroupWidth(view: RunView | null, deviceId: string | undefined): num
 async function planMeasurement(
   context: Context,
   targets: Targets,
-  { target, limits, program, kernel, units: wantedUnits, probe, ...input }: ProcedureArguments<'bench.start'>,
+  asked: ProcedureArguments<'bench.start'>,
   view: RunView | null,
   packed: boolean,
 ): Promise<Result<PlannedMeasurement>> {
+  const { target, limits, program, kernel, units: wantedUnits, spreadDesigns = Infinity, probe, ...input } = asked;
   const ofTarget = targetBackend(target);
   if (!ofTarget.ok) return ofTarget;
   if (kernel && program) return fail('bad-input', 'Specify a kernel or a program, not both.', { field: 'kernel' });
@@ -123,13 +132,13 @@ async function planMeasurement(
   const width = threadGroupWidth ? { threadGroupWidth } : {};
   const onCuda = cuda && { cache };
   const alternating = cuda && { alternating: ALTERNATING, ...width };
-  const asked = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
+  const common = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
   if (suite !== 'designs') {
     const device = backend.value === 'webgpu' ? await targets.device(target) : ofHip;
     const cases = suiteCases(suite, backend.value, device);
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, ...onCuda, ...alternating, cases: cases.value, seed: 1, workload: null };
-    const request = { ...asked, sourceRunId: null, deviceId: null, cases: cases.value.length };
+    const request = { ...common, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
   if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
@@ -148,7 +157,8 @@ async function planMeasurement(
     return task.value ? kernelAbility(ability) : ability;
   });
   if (!chosen.ok) return chosen;
-  const { designs, leftOut } = chosen.value;
+  const { leftOut } = chosen.value;
+  const designs = spreadOver(chosen.value.designs, spreadDesigns);
   const seed = view.run.seed ?? 0;
   const ofUnits = view.study.study.workload.units;
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
@@ -190,7 +200,7 @@ async function planMeasurement(
     },
     digest,
     request: {
-      ...asked,
+      ...common,
       sourceRunId: view.run.id,
       deviceId: deviceId.value,
       cases: cases.value.length,
@@ -261,7 +271,7 @@ export interface Benchmarks extends PageMeasurements {
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   /** Packs a plan for CUDA with everything that a machine without Lockstep needs to measure it. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  /** Launches a few cases and proposes how many repeats and units fit the time. */
+  /** Launches a few cases and proposes how many repeats, units and designs fit the time. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
   /** Returns whether a probe of this client was running. */
   cancelProbe(client: string): boolean;

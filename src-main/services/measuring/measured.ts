@@ -12,7 +12,7 @@ import { coresText } from '../../../src-workers/domain/terms.ts';
 import { disturbedFraction } from '../../../src-workers/bench/cpu/analysis.ts';
 import { REPEAT_WARNINGS, type RepeatWarning } from '../../../src-workers/models/calibration/repeats.ts';
 import type { MeasuredCase, MeasuringDetail, MeasuringRequest } from '../../contract/measuring.ts';
-import { roughDuration } from '../../contract/probe.ts';
+import { fewerDesignsText, roughDuration } from '../../contract/probe.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import { percent } from '../export/text.ts';
 import { isSameDevice } from './device.ts';
@@ -115,13 +115,16 @@ function counted(cases: readonly string[]): string {
 }
 
 /** Says which parts of a measurement were reduced so that it fits its time limit. */
-function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly string[] {
+function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, because all would take about ${roughDuration(probe.fullMs)}` : '';
+  const designs = cases + (part?.designsLeftOut ?? 0);
+  const fewer = probe?.ofDesigns !== undefined && designs < probe.ofDesigns;
+  if (fewer) texts.push(`Measured ${fewerDesignsText(designs, probe.ofDesigns)}${instead}.`);
   if (part) {
     const { units, ofUnits, designsLeftOut } = part;
     texts.push(
-      `Measured on ${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units${instead}. The predictions beside these times are for the same number of units; with all units, the order of designs may differ.`,
+      `Measured on ${units.toLocaleString('en')} of ${ofUnits.toLocaleString('en')} units${fewer ? '' : instead}. The predictions beside these times are for the same number of units; with all units, the order of designs may differ.`,
     );
     if (designsLeftOut > 0)
       texts.push(
@@ -129,7 +132,7 @@ function reducedTexts({ part, probe, repeats }: MeasuringRequest): readonly stri
       );
   }
   if (probe && repeats < probe.ofRepeats)
-    texts.push(`Measured with ${repeats} of ${probe.ofRepeats} repeats${part ? '' : instead}.`);
+    texts.push(`Measured with ${repeats} of ${probe.ofRepeats} repeats${part || fewer ? '' : instead}.`);
   return texts;
 }
 

@@ -148,6 +148,13 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
   );
 }
 
+/** Chooses entries of a list, spread evenly from the first to the last. */
+export function spreadOver<Entry>(list: ArrayLike<Entry>, count: number): readonly Entry[] {
+  const chosen = Math.min(count, list.length);
+  const step = chosen > 1 ? (list.length - 1) / (chosen - 1) : 0;
+  return Array.from({ length: chosen }, (_, at) => list[Math.round(at * step)]);
+}
+
 function picked(
   list: Uint32Array,
   choose: 'best' | 'spread' | 'random',
@@ -157,10 +164,8 @@ function picked(
   switch (choose) {
     case 'best':
       return Array.from(list.subarray(0, count));
-    case 'spread': {
-      const step = count > 1 ? (list.length - 1) / (count - 1) : 0;
-      return Array.from({ length: count }, (_, at) => list[Math.round(at * step)]);
-    }
+    case 'spread':
+      return spreadOver(list, count);
     case 'random': {
       // The first entries of a shuffle (Fisher and Yates) are a random choice.
       const uniform = mersenneTwister(seed);

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   fittingMeasurement,
   isProbeEnough,
@@ -14,6 +15,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
+import { spreadOver } from './plans.ts';
 import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
 
 /** Launches a few designs before a measurement, to find out what fits the time. */
@@ -74,17 +76,17 @@ export async function probeMeasurement(
     timeLimitMs,
     caseTimeLimitMs,
     parts,
+    buildsAtOnce: backend === 'program' && (kernel || input.program?.build) ? availableParallelism() : null,
   });
-  return ok({ kind: 'done', proposal: { ...fitting, ofUnits, ofRepeats: repeats } });
+  const proposal = { ...fitting, ofUnits, ofDesigns: cases.length, ofRepeats: repeats };
+  return ok({ kind: 'done', proposal });
 }
 
 const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
 /** Chooses designs for a probe, spread evenly over the chosen ones. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
-  const count = Math.min(PROBE_DESIGNS, cases.length);
-  const step = count > 1 ? (cases.length - 1) / (count - 1) : 0;
-  return Array.from({ length: count }, (_, at) => cases[Math.round(at * step)]).flatMap((one) =>
+  return spreadOver(cases, PROBE_DESIGNS).flatMap((one) =>
     one.benchmark === 'unit-loop' && one.parameters.designIndex !== null ? [one.parameters.designIndex] : [],
   );
 }

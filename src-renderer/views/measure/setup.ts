@@ -257,7 +257,7 @@ export function durationText(
   }
   return designs === null
     ? `Not measured here yet; a case is stopped after ${setup.limitS}${NBSP}s.`
-    : `A short probe decides how many repeats, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
+    : `A short probe decides how many repeats and designs, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
 }
 
 /** Whether a run shows how long the next one takes: the same kind and target, on all units of the same sweep. */
