@@ -33,6 +33,7 @@ import {
   recordsOf,
   runToEnd,
   SOURCES,
+  WORKLOAD,
   type Ended,
 } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
@@ -396,6 +397,57 @@ describe('launches of several cases', () => {
       ['a', true],
       ['b', true],
     ]);
+  });
+});
+
+describe('what cases share', () => {
+  // The emulation gives 4 bytes for each of 20,000 units to the order, the lengths and the results.
+  const UNITS_BYTES = 80_000;
+  const workload = { ...WORKLOAD, lengths: new Uint32Array(20_000).fill(1) };
+  const launched = async (balancings: readonly string[], memory: number): Promise<readonly string[]> => {
+    const cases = balancings.map((balancing, at) =>
+      unitLoop(`${balancing.replace(/\W+/g, '-')}-${at}`, { balancing, blockThreads: 64, gridBlocks: 2 }),
+    );
+    const plan = { ...planOf(cases, { alternating: 2, repeats: 3 }), workload };
+    const { records } = await measure(plan, { environment: { CUDA_SHIM_MEMORY: String(memory) } });
+    expect(ofType(records, 'failed')).toEqual([]);
+    expect(ofType(records, 'check').every(({ correct }) => correct)).toBe(true);
+    expect(ofType(records, 'check')).toHaveLength(cases.length);
+    return ofType(records, 'sample').map(({ case: id }) => id);
+  };
+  const changes = (ids: readonly string[]): number => ids.filter((id, at) => at > 0 && id !== ids[at - 1]).length;
+
+  it('is the order of units on the device, which two cases hold once', async () => {
+    const memory = 4.5 * UNITS_BYTES;
+    // Two cases of one order fit together, so their launches alternate. Two orders fit one after another.
+    expect(changes(await launched(['none', 'none'], memory))).toBeGreaterThan(1);
+    expect(changes(await launched(['none', 'full-sort'], memory))).toBe(1);
+  });
+
+  it('is given up when another order needs its memory', async () => {
+    const memory = 3.5 * UNITS_BYTES;
+    const orders = ['none', 'full-sort', 'window-sort(20)', 'none'];
+    expect(new Set(await launched(orders, memory)).size).toBe(orders.length);
+  });
+
+  it('is a device that is awake, so that only the first case of a row of them waits for its clocks', async () => {
+    const source = join(folder, 'awake.cu');
+    await writeFile(
+      source,
+      `#include "${join(SOURCES, 'host.cuh')}"
+int main() {
+  using std::chrono::milliseconds;
+  lockstep::Activity activity;
+  const auto start = lockstep::Activity::Clock::now();
+  std::printf("%d", activity.idle(start));
+  activity.worked(start);
+  for (const int ms : {0, 50, 99, 101, 5000}) std::printf(" %d", activity.idle(start + milliseconds(ms)));
+}
+`,
+    );
+    const program = join(folder, 'awake');
+    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
+    expect((await runToEnd(program, [], folder)).stdout).toBe('1 0 0 0 1 1');
   });
 });
 

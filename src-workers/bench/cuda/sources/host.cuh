@@ -376,6 +376,20 @@ __global__ void occupy(long long cycles) {
   }
 }
 
+/// When the device last had work. An idle device lowers its clocks, but not at once.
+class Activity {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void worked(Clock::time_point now) { last_ = now; }
+  /// Whether the device may have lowered its clocks.
+  bool idle(Clock::time_point now) const { return !last_ || now - *last_ > AWAKE; }
+
+ private:
+  /// Far below the seconds after which devices lower their clocks.
+  static constexpr std::chrono::milliseconds AWAKE{100};
+  std::optional<Clock::time_point> last_;
+};
+
 /// Time on the device between two events around a launch. The device must be busy while the host submits all three. On
 /// an idle device, the first event would be over before the launch arrives, and the time would include the host's.
 class Stopwatch {
@@ -624,11 +638,14 @@ class Case {
   }
 
   /// Raises the clocks of an idle device. The work is given in cycles, so it takes longer at lower clocks: a third of a
-  /// second at the lowest, far below the launch limit of a device that draws a screen.
+  /// second at the lowest, far below the launch limit of a device that draws a screen. A device that has just worked for
+  /// another case needs no waking: it would take longer than all launches of a short case.
   void wake() const {
+    if (!activity_.idle(Activity::Clock::now())) return;
     constexpr long long CYCLES = 1 << 26;
     launch(occupy, 1, 1, CYCLES);
     check(cudaDeviceSynchronize(), "kernel");
+    activity_.worked(Activity::Clock::now());
   }
 
   /// Runs warm-ups, then repeats, at raised clocks. `before` is not timed; `after` is told whether the launch counts.
@@ -655,6 +672,7 @@ class Case {
       // The device is busy, or was so just before.
       Conditions conditions;
       lastNs = stopwatch.timeNs(work, [&] { conditions = bench.nvml.conditions(); });
+      activity_.worked(Activity::Clock::now());
       sample(warmUp ? done_ : done_ - bench.plan.warmUps, warmUp, lastNs, conditions);
       after(!warmUp, lastNs);
     }
@@ -720,6 +738,9 @@ class Case {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
   }
 
+  /// Of all cases, one of which runs at a time.
+  inline static Activity activity_;
+
   unsigned turn_;
   unsigned launches_ = 0;
   unsigned done_ = 0;
@@ -737,6 +758,13 @@ class Comparison {
     if (got == expected) return;
     if (different_++ == 0)
       first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + " instead of " + std::to_string(expected);
+  }
+  /// Compares all results of a case at once, and one by one only if some differ.
+  void compare(const Words& got, const Words& expected) {
+    if (got == expected)
+      compared_ += got.size();
+    else
+      for (size_t at = 0; at < expected.size(); ++at) compare(at, got[at], expected[at]);
   }
   void report(const Case& run, uint64_t all) const {
     const std::string of = std::to_string(compared_) + " of " + std::to_string(all) + " results compared";

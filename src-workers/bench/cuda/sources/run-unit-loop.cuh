@@ -61,6 +61,52 @@ inline Words indices(const std::string& path, size_t count, size_t limit) {
   return words;
 }
 
+/// Units in the order in which slots take them.
+struct OrderedUnits {
+  OrderedUnits(const Plan& plan, const Words& positions) : order(positions), lengths(orderedLengths(plan, positions)) {}
+  /// Position → unit.
+  Buffer<uint32_t> order;
+  /// Iterations of the unit at each position.
+  Buffer<uint32_t> lengths;
+
+ private:
+  static Words orderedLengths(const Plan& plan, const Words& positions) {
+    Words ordered(positions.size());
+    for (size_t position = 0; position < positions.size(); ++position) ordered[position] = plan.lengths[positions[position]];
+    return ordered;
+  }
+};
+
+/// The units in the order of a file. Most cases of a plan have one of a few orders, and reading a million units takes
+/// longer than all launches of a case. So the device keeps the orders that were used last. One case runs at a time.
+inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const std::string& path) {
+  constexpr size_t KEPT_BYTES = 256 << 20;
+  using Kept = std::pair<std::string, std::shared_ptr<const OrderedUnits>>;
+  // It is never freed, because the driver may have ended before static objects do. The first one was used last.
+  static auto& kept = *new std::vector<Kept>();
+  const size_t units = plan.lengths.size();
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& one) { return one.first == path; });
+  if (found != kept.end()) {
+    std::rotate(kept.begin(), found, found + 1);
+    return kept.front().second;
+  }
+  // Those that no running case uses make room first.
+  const size_t most = std::max<size_t>(1, KEPT_BYTES / (2 * sizeof(uint32_t) * std::max<size_t>(units, 1)));
+  while (kept.size() >= most) kept.pop_back();
+  const Words positions = indices(path, units, units);
+  std::shared_ptr<const OrderedUnits> made;
+  try {
+    made = std::make_shared<const OrderedUnits>(plan, positions);
+  } catch (const CaseFailure& failure) {
+    if (!failure.noMemory || kept.empty()) throw;
+    // The orders that no running case uses make room.
+    kept.clear();
+    made = std::make_shared<const OrderedUnits>(plan, positions);
+  }
+  kept.insert(kept.begin(), Kept{path, made});
+  return made;
+}
+
 inline void runUnitLoop(Case& run) {
   const Settings& settings = run.settings;
   const Plan& plan = run.bench.plan;
@@ -85,9 +131,6 @@ inline void runUnitLoop(Case& run) {
   // Lanes of a unit exchange with all lanes of their group, which must exist.
   const unsigned filledBlock = (block + GROUP_WIDTH - 1) / GROUP_WIDTH * GROUP_WIDTH;
 
-  const Words order = indices(settings.text("order"), units, units);
-  Words ordered(units);
-  for (uint32_t position = 0; position < units; ++position) ordered[position] = plan.lengths[order[position]];
   const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
   // Every slot fetches once more after the last unit, and the counter has 32 bits.
   const uint64_t fetched = dispatch == Dispatch::fetching ? settings.whole("fetch", 1, UINT32_MAX) : 1;
@@ -95,8 +138,7 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{std::to_string(slots) + " slots fetch " + std::to_string(fetched) +
                       " units; all of them together are limited to 2^32 less the units"};
 
-  const Buffer<uint32_t> orderOnDevice(order);
-  const Buffer<uint32_t> lengths(ordered);
+  const auto ordered = orderedUnits(plan, settings.text("order"));
   const Buffer<uint32_t> blocks(indices(settings.text("blocks"), grid, grid));
   const uint32_t words = tableWords(static_cast<uint32_t>(settings.whole("table", SECTOR_WORDS, 1u << 31)));
   const uint32_t* table = sharedTable(words);
@@ -110,7 +152,7 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};
   const UnitLoopArguments call{
-      orderOnDevice.data(), lengths.data(), blocks.data(), table, words - 1, next.data(), results.data(), units,
+      ordered->order.data(), ordered->lengths.data(), blocks.data(), table, words - 1, next.data(), results.data(), units,
       static_cast<uint32_t>(dispatch == Dispatch::fetching ? fetched : std::min<uint64_t>(slots, units)),
       block / threadsPerUnit, Neutral{}};
   run.repeat(
@@ -124,8 +166,7 @@ inline void runUnitLoop(Case& run) {
       [](bool, double) {});
 
   Comparison comparison("unit");
-  const Words got = results.read();
-  for (uint32_t unit = 0; unit < units; ++unit) comparison.compare(unit, got[unit], plan.expected[unit]);
+  comparison.compare(results.read(), plan.expected);
   comparison.report(run, units);
 }
 
