@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type {
   MeasuringComparison,
@@ -15,17 +16,17 @@ import { triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import { loopFindings, matrixPowerRows, probeRows } from '../../src-renderer/views/measure/suites.ts';
-import { matrixFiles } from '../data/bench/spmv-reference.ts';
+import { inspectedSpmvStudy, matrixFiles, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
-import { writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 
 /*
  * `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
- * command. Each step has its share of the time. A step that fails or exceeds it is named, and the others continue. Run
- * the same command again to continue: `DIR/state.json` lists the runs, and measured cases are not repeated. DIR then
+ * command. Each step has its share of the remaining time, in which compiling and probing do not count: on an H100
+ * machine, nvcc took longer than some shares. A step that fails or exceeds its time is named, and the others continue.
+ * Run the same command again to continue: `DIR/state.json` lists the runs, and measured cases are not repeated. DIR then
  * contains
  *
  *   summary.md, summary.json   the results with figures
@@ -132,6 +133,8 @@ async function call<Name extends ProcedureName>(
 
 /** The end of the current step's time. */
 let deadline = Infinity;
+/** Time of the current step in which nothing could be measured yet, ms. */
+let preparingMs = 0;
 let problems: string[] = [];
 const leftMs = (): number => Math.max(0, deadline - performance.now());
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -147,6 +150,29 @@ async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Lets the step's time begin later, by the time for which it prepares. */
+async function prepared<T>(work: Promise<T>): Promise<T> {
+  const from = performance.now();
+  return work.finally(() => {
+    const tookMs = performance.now() - from;
+    deadline += tookMs;
+    preparingMs += tookMs;
+  });
+}
+
+/** Waits until a measurement has compiled its program, or has ended. The device answers when it begins. */
+async function begun(runId: number): Promise<void> {
+  const LOOK_MS = 100;
+  for (;;) {
+    const [{ state: now }, { device }] = await Promise.all([
+      call('runs.get', { id: runId }),
+      call('bench.detail', { id: runId }),
+    ]);
+    if (device !== null || now !== 'running') return;
+    await pause(LOOK_MS);
+  }
+}
+
 /** Starts or resumes a run, waits for its end or the end of the step's time, and returns its id. */
 async function ran(key: string, start: () => Promise<{ readonly runId: number }>): Promise<number> {
   const before = state.runs[key];
@@ -155,6 +181,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   const { runId } = known ? await call('runs.resume', { id: known.id }) : await start();
   state.runs[key] = runId;
   keep();
+  if ((await call('runs.get', { id: runId })).kind === 'bench' && leftMs() > 0) await prepared(begun(runId));
   const timer = Number.isFinite(deadline)
     ? setTimeout(() => void engine.dispatch('runs.cancel', { id: runId }), leftMs())
     : undefined;
@@ -171,12 +198,13 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
 type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
-/** Measures, and saves the record. With `fit`, a probe reduces repeats and units to a part of the remaining time. */
+/** Measures, and saves the record. With `fit`, a probe reduces the request to a part of the remaining time. */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };
   const runId = await ran(key, async () => {
     if (fit === 0 || options.tiny) return call('bench.start', asked);
-    const probe = await call('bench.probe', { ...asked, timeLimitMs: Math.max(1000, Math.round(fit * leftMs())) });
+    const timeLimitMs = Math.max(1000, Math.round(fit * leftMs()));
+    const probe = await prepared(call('bench.probe', { ...asked, timeLimitMs }));
     if (probe.kind !== 'done') throw new Error('The target is a page. Specify a device of this machine.');
     return call('bench.start', { ...asked, ...(probe.proposal && startOf(probe.proposal)) });
   });
@@ -308,7 +336,10 @@ async function launchGrid() {
 /** Measures designs of the example studies, before and after calibration on others. */
 async function exampleStudies() {
   const names =
-    SIZES.studies ?? readdirSync(EXAMPLES).flatMap((file) => /^(?!software|spmv-cpu)(.+)\.json$/.exec(file)?.[1] ?? []);
+    SIZES.studies ??
+    readdirSync(EXAMPLES).flatMap(
+      (file) => /^(?!software|spmv-cpu|spmv-implementations)(.+)\.json$/.exec(file)?.[1] ?? [],
+    );
   const figures: Record<string, unknown> = {};
   for (const [at, name] of names.entries())
     await attempt(name, async () => {
@@ -321,7 +352,9 @@ async function exampleStudies() {
       );
       const detail = await measured(`${name} designs`, { runId, choose: 'spread', count: SIZES.designs }, 0.7 * share);
       const before = await call('bench.compare', { id: detail.runId });
-      figures[name] = { ...counts(detail), part: detail.request.part ?? null, before: agreementOf(before) };
+      const { part = null, probe } = detail.request;
+      const ofDesigns = probe?.ofDesigns ?? detail.cases.length;
+      figures[name] = { ...counts(detail), ofDesigns, part, before: agreementOf(before) };
       const profile = await call('calibration.save', { id: calibration.runId, name: `gpu-evidence ${name}` });
       const after = await call('bench.compare', { id: detail.runId, profileId: profile.id });
       figures[name] = { ...(figures[name] as object), calibrated: agreementOf(after) };
@@ -351,6 +384,14 @@ async function rowFigures(path: string): Promise<readonly number[]> {
   return [rows, columnCount, rowStarts[rows], ...quartiles, average, moment(2), skewness];
 }
 
+/** Replaces the figures of a software adapter by those of the kernels' code for this device. */
+async function inspectedStudy(study: StudyFile, columns: number): Promise<StudyFile> {
+  const capability = String(facts.target?.device?.properties.computeCapability ?? '');
+  return inspectedSpmvStudy(study, columns, (what) =>
+    call('kernel.inspect', { ...what, arch: `sm_${capability.replace('.', '')}` }),
+  );
+}
+
 /** Measures every SpMV kernel and mapping on every matrix, checked against the product in double precision. */
 async function spmvKernels() {
   const figures: Record<string, unknown> = {};
@@ -363,24 +404,30 @@ async function spmvKernels() {
     const name = path.replace(/^.*\/(.*)\.mtx$/, '$1');
     await attempt(name, async () => {
       const folder = join(out, 'kernels', name);
-      const { file, lengths } = await writeSpmvKernel(path, folder);
-      const study = readStudy(join(source, 'spmv.json'));
-      // Every block size and number of threads per row is a separate build.
-      const axes = { ...study.axes, blockThreads: [128, 256], unitsPerThread: [1, 2] };
-      const implementations = options.tiny ? study.implementations?.slice(0, 1) : study.implementations;
+      const { file, lengths, x } = await writeSpmvKernel(path, folder);
+      const fitted = readStudy(join(source, 'spmv.json'));
+      const inspected = options.tiny ? fitted : await prepared(inspectedStudy(fitted, x.length));
+      const { kernel, implementations: all } = inspected;
+      // Every block size and number of threads per row is a separate build of some seconds.
+      const axes = { ...fitted.axes, threadsPerUnit: [1, 4, 8, 32, 128], blockThreads: [128], unitsPerThread: [1, 2] };
+      const implementations = options.tiny ? all?.slice(0, 1) : all;
       const workload = { lengths: `mtx:${path}`, units: lengths.length };
       const runId = await ran(`sweep spmv ${name}`, () =>
-        call('runs.start', { study: { ...study, workload, axes, implementations, devices: [deviceId()] }, folder }),
+        call('runs.start', {
+          study: { ...fitted, kernel, workload, axes, implementations, devices: [deviceId()] },
+          folder,
+        }),
       );
       const share = leftMs() / (MATRICES.length - at);
       const whole = deadline;
       deadline = performance.now() + share;
+      const preparedBefore = preparingMs;
       const detail = await measured(`spmv ${name}`, {
         runId,
         kernel: { file },
         choose: 'best',
         count: 10_000,
-      }).finally(() => (deadline = whole));
+      }).finally(() => (deadline = whole + preparingMs - preparedBefore));
       const timed = detail.cases.flatMap(({ design, predictedMs, measured: time, correct }) =>
         design && time && correct !== false ? [{ design, predicted: predictedMs ?? NaN, measured: time.medianMs }] : [],
       );
@@ -502,11 +549,20 @@ const STEPS: readonly {
   { id: 'tuned', title: 'Tuned against exhaustive', share: 0.15, run: tunedAgainstExhaustive },
 ];
 
-for (const { id, title, share, run } of STEPS) {
-  if (id !== 'facts' && ((chosen && !chosen.includes(id)) || state.steps[id]?.state === 'complete')) continue;
+const isLeft = ({ id }: { readonly id: (typeof STEP_IDS)[number] }): boolean =>
+  id === 'facts' || (state.steps[id]?.state !== 'complete' && (!chosen || chosen.includes(id)));
+const endMs = performance.now() + Number(options.minutes) * 60_000;
+for (const [at, step] of STEPS.entries()) {
+  if (!isLeft(step)) continue;
+  const { id, title, share, run } = step;
   say(title);
   const began = performance.now();
-  deadline = began + share * Number(options.minutes) * 60_000;
+  const shares = STEPS.slice(at)
+    .filter(isLeft)
+    .reduce((sum, one) => sum + one.share, 0);
+  // What a step leaves of its time, and what compiling takes, are divided among the steps after it.
+  deadline = began + Math.max(0, endMs - began) * (share / shares);
+  preparingMs = 0;
   problems = [];
   let figures: StepRecord['figures'] | null = null;
   try {
@@ -523,7 +579,9 @@ for (const { id, title, share, run } of STEPS) {
     problems,
   };
   keep();
-  say(`  ${state.steps[id].state} after ${seconds.toFixed(0)} s`);
+  const preparing =
+    preparingMs < 1000 ? '' : `, ${(preparingMs / 1000).toFixed(0)} s of them for compiling and probing`;
+  say(`  ${state.steps[id].state} after ${seconds.toFixed(0)} s${preparing}`);
   for (const problem of problems) say(`  ${problem}`);
   if (id === 'facts' && figures === null) break;
 }

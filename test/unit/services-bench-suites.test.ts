@@ -24,6 +24,13 @@ describe('suites on a software adapter', () => {
     }
   });
 
+  it('begin with the cases that Table I needs', () => {
+    const cases = casesOn('matrix-power', 0) as CaseOf<'matrix-power'>[];
+    const executions = cases.map(({ parameters }) => parameters.execution);
+    expect(executions.lastIndexOf('lockstep')).toBe(cases.length / 2 - 1);
+    expect(executions.indexOf('independent')).toBe(cases.length / 2);
+  });
+
   it('have no case wider than the device', () => {
     for (const { parameters } of casesOn('matrix-power', 1) as CaseOf<'matrix-power'>[])
       expect(parameters.unitsPerGroup).toBeLessThanOrEqual(4);

@@ -1,5 +1,8 @@
 import { copyFileSync, createReadStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
+import type { StudyFile } from '../../../src-main/contract/study.ts';
+import { inspectedFields, withInspected, type Inspection } from '../../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { readCsr } from '../../../src-workers/parse/csr.ts';
@@ -70,6 +73,63 @@ export async function writeSpmvKernel(
     .replace('"absolute": 1e-6', `"absolute": ${TOLERANCE * reference.largest}`);
   writeFileSync(file, manifest);
   return { ...reference, file };
+}
+
+/** The kernel of each implementation, and the threads per row for which its code is read. */
+const INSPECTED: Readonly<
+  Record<string, { readonly entry: string; readonly threadsPerRow: number; readonly iterationsPerLoop?: number }>
+> = {
+  'Thread per row': { entry: 'threadPerRow', threadsPerRow: 1 },
+  '2 to 32 threads per row': { entry: 'threadsPerRow', threadsPerRow: 8 },
+  'Block per row': { entry: 'threadsPerRow', threadsPerRow: 128 },
+  // The compiler unrolls its loop over four steps, between which it branches.
+  'Merge path': { entry: 'mergePath', threadsPerRow: 1, iterationsPerLoop: 4 },
+  Mixed: { entry: 'classOfRows', threadsPerRow: 8 },
+};
+const INSPECTED_BLOCK_THREADS = 128;
+
+/**
+ * Returns spmv.json with the figures that the code of its kernels shows for a GPU. Its own figures are fitted to a
+ * software adapter.
+ * @param columns the number of elements of x, which rows read at scattered places
+ * @param inspect compiles a source and reads one of its kernels
+ */
+export async function inspectedSpmvStudy(
+  study: StudyFile,
+  columns: number,
+  inspect: (input: Omit<ProcedureInput<'kernel.inspect'>, 'arch' | 'client'>) => Promise<Inspection>,
+): Promise<StudyFile> {
+  const bytes = readFileSync(join(SPMV, 'spmv.cu'));
+  const implementations = [];
+  for (const one of study.implementations ?? []) {
+    const { entry, threadsPerRow, iterationsPerLoop } = INSPECTED[one.name];
+    const found = inspectedFields(
+      await inspect({
+        fileName: 'spmv.cu',
+        bytes,
+        entry,
+        flags: [`-DBLOCK_THREADS=${INSPECTED_BLOCK_THREADS}`, `-DTHREADS_PER_ROW=${threadsPerRow}`],
+        ...(iterationsPerLoop !== undefined && { iterationsPerLoop }),
+      }),
+    );
+    const scattered = found.accesses?.filter(({ pattern }) => pattern === 'scattered').length;
+    // The kernel of the merge path reads more than x at places that its code does not show to be side by side.
+    const accesses = found.accesses?.map((access) =>
+      scattered === 1 && access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns } : access,
+    );
+    implementations.push({
+      ...one,
+      kernel: withInspected(one.kernel ?? {}, { ...found, ...(accesses && { accesses }) }),
+    });
+  }
+  const { instructionsPerIteration: _fitted, ...kernel } = study.kernel;
+  // Every implementation has its own instructions.
+  const [{ kernel: first }] = implementations;
+  return {
+    ...study,
+    kernel: { ...kernel, instructionsPerIteration: first.instructionsPerIteration!, origins: {} },
+    implementations,
+  };
 }
 
 if (import.meta.main) {
