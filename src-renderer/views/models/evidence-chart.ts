@@ -72,7 +72,7 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
   const [x, y] = [extent(points.predicted), extent(points.measured)];
   const range: Range = { low: Math.min(x[0], y[0]) / 1.2, high: Math.max(x[1], y[1]) * 1.2, log: true };
   const area = plane(size, { left: 58, right: 16, top: 24, bottom: 40 }, range, range);
-  const ticks = { ticks: logTicks(range.low, range.high, { max: 6 }), format: (value: number) => plain(value, 4) };
+  const ticks = { ticks: logTicks(range.low, range.high, { max: 6 }), format: roundNumber };
   return {
     ...planeAxes(theme, area, { x: { ...ticks, marks: true }, y: ticks }),
     tooltip: tipOf(points, theme),

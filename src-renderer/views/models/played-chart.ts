@@ -108,7 +108,10 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
         const onLeft = x > left + 130;
         const crowded = i > 0 && Math.abs(x - above.x(shown[0].cycles / 1e3)) < 90;
         return [
-          stroke([[x, TOP - 6], [x, below.bottom]], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
+          // The title of the lower axis is between the two parts.
+          ...[[TOP - 6, above.bottom], [below.top, below.bottom]].map(([from, to]) =>
+            stroke([[x, from], [x, to]], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
+          ),
           words(theme, x + (onLeft ? -4 : 4), crowded ? 6 : 18, text, { colour: 'text', align: onLeft ? 'right' : 'left', halo: true }),
         ];
       }),

@@ -224,7 +224,7 @@ export const contention = {
     T_{\mathrm{full}} = M_1 P / \rho, \quad T_{\mathrm{none}} = M_1 / \beta, \quad T_{\mathrm{even}} = \textstyle \sum M / \rho :: The simpler bounds.
   `,
   symbols: rows`
-    M_1 \ge M_2 \ge \dots :: bytes that each core moves, largest first :: bytes
+    M_i :: bytes that core i moves, largest first :: bytes
     \beta, \rho :: bandwidth of one core, and of all :: GB/s
     \mathrm{BW}_i :: bandwidth of i active cores together :: GB/s
     P :: cores
