@@ -86,7 +86,7 @@ export function calibrateFromDesigns(
   if (plan.axes.implementations)
     return fail(
       'unsupported',
-      `the study has ${plan.axes.implementations.length} implementations with separate kernels, but a calibration fits one kernel. Calibrate a study of one implementation`,
+      `the study has ${plan.axes.implementations.length} implementations with separate kernels, but a calibration fits one kernel. Calibrate a study of one implementation.`,
     );
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
@@ -198,7 +198,7 @@ export function predictMeasured(
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
-  return fail('conflict', `design ${index} is invalid (${invalid}) and cannot run`, { design: index });
+  return fail('conflict', `design ${index} is invalid (${invalid}) and cannot run.`, { design: index });
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
@@ -425,6 +425,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return fail(
     'conflict',
-    `the calibrated model has an error of ${percent(left)}, and a single time for all designs has an error of ${percent(spread)}. Use measurements of this study's kernel on ${device.name}`,
+    `the calibrated model has an error of ${percent(left)}, and a single time for all designs has an error of ${percent(spread)}. Use measurements of this study's kernel on ${device.name}.`,
   );
 }

@@ -141,7 +141,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
     },
     seed: run.seed ?? 0,
   });
-  return fitted.ok ? fitted : fail(fitted.error.code, `run ${run.id}: ${fitted.error.message}`);
+  return fitted.ok ? fitted : fail(fitted.error.code, `Run ${run.id}: ${fitted.error.message}`);
 }
 
 /** Returns the newest result for divergent loops on the same device, if there is one. */
