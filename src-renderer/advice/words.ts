@@ -185,7 +185,7 @@ export function assumptions(inputs: readonly InputFact[], worth: readonly WorthK
 export type NextStep =
   | { readonly kind: 'copy' }
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }
-  | { readonly kind: 'measure'; readonly designs: readonly number[] };
+  | { readonly kind: 'measure' };
 
 /** Smaller gains of time are not worth the effort. */
 const WORTH_DOING = 0.01;
@@ -196,9 +196,12 @@ export function nextStep(known: Uncertainty | null): NextStep {
   const worth = known.worthKnowing.at(0);
   const measured = separation ? robust.expectedRegret - separation.within : 0;
   if (worth && worth.gain >= Math.max(WORTH_DOING, measured)) return { kind: 'learn', worth };
-  if (separation && measured >= WORTH_DOING)
-    return { kind: 'measure', designs: separation.designs.slice(0, separation.measure) };
-  return { kind: 'copy' };
+  return { kind: measured >= WORTH_DOING ? 'measure' : 'copy' };
+}
+
+/** The designs to measure because the model cannot tell them apart. Empty if it can. */
+export function toMeasure(known: Uncertainty | null): readonly number[] {
+  return known?.separation?.designs.slice(0, known.separation.measure) ?? [];
 }
 
 /** Says that the answer is for the middle of each assumed input, and may change. */
