@@ -20,6 +20,8 @@ export interface SliceInput {
 }
 
 const RIGHT = 12;
+/** The height of a row of labels. */
+const ROW_PX = 12;
 /** Times above this multiple of the fastest are clipped, and a note says so. */
 const CLIP = 3;
 /** With more values than this, the line has no dots. */
@@ -55,10 +57,14 @@ export function sliceChart(
   const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => tick(ms).length)));
   // Names are in the middle of their bands.
   const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];
-  const area = plane(size, { left, right: RIGHT, top: 6, bottom: 32 }, { low: ends[0], high: ends[1] }, bounds);
-  const plotPx = area.right - area.left;
+  const plotPx = size.width - left - RIGHT;
   const stride = named && plotPx / values.length >= 34 ? 1 : labelStride(values.length, plotPx, 46);
-  const texts = named ? fitTexts(values, (stride * plotPx) / values.length) : values;
+  const roomPx = (stride * plotPx) / values.length;
+  // Names that are too long for one row of labels are in two.
+  const rows = named && fitTexts(values, roomPx).some((text, i) => text !== values[i]) ? 2 : 1;
+  const bottom = 32 + (rows - 1) * ROW_PX;
+  const area = plane(size, { left, right: RIGHT, top: 6, bottom }, { low: ends[0], high: ends[1] }, bounds);
+  const texts = named ? fitTexts(values, rows * roomPx) : values;
   const blue = theme.series[0];
   const { baseY, place } = {
     baseY: baseline === null ? 0 : area.y(baseline),
@@ -121,8 +127,8 @@ export function sliceChart(
       ...(baseline !== null && labelBaseline
         ? [words(theme, free.x, baseY + (free.above ? -8 : 9), place, { halo: true })]
         : []),
-      ...labelled(values.length, stride, at, stride * 0.75).map((i) =>
-        words(theme, area.x(i), area.bottom + 11, texts[i], {
+      ...labelled(values.length, stride, at, stride * 0.75).map((i, order) =>
+        words(theme, area.x(i), area.bottom + 11 + (order % rows) * ROW_PX, texts[i], {
           align: named ? 'center' : i === values.length - 1 ? 'right' : i === 0 ? 'left' : 'center',
           ...(i === at && { colour: 'text' as const, bold: true }),
         }),
@@ -130,7 +136,7 @@ export function sliceChart(
       words(
         theme,
         area.right,
-        area.bottom + 25,
+        area.bottom + bottom - 7,
         `${axisTitle}${cut > 0 ? `; ${cut} slower ${cut === 1 ? 'value' : 'values'} not drawn` : ''}`,
         {
           align: 'right',

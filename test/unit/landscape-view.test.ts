@@ -341,7 +341,7 @@ describe('axes of slices', () => {
     expect(axisLabels('launch', ['16 per SM', '4 per SM'])).toEqual(['16', '4']);
     expect(axisLabels('launch', ['1 core', '1024 cores'])).toEqual(['1', '1,024']);
     expect(axisLabels('registerCap', ['none', '1024'])).toEqual(['none', '1,024']);
-    expect(axisLabels('balancing', ['none', 'dynamic-fetch'])).toEqual(['none', 'dynamic-fetch']);
+    expect(axisLabels('balancing', ['none', 'window-sort(64)'])).toEqual(['none', 'window(64)']);
     expect(axisLabels('device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100', 'RTX 4090']);
   });
   it('have launches with their unit if they count different things, so that no two labels are equal', () => {

@@ -27,7 +27,7 @@ export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): 
 }
 
 /** Inputs that no study states, because they belong to no field. They are drawn like unstated fields. */
-export const GATHERS = { path: 'kernel.accesses', label: 'Fraction of the gathers that miss the cache' } as const;
+export const GATHERS = { path: 'kernel.accesses', label: 'Gathers that miss the cache' } as const;
 export const BANDWIDTH = {
   path: 'device.achievedBandwidthFraction',
   label: 'Achieved fraction of the bandwidth',
@@ -54,7 +54,7 @@ export function listInputs(
   return [
     ...facts,
     ...(unknown.kernel.some(({ field, of }) => field === 'accesses' && isOf(of))
-      ? [assumed(GATHERS.path, `${GATHERS.path}.missFraction`, GATHERS.label, 'by its footprint')]
+      ? [assumed(GATHERS.path, `${GATHERS.path}.missFraction`, GATHERS.label, 'by footprint')]
       : []),
     ...(unknown.device.includes(BANDWIDTH.path)
       ? [assumed(BANDWIDTH.path, BANDWIDTH.path, BANDWIDTH.label, ACHIEVED_BANDWIDTH)]

@@ -1,6 +1,7 @@
 import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
 import { shortNames } from '../../format/devices.ts';
 import { count } from '../../format/numbers.ts';
+import { shortBalancing } from '../ranking/columns.ts';
 
 export interface Slice {
   readonly axis: string;
@@ -25,6 +26,7 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);
+  if (axis === 'balancing') return texts.map(shortBalancing);
   const isMixed = new Set(texts.map(launchUnit)).size > 1;
   return texts.map((text) => {
     const unit = launchUnit(text);

@@ -38,6 +38,8 @@ export interface Column {
   readonly name?: string;
   readonly title: string;
   readonly width: number;
+  /** The width if the list is sorted by it, for the arrow and the bold head. */
+  readonly sortedWidth?: number;
   readonly sort: RankColumn | null;
   readonly kind: 'value' | 'difference' | 'mark';
   readonly align: 'right' | 'left';
@@ -79,7 +81,6 @@ const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFrac
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
 
 const EMPTY = '';
-export const NOT_RUN = 'not run';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
@@ -116,26 +117,26 @@ export function availableColumns({
     { id: 'threadsPerUnit', head: sentenceCase(term('thread', 'many')), name: `${sentenceCase(term('thread', 'many'))} per unit, u`, title: `${sentenceCase(term('thread', 'many'))} that share one unit of work`, width: term('thread', 'many').length > 7 ? 76 : 58, sort: 'threadsPerUnit', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => count(row.design.threadsPerUnit)) },
     { id: 'unitsPerThread', head: 'Units', name: 'Units per slot', title: `Units that each slot of u ${term('thread', 'many')} processes, one after another`, width: Math.max(48, Math.min(roomFor(units), 66)), sort: 'unitsPerThread', kind: 'value', align: 'right', drop: 16, text: onGpu((row) => (row.design.unitsPerThread > 0 ? count(row.design.unitsPerThread) : '–')) },
     { id: 'loop', head: 'Loop', title: 'Whether a lane’s units run as nested loops or as one flattened loop', width: 66, sort: 'loop', kind: 'value', align: 'left', drop: 4, when: varies.has('loop'), text: (row) => row.design.loop },
-    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: cores || varies.has('implementation') ? 96 : 70, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
-    { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: varies.has('blockWidth') ? 72 : 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: onGpu((row) => blockText(row.design)) },
+    { id: 'balancing', head: 'Balancing', title: 'How units are ordered or partitioned before launch', width: 96, sort: 'balancing', kind: 'value', align: 'left', drop: 3, when: varies.has('balancing'), text: (row) => shortBalancing(row.design.balancing) },
+    { id: 'blockThreads', head: sentenceCase(term('block', 'short').length > 2 ? term('block', 'short') : term('block')), name: `${sentenceCase(term('block'))} size`, title: `${sentenceCase(term('thread', 'many'))} in one ${term('block')}`, width: varies.has('blockWidth') ? 72 : 50, sort: 'blockThreads', kind: 'value', align: 'right', drop: 0, text: onGpu(({ design }) => (design.blockWidth === undefined ? count(design.blockThreads) : blockText(design))) },
     { id: 'gridBlocks', head: sentenceCase(term('grid')), title: `${sentenceCase(term('block', 'many'))} launched${cores ? ', or the cores in use on a CPU' : ''}`, width: Math.max(cores ? 76 : 56, roomFor(units)), sort: 'gridBlocks', kind: 'value', align: 'right', drop: 6, text: (row) => (row.design.gridBlocks > 0 ? (isCpuDesign(row.design) ? counted(row.design.gridBlocks, 'core') : count(row.design.gridBlocks)) : '–') },
     { id: 'residentBlocks', head: 'Resident', name: `Resident ${term('block', 'many')} per ${term('multiprocessor', 'short')}`, title: `${sentenceCase(term('block', 'many'))} that fit on one ${term('multiprocessor')} at a time`, width: 60, sort: 'residentBlocks', kind: 'value', align: 'right', drop: 5, text: onGpu((row) => (row.residentBlocks > 0 ? count(row.residentBlocks) : '–')) },
-    { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 42, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
+    { id: 'registerCap', head: 'Cap', name: 'Register cap', title: `${sentenceCase(term('register', 'many'))} per ${term('thread')} that the compiler may use`, width: 46, sort: 'registerCap', kind: 'value', align: 'right', drop: 1, when: varies.has('registerCap'), text: (row) => (row.design.registerCap === null ? 'none' : count(row.design.registerCap)) },
     { id: 'timeMs', head: 'Predicted', title: 'Predicted time', width: 78, sort: 'timeMs', kind: 'value', align: 'right', drop: 0, text: (row, { times }) => (row.invalid === null ? inColumn(row.predictedMs, times) : EMPTY) },
     { id: 'timeChange', head: 'Δ %', title: 'Predicted time against the baseline, %', width: 54, sort: 'timeMs', kind: 'difference', align: 'right', drop: 0, text: (row, { baseline }) => (row.invalid === null && baseline ? change(row.predictedMs, baseline.predictedMs) : '–') },
-    { id: 'regret', head: 'Loses %', name: 'Expected loss', title: 'Expected time above the best, on average over the unknown inputs, %; – if it was not computed', width: 56, sort: null, kind: 'value', align: 'right', drop: 8, when: uncertain, text: (row, context) => { const known = context.uncertain?.get(row.designIndex); return known ? fixed(100 * Math.expm1(known.expectedRegret), 1) : '–'; } },
+    { id: 'regret', head: 'Loses %', name: 'Expected loss', title: 'Expected time above the best, on average over the unknown inputs, %; – if it was not computed', width: 58, sort: null, kind: 'value', align: 'right', drop: 8, when: uncertain, text: (row, context) => { const known = context.uncertain?.get(row.designIndex); return known ? fixed(100 * Math.expm1(known.expectedRegret), 1) : '–'; } },
     { id: 'chance', head: 'Best %', name: 'Chance to be the best', title: 'Chance of being within 3 % of the best, %; – if it was not computed', width: 50, sort: null, kind: 'value', align: 'right', drop: 7, when: uncertain, text: (row, context) => { const known = context.uncertain?.get(row.designIndex); return known ? (known.chanceBest > 0.99 ? '> 99' : fixed(100 * known.chanceBest, 0)) : '–'; } },
-    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time: mean of the replications. “off” means that it contradicts the prediction by more than 10 %', width: 68, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 17, when: replications !== null, text: (row, { times, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? inColumn(simulated.get(row.designIndex)!.meanMs, times) : NOT_RUN) : EMPTY) },
+    { id: 'simulatedMs', head: 'Simulated', title: 'Simulated time: mean of the replications; empty if it was not simulated. “off” means that it contradicts the prediction by more than 10 %', width: 68, sortedWidth: 84, sort: 'simulatedMs', kind: 'value', align: 'right', drop: 17, when: replications !== null, text: (row, { times, simulated }) => (row.invalid === null ? (simulated.has(row.designIndex) ? inColumn(simulated.get(row.designIndex)!.meanMs, times) : EMPTY) : EMPTY) },
     { id: 'simulatedChange', head: 'Δ %', title: 'Simulated time against the baseline’s, %', width: 54, sort: 'simulatedMs', kind: 'difference', align: 'right', drop: 22, when: replications !== null, text: (row, { baseline, simulated }) => { const [here, base] = [simulated.get(row.designIndex), baseline && simulated.get(baseline.designIndex)]; return here ? (base ? change(here.meanMs, base.meanMs) : '–') : EMPTY; } },
     { id: 'replications', head: replications ?? EMPTY, title: 'Times of the replications, each with a seed of its own; bar: median, triangle: prediction; one scale in the column', width: 64, sort: 'simulatedMs', kind: 'mark', align: 'left', drop: 21, when: replications !== null, text: () => EMPTY },
-    { id: 'measuredMs', head: 'Measured', title: 'Measured time: median of the repeats on the device of the row', width: 86, sort: 'measuredMs', kind: 'value', align: 'right', drop: 9, when: measured, text: (row, { times }) => (row.invalid === null ? (row.measured ? inColumn(row.measured.medianMs, times) : NOT_RUN) : EMPTY) },
+    { id: 'measuredMs', head: 'Measured', title: 'Measured time: median of the repeats on the device of the row; empty if it was not measured', width: 86, sort: 'measuredMs', kind: 'value', align: 'right', drop: 9, when: measured, text: (row, { times }) => (row.invalid === null ? (row.measured ? inColumn(row.measured.medianMs, times) : EMPTY) : EMPTY) },
     { id: 'measuredChange', head: 'Δ %', title: 'Measured time against the baseline’s, %', width: 54, sort: 'measuredMs', kind: 'difference', align: 'right', drop: 9, when: measured, text: (row, { baseline }) => (row.measured ? (baseline?.measured ? change(row.measured.medianMs, baseline.measured.medianMs) : '–') : EMPTY) },
     { id: 'aggregateLoss', head: 'Agg. loss', name: 'Aggregate loss', title: 'Aggregate loss: total lockstep time over total work', width: 66, sort: 'aggregateLoss', kind: 'value', align: 'right', drop: 11, text: number((row) => row.aggregateLoss, (value) => fixed(value, 3)) },
     { id: 'meanLoss', head: 'Mean loss', title: 'Mean loss: average over work groups of lockstep cost over ideal cost', width: 66, sort: 'meanLoss', kind: 'value', align: 'right', drop: 12, text: number((row) => row.meanLoss, (value) => fixed(value, 3)) },
     { id: 'waves', head: 'Waves', title: `${sentenceCase(term('block', 'many'))} as a multiple of those that are resident at the same time`, width: 54, sort: 'waves', kind: 'value', align: 'right', drop: 10, text: onGpu(number((row) => row.waves, (value) => fixed(value, 2))) },
     { id: 'occupancyFraction', head: 'Occ. %', name: 'Occupancy, %', title: `Occupancy: resident ${term('threadGroup', 'many')}, as a share of the largest number that the device can hold, %`, width: 52, sort: 'occupancyFraction', kind: 'value', align: 'right', drop: 14, text: number((row) => row.occupancyFraction, (value) => fixed(value * 100, 1)) },
     { id: 'occupancyChange', head: 'Δ pp', title: 'Occupancy against the baseline, percentage points', width: 50, sort: 'occupancyFraction', kind: 'difference', align: 'right', drop: 15, text: (row, { baseline }) => (row.invalid === null && baseline?.invalid === null ? signed((row.occupancyFraction - baseline.occupancyFraction) * 100) : '–') },
-    { id: 'split', head: 'Time split', title: 'Where the predicted time goes', width: 92, sort: null, kind: 'mark', align: 'left', drop: 8, text: () => EMPTY },
+    { id: 'split', head: 'Time split', title: 'Where the predicted time goes', width: 84, sort: null, kind: 'mark', align: 'left', drop: 8, text: () => EMPTY },
     { id: 'alongBlock', head: `By ${term('block')}`, name: `Time by ${term('block')} size`, title: `Predicted time along the ${term('block')} sizes, everything else equal; this design marked`, width: 66, sort: null, kind: 'mark', align: 'left', drop: 20, when: varies.has('blockThreads'), text: () => EMPTY },
     { id: 'reason', head: 'Why it cannot run', title: 'Why the design is invalid', width: 280, sort: null, kind: 'value', align: 'left', drop: 0, when: validity !== 'valid', text: (row, { invalidTexts }) => (row.invalid === null ? EMPTY : (invalidTexts[row.invalid] ?? row.invalid)) },
   ]; // prettier-ignore
@@ -148,9 +149,15 @@ export function availableColumns({
   return columns.filter(({ id, when }) => when !== false && !empty.has(id));
 }
 
-/** Shortens a balancing for a table; the inspector has the full text. */
+const SHORT_BALANCING: Readonly<Record<string, string>> = {
+  'dynamic-fetch': 'fetch',
+  'window-sort': 'window',
+  'quantile-buckets': 'buckets',
+  'best-buckets': 'best',
+};
+/** Shortens a balancing for tables and axes: `window(64)`. The inspector has the full text. */
 export function shortBalancing(text: string): string {
-  return text.replace('dynamic-fetch', 'fetch');
+  return text.replace(/^[a-z-]+/, (name) => SHORT_BALANCING[name] ?? name);
 }
 
 /** Whether a column is shown by default. */
@@ -177,7 +184,8 @@ export function placeColumns(
     if (kind === 'difference') return mode !== 'values';
     return mode !== 'differences' || !WITH_DIFFERENCE.has(id);
   });
-  const total = () => kept.reduce((sum, { width }) => sum + width, 0);
+  const widthOf = ({ width, sortedWidth = width, sort }: Column): number => (sort === sorted ? sortedWidth : width);
+  const total = () => kept.reduce((sum, column) => sum + widthOf(column), 0);
   const dropOf = ({ sort, kind, drop }: Column): number => (sort === sorted && kind === 'value' ? 0 : drop);
   while (total() > availablePx) {
     const most = Math.max(...kept.map(dropOf));
@@ -187,5 +195,8 @@ export function placeColumns(
   }
   const spare = Math.max(0, availablePx - total());
   const sum = Math.max(1, total());
-  return kept.map((column) => ({ column, widthPx: column.width + Math.floor((spare * column.width) / sum) }));
+  return kept.map((column) => ({
+    column,
+    widthPx: widthOf(column) + Math.floor((spare * widthOf(column)) / sum),
+  }));
 }
