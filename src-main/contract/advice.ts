@@ -46,6 +46,7 @@ export interface Recommendation {
    */
   readonly baseline: {
     readonly designIndex: number;
+    readonly threadsPerUnit: number;
     readonly text: string;
     readonly ms: number;
     readonly change: number;

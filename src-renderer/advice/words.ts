@@ -71,8 +71,10 @@ export function designWords(design: Design, say: Term): { readonly main: string;
 
 /** Names a baseline in a sentence. The plain design is what people write without this tool. */
 function againstText(baseline: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
-  const sharesUnits = !isCpuDesign(design) && design.threadsPerUnit > 1;
-  return `${baselineName(baseline)}${!baseline.chosen && sharesUnits ? ` with one ${say('thread', 'one')} per unit` : ''}`;
+  const name = baselineName(baseline);
+  if (baseline.chosen || baseline.threadsPerUnit !== 1 || isCpuDesign(design) || design.threadsPerUnit === 1)
+    return name;
+  return `${name} with one ${say('thread', 'one')} per unit`;
 }
 
 /**

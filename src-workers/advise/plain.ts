@@ -1,10 +1,14 @@
+import type { Design } from '../domain/design.ts';
+import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, rowPosition, type SpaceAxes } from '../domain/space.ts';
 
-/** Explains to users how `plainDesign` chooses on a GPU and on a CPU. */
-export const PLAIN_TEXT = {
-  gpu: 'one thread per unit, nothing balanced or capped, blocks of about 256 threads',
-  cpu: 'even rows over all cores',
-} as const;
+/** Explains to users how `plainDesign` chooses: `one thread per unit, nothing balanced or capped, …`. */
+export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['kind']): string {
+  if (kind === 'cpu') return 'even rows over all cores';
+  const { threadsPerUnit } = design;
+  const threads = threadsPerUnit === 1 ? 'one thread' : `${threadsPerUnit} threads`;
+  return `${threads} per unit, nothing balanced or capped, blocks of about 256 threads`;
+}
 
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
 

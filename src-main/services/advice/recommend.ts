@@ -1,5 +1,5 @@
 import { pickDesign } from '../../../src-workers/advise/pick.ts';
-import { PLAIN_TEXT, plainDesign } from '../../../src-workers/advise/plain.ts';
+import { plainDesign, plainText } from '../../../src-workers/advise/plain.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
@@ -159,13 +159,15 @@ export async function recommend(
   const band = tieBand(device);
 
   const causes = before ? differences(breakdown, before) : [];
+  const baselineDesign = describeDesign(predictor, baseline ?? picked).design;
   const compared =
     baseline !== null && before
       ? {
           designIndex: firstDesign + baseline,
+          threadsPerUnit: baselineDesign.threadsPerUnit,
           text: chosen
-            ? designText(describeDesign(predictor, baseline).design)
-            : `plain: ${PLAIN_TEXT[device.kind]} (${designText(describeDesign(predictor, baseline).design)})`,
+            ? designText(baselineDesign)
+            : `plain: ${plainText(baselineDesign, device.kind)} (${designText(baselineDesign)})`,
           ms: before.timeMs,
           change: breakdown.timeMs / before.timeMs - 1,
           chosen,

@@ -5,7 +5,7 @@ import {
   regimeText,
   type Breakdown,
 } from '../../../src-workers/domain/breakdown.ts';
-import { PLAIN_TEXT } from '../../../src-workers/advise/plain.ts';
+import { plainText } from '../../../src-workers/advise/plain.ts';
 import { blockText, designText, LIMITING_FACTORS } from '../../../src-workers/domain/design.ts';
 import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
 import { assumedFacts, selectKernel, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
@@ -179,7 +179,7 @@ function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   const { designIndex } = found.value;
   const timeMs = predictedMs(view, designIndex);
   const { design } = describeDesign(view.predictor, designIndex);
-  return { timeMs, text: `${sentenceCase(PLAIN_TEXT[kind])} (${designText(design)}), ${timeText(timeMs)}` };
+  return { timeMs, text: `${sentenceCase(plainText(design, kind))} (${designText(design)}), ${timeText(timeMs)}` };
 }
 
 /** Says that the study has changed, so that its recommendation may be another one. */

@@ -91,7 +91,7 @@ describe('the recommendation in one line', () => {
     row: { design: DESIGN },
     designIndex: 7,
     time: { ms: 1.234, lowMs: 1.1, highMs: 1.5, basis: '' },
-    baseline: { designIndex: 1, text: '', ms: 2, change: -0.383, chosen: false },
+    baseline: { designIndex: 1, threadsPerUnit: 1, text: '', ms: 2, change: -0.383, chosen: false },
     causes: [],
     why: '',
     inputs: [],
@@ -111,13 +111,13 @@ describe('the recommendation in one line', () => {
   });
 
   it('says how many times as fast it is, and compared with what', () => {
-    const compared = (threadsPerUnit: number, ms: number, chosen = false) =>
+    const compared = (threadsPerUnit: number, ms: number, chosen = false, fewest = 1) =>
       headline(
         {
           ...answer,
           row: { ...answer.row, design: { ...DESIGN, threadsPerUnit } },
           time: { ...answer.time, ms: 1 },
-          baseline: { designIndex: 1, text: '', ms, change: 1 / ms - 1, chosen },
+          baseline: { designIndex: 1, threadsPerUnit: fewest, text: '', ms, change: 1 / ms - 1, chosen },
         },
         null,
         cuda,
@@ -126,6 +126,7 @@ describe('the recommendation in one line', () => {
       '4 threads per unit, blocks of 128: 1.26\u00a0× as fast as the plain design with one thread per unit.',
     );
     expect(compared(1, 2)).toMatch(/: 2\.00\u00a0× as fast as the plain design\.$/);
+    expect(compared(4, 2, false, 2)).toMatch(/: 2\.00\u00a0× as fast as the plain design\.$/);
     expect(compared(4, 0.5, true)).toMatch(/: 2\.00\u00a0× the time of the baseline\.$/);
     expect(compared(4, 1.001)).toMatch(/: as fast as the plain design with one thread per unit\.$/);
   });
