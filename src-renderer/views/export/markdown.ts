@@ -9,7 +9,7 @@ export interface Span {
 export type Block =
   | { readonly kind: 'heading'; readonly level: number; readonly spans: readonly Span[] }
   | { readonly kind: 'paragraph'; readonly spans: readonly Span[] }
-  | { readonly kind: 'list'; readonly items: readonly (readonly Span[])[] }
+  | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly (readonly Span[])[] }
   | {
       readonly kind: 'table';
       readonly numeric: readonly boolean[];
@@ -27,7 +27,13 @@ export function markdownBlocks(text: string): readonly Block[] {
       case 'heading':
         return [{ kind: 'heading', level: (token as Tokens.Heading).depth, spans: spans(inner(token) ?? []) }];
       case 'list':
-        return [{ kind: 'list', items: (token as Tokens.List).items.map(({ tokens }) => spans(tokens)) }];
+        return [
+          {
+            kind: 'list',
+            ordered: (token as Tokens.List).ordered,
+            items: (token as Tokens.List).items.map(({ tokens }) => spans(tokens)),
+          },
+        ];
       case 'table': {
         const { header, rows, align } = token as Tokens.Table;
         const line = (cells: readonly Tokens.TableCell[]) => cells.map(({ tokens }) => spans(tokens));

@@ -21,7 +21,7 @@ describe('the preview of a report', () => {
       numeric: [false, true],
       rows: [[[{ text: '1 | 2' }], [{ text: '3' }]]],
     });
-    expect(list).toMatchObject({ kind: 'list', items: [[{ text: 'one' }], [{ text: 'two' }]] });
+    expect(list).toMatchObject({ kind: 'list', ordered: false, items: [[{ text: 'one' }], [{ text: 'two' }]] });
   });
 
   it('shows HTML, links and pictures as plain text', () => {
@@ -36,6 +36,7 @@ describe('the preview of a report', () => {
       },
       {
         kind: 'list',
+        ordered: false,
         items: [[{ kind: 'text', text: '![p](http://h/p.png)' }], [{ kind: 'strong', text: '<i>y</i>' }]],
       },
     ]);
