@@ -231,6 +231,11 @@ describe('the space', () => {
       y: 'launch',
       facet: 'threadsPerUnit',
     });
+    expect(chooseRoles([...AXES, { ...AXES[0], id: 'balancing' }], { x: null, y: null, facet: null }, true)).toEqual({
+      x: 'balancing',
+      y: 'launch',
+      facet: null,
+    });
     expect(chooseRoles(AXES, { x: 'loop', y: 'blockThreads', facet: '-' })).toEqual({
       x: 'blockThreads',
       y: 'launch',

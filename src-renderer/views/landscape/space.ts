@@ -37,8 +37,11 @@ export interface Roles {
   readonly facet: string | null;
 }
 
-/** Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. */
-export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
+/**
+ * Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. Designs of
+ * a CPU differ only in balancing and the number of cores.
+ */
+export function chooseRoles(axes: readonly Axis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();
   const pick = (wanted: string | null, custom: readonly string[]): string | null => {
@@ -50,9 +53,9 @@ export function chooseRoles(axes: readonly Axis[], asked: Roles): Roles {
     if (found) taken.add(found);
     return found;
   };
-  const x = pick(asked.x, ['blockThreads']);
+  const x = pick(asked.x, [isCpu ? 'balancing' : 'blockThreads']);
   const y = pick(asked.y, ['launch']);
-  if (asked.facet === '-') return { x, y, facet: null };
+  if (asked.facet === '-' || (isCpu && asked.facet === null)) return { x, y, facet: null };
   return {
     x,
     y,
