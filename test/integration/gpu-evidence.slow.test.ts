@@ -38,8 +38,14 @@ it.skipIf(lacks('g++'))(
     expect(short.status).toBe(0);
     expect(summary().steps).toMatchObject({
       facts: { state: 'complete' },
-      studies: { state: 'partial', problems: [expect.stringMatching(/^geometric: not started: the time of this step is used up/)] },
-      spmv: { state: 'partial', problems: [expect.stringMatching(/^lp_ship04l: not started: the time of this step is used up/)] },
+      studies: {
+        state: 'partial',
+        problems: [expect.stringMatching(/^geometric: not started: the time of this step is used up/)],
+      },
+      spmv: {
+        state: 'partial',
+        problems: [expect.stringMatching(/^lp_ship04l: not started: the time of this step is used up/)],
+      },
     });
 
     const whole = evidence('--minutes', '60', '--steps', 'studies,spmv,tuned');
