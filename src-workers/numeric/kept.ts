@@ -27,3 +27,12 @@ export function keptFor<Owner extends object, Key, T>(
   if (!own) caches.set(owner, (own = new Map()));
   return kept(own, max, key, () => make(own));
 }
+
+/** Makes a function whose value is computed once for each object, and released with it. */
+export function keptWith<Owner extends object, T>(make: (owner: Owner) => T): (owner: Owner) => T {
+  const values = new WeakMap<Owner, T>();
+  return (owner) => {
+    if (!values.has(owner)) values.set(owner, make(owner));
+    return values.get(owner)!;
+  };
+}

@@ -5,6 +5,7 @@ import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts'
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { keptWith } from '../../../src-workers/numeric/kept.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import type { TieTable } from '../../../src-workers/sweep/ties.ts';
@@ -114,23 +115,15 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
   };
 }
 
-function memo<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const known = new WeakMap<Key, Value>();
-  return (key) => {
-    if (!known.has(key)) known.set(key, make(key));
-    return known.get(key)!;
-  };
-}
-
 const digestOf = (...arrays: readonly Float64Array[]): string =>
   sha256(
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
 /** Identifies a law by its content, not by its name. */
-export const lawDigest = memo((law: LengthLaw) => digestOf(law.support, law.probability));
-const orderDigest = memo((order: OrderedLengths) => digestOf(order.iterations));
+export const lawDigest = keptWith((law: LengthLaw) => digestOf(law.support, law.probability));
+const orderDigest = keptWith((order: OrderedLengths) => digestOf(order.iterations));
 /** Copies a law to shared memory once. */
-const inShared = memo(sharedLaw);
+const inShared = keptWith(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
 /** Returns the order of the units. It is reused if only other inputs change. */

@@ -1,3 +1,5 @@
+import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
+import { keptWith } from '../../numeric/kept.ts';
 import { firstIndex } from '../../numeric/search.ts';
 
 /** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes). */
@@ -10,7 +12,7 @@ export interface Partition {
 
 /** Even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
 export function evenRows(rowLengths: Float64Array, workers: number): Partition {
-  const ends = rowEnds(rowLengths);
+  const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
     const row = Math.floor((w * rowLengths.length) / workers);
     return { row, nonZero: row === 0 ? 0 : ends[row - 1] };
@@ -19,7 +21,7 @@ export function evenRows(rowLengths: Float64Array, workers: number): Partition {
 
 /** Even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: Float64Array, workers: number): Partition {
-  const ends = rowEnds(rowLengths);
+  const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
   return partition(workers, (w) => {
     const nonZero = Math.floor((w * total) / workers);
@@ -33,7 +35,7 @@ export function evenNonZeros(rowLengths: Float64Array, workers: number): Partiti
  * more than ⌈(R + N)/p⌉ of both together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
  */
 export function mergePath(rowLengths: Float64Array, workers: number): Partition {
-  const ends = rowEnds(rowLengths);
+  const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;
   return partition(workers, (w) => {
     const diagonal = Math.floor((w * total) / workers);
@@ -54,10 +56,11 @@ export function loadImbalance(loads: Float64Array): number {
   return sum === 0 ? 1 : (largest * loads.length) / sum;
 }
 
-function rowEnds(rowLengths: Float64Array): Float64Array {
+/** The number of entries up to the end of each row. All partitions of the rows share it. */
+const getRowEnds = keptWith((rowLengths: Float64Array): CompactNumbers => {
   let end = 0;
-  return rowLengths.map((length) => (end += length));
-}
+  return compactNumbers(rowLengths.map((length) => (end += length)));
+});
 
 function partition(
   workers: number,
