@@ -58,13 +58,12 @@ export interface Recommendation {
   readonly inputs: readonly InputFact[];
   /**
    * Small maps of the device, one for each value of threads per unit, in the order of the axis. Columns are block sizes
-   * and rows are launches, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction, each cell
-   * has the time of the nearest predicted design.
+   * and rows are launches, at most 32 of each; beyond that, neighbours share a line.
    */
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` if the call looked only for the fastest designs. */
+    /** `null` unless the call looked at all designs. */
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };

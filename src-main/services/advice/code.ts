@@ -34,7 +34,7 @@ export async function adviseCode(
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
   const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
-  const known = predictions.known(own) && (await predictions.of(own, 'all', closing));
+  const [known = null] = predictions.known(own) ? await predictions.of([own], 'all', closing) : [];
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const found = known && (await uncertainty(context, predictions, study, { deviceId: device.id }, closing));
   const picked = found?.ok && found.value.robust.designIndex === designIndex ? weighedPick(found.value) : null;

@@ -1,4 +1,4 @@
-import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
+import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
 import { pickColumns, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
@@ -9,7 +9,7 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
-/** The designs of a device to predict: a subset, all that could equal the fastest, or all. */
+/** The designs of a device to examine for the fastest: a subset, or all. Or `all` designs are predicted. */
 export type Look = 'coarse' | 'fastest' | 'all';
 
 /** The best designs of one device. Other designs are not kept. */
@@ -23,11 +23,10 @@ export interface DevicePrediction {
   readonly columns: PredictionColumns;
   /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
-    /** The best of every group in an exact prediction, see `Survey`. */
+    /** The best of every group, see `Survey`. */
     readonly near: Uint32Array;
     /** The designs tied with the fastest, before the rule of the pick: their number, and at most 20 of them by time. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** Maps. In a coarse prediction, a cell without a predicted design has the time of the nearest one. */
     readonly landscape: BestMaps;
   } | null;
 }
@@ -35,8 +34,11 @@ export interface DevicePrediction {
 export interface Predictions {
   /** Returns an earlier prediction of all designs of the device, or null. */
   known(device: AdvisedDevice): DevicePrediction | null;
-  /** Predicts designs of a device. Throws when the turn ends; the next call reuses the laws made until then. */
-  of(device: AdvisedDevice, look: Look, turn: AbortSignal): Promise<DevicePrediction>;
+  /**
+   * Predicts designs of each device. Throws when the turn ends; the next call reuses the laws made until then.
+   * @returns the predictions, in the order of the devices
+   */
+  of(devices: readonly AdvisedDevice[], look: Look, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
 }
 
 const MAX_LISTED = 20;
@@ -48,71 +50,94 @@ const MAX_TASK_DESIGNS = 2048;
 /** A coarse subset includes at most this many of the designs that were best before an edit. */
 const MAX_REMEMBERED = 192;
 
+/** Designs of a device that a worker examines in one task. */
+interface Job {
+  readonly device: AdvisedDevice;
+  readonly part: DesignPart;
+}
+
 export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
-  /** The fastest time of a coarse subset, ms, by plan. */
+  /** The fastest time of a coarse subset, ms, by plan; Infinity if none of its designs is valid. */
   const coarseMs = new Map<string, number>();
 
-  /** Surveys the parts, in any order. `bestMs`: see `surveyFastest`. */
-  async function surveyParts(
-    { plan, key, ties }: AdvisedDevice,
-    parts: readonly DesignPart[],
-    turn: AbortSignal,
-    bestMs?: number,
-  ): Promise<readonly Survey[]> {
-    const surveys: Survey[] = [];
-    let knownMs = bestMs;
-    // A worker first takes the parts that it had before the last edit, because it still has their laws. Then it takes
-    // parts that other workers have not started.
-    const lanes = Array.from({ length: pool.workers }, (_, worker) =>
-      parts.filter((_part, at) => at % pool.workers === worker),
-    );
-    const predict = async (own: DesignPart[], worker: number): Promise<void> => {
-      for (const lane of [own, ...lanes])
-        for (let part = lane.shift(); part; part = lane.shift()) {
-          const known = knownMs === undefined ? {} : { bestMs: knownMs };
-          const survey = await pool.run('survey', { plan, key, part, ties, ...known }, { worker, signal: turn });
-          surveys.push(survey);
-          if (knownMs !== undefined) knownMs = Math.min(knownMs, findFastest(survey));
-        }
-    };
-    await Promise.all(lanes.map(predict));
-    return surveys;
+  /** Lists the parts of a device for each worker. */
+  function listParts(device: AdvisedDevice, look: Look): readonly (readonly DesignPart[])[] {
+    if (look === 'all') return deal(exactParts(device), pool.workers);
+    const designs =
+      look === 'coarse'
+        ? new Set([...coarseDesigns(device.plan.axes), ...(best.get(spaceOf(device)) ?? [])])
+        : Array.from({ length: device.size }, (_, design) => design);
+    return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
-  /** Returns the time of some fast design, ms. The closer it is to the fastest, the fewer designs must be predicted. */
-  async function reachedMs(device: AdvisedDevice, before: Uint32Array | undefined, turn: AbortSignal): Promise<number> {
-    const known = coarseMs.get(device.plan.id);
-    if (known !== undefined) return known;
-    const designs = before ?? coarseDesigns(device.plan.axes);
-    const surveys = await surveyParts(device, workerParts(device, designs, pool.workers), turn, Infinity);
-    return Math.min(Infinity, ...surveys.map(findFastest));
+  /** Surveys designs of the devices, in any order. */
+  async function survey(
+    devices: readonly AdvisedDevice[],
+    look: Look,
+    turn: AbortSignal,
+  ): Promise<ReadonlyMap<AdvisedDevice, readonly Survey[]>> {
+    const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
+    // The closer a known time is to the fastest, the fewer designs must be predicted.
+    const knownMs = new Map(devices.map((device) => [device, coarseMs.get(device.plan.id) ?? Infinity]));
+    const run = async ({ device, part }: Job, worker: number): Promise<void> => {
+      const { plan, key, ties } = device;
+      const known = look === 'all' ? {} : { bestMs: knownMs.get(device)! };
+      const found = await pool.run('survey', { plan, key, part, ties, ...known }, { worker, signal: turn });
+      surveys.get(device)!.push(found);
+      knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
+    };
+    const parts = devices.map((device) => ({ device, parts: listParts(device, look) }));
+    const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
+    // A worker first takes its own jobs, because it still has their laws from the last edit. Then it takes jobs that
+    // other workers have not started.
+    const work = async (own: Job[], worker: number): Promise<void> => {
+      for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
+    };
+    await Promise.all(lanes.map(work));
+    return surveys;
   }
 
   return {
     known: ({ plan }) => kept.get(plan.id) ?? null,
-    async of(device, look, turn) {
-      const { plan, size } = device;
-      const known = kept.get(plan.id);
-      if (known && (look !== 'all' || known.others)) return known;
-      const space = JSON.stringify({ ...plan.axes, devices: plan.axes.devices.map(({ id }) => id) });
-      const before = best.get(space);
-      const parts = {
-        coarse: () => coarseParts(device, before, pool.workers),
-        fastest: () => fastestParts(device, pool.workers),
-        all: () => exactParts(device),
-      }[look]();
-      const bestMs = look === 'fastest' ? await reachedMs(device, before, turn) : undefined;
-      const surveys = await surveyParts(device, parts, turn, bestMs);
-      const prediction = joined(device, surveys, look);
-      if (prediction.predicted === size) {
-        keep(kept, MAX_KEPT, plan.id, prediction);
-        keep(best, MAX_KEPT, space, prediction.equal.slice(0, MAX_REMEMBERED));
-      } else if (prediction.equal.length > 0) keep(coarseMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0]);
-      return prediction;
+    async of(devices, look, turn) {
+      const found = new Map<AdvisedDevice, DevicePrediction>();
+      const predict = async (wanted: readonly AdvisedDevice[], look: Look): Promise<void> => {
+        for (const [device, surveys] of await survey(wanted, look, turn)) {
+          const { plan, size } = device;
+          const prediction = joined(device, surveys, look);
+          found.set(device, prediction);
+          if (prediction.predicted === size) {
+            keep(kept, MAX_KEPT, plan.id, prediction);
+            keep(best, MAX_KEPT, spaceOf(device), prediction.equal.slice(0, MAX_REMEMBERED));
+          } else keep(coarseMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0] ?? Infinity);
+        }
+      };
+      const isKnown = (device: AdvisedDevice): boolean => {
+        const known = kept.get(device.plan.id);
+        if (!known || (look === 'all' && !known.others)) return false;
+        found.set(device, known);
+        return true;
+      };
+      const unknown = devices.filter((device) => !isKnown(device));
+      if (look === 'fastest')
+        await predict(
+          unknown.filter(({ plan }) => !coarseMs.has(plan.id)),
+          'coarse',
+        );
+      await predict(
+        unknown.filter((device) => !isKnown(device)),
+        look,
+      );
+      return devices.map((device) => found.get(device)!);
     },
   };
+}
+
+/** Identifies the designs of a device, whatever their inputs. */
+function spaceOf({ plan: { axes } }: AdvisedDevice): string {
+  return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
 }
 
 /** Infinity if no design is valid or fast enough. */
@@ -130,7 +155,7 @@ export function savedPredictions({ ranking: { columns } }: RunView): Predictions
       predicted: size - waiting,
     };
   };
-  return { known: of, of: async (device) => of(device) };
+  return { known: of, of: async (devices) => devices.map(of) };
 }
 
 function slice(columns: PredictionColumns, from: number, to: number): PredictionColumns {
@@ -142,26 +167,46 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers. If a space fits one task, few families take most of the time. The parts are
- * therefore split by launches or block sizes, so that no two workers compute the same laws.
+ * Divides designs among the workers, so that few laws are computed twice. If a space fits one task, few families take
+ * most of the time, so they are divided by launches or block sizes.
+ * @returns the parts of each worker
  */
-function workerParts({ plan, size }: AdvisedDevice, designs: Uint32Array, workers: number): readonly Uint32Array[] {
-  const counts = axisCounts(plan.axes);
+function splitByLaws(
+  device: AdvisedDevice,
+  designs: Uint32Array,
+  workers: number,
+): readonly (readonly Uint32Array[])[] {
+  const counts = axisCounts(device.plan.axes);
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
-  const placeOf = (design: number): number =>
-    launches < workers ? design % blocks : Math.floor(design / (blocks * caps)) % launches;
-  const isOwn = size <= MAX_TASK_DESIGNS;
-  const parts = Array.from({ length: workers }, (_, worker) =>
-    designs.filter((design, at) => (isOwn ? placeOf(design) : at) % workers === worker),
-  );
-  return parts.filter((part) => part.length > 0);
+  const [{ count }] = exactParts(device, MAX_TASK_DESIGNS);
+  const placeOf = (design: number): number => {
+    if (count < device.size) return Math.floor(design / count);
+    return launches < workers ? design % blocks : Math.floor(design / (blocks * caps)) % launches;
+  };
+  return Array.from({ length: workers }, (_, worker) => {
+    const own = designs.filter((design) => placeOf(design) % workers === worker);
+    return Array.from({ length: Math.ceil(own.length / count) }, (_part, at) =>
+      own.slice(at * count, (at + 1) * count),
+    );
+  });
 }
 
-/** Divides all designs into parts when only the fastest one is needed. */
-function fastestParts(device: AdvisedDevice, workers: number): readonly DesignPart[] {
-  const parts = exactParts(device, MAX_TASK_DESIGNS);
-  const all = (): Uint32Array => Uint32Array.from({ length: device.size }, (_, design) => design);
-  return parts.length > 1 ? parts : workerParts(device, all(), workers);
+/** Deals parts to the workers in turn. */
+function deal(parts: readonly DesignPart[], workers: number): readonly (readonly DesignPart[])[] {
+  return Array.from({ length: workers }, (_, worker) => parts.filter((_part, at) => at % workers === worker));
+}
+
+/** Lists the jobs of a worker. The same parts of all devices come together, because they share most laws. */
+function makeLane(
+  devices: readonly { readonly device: AdvisedDevice; readonly parts: readonly (readonly DesignPart[])[] }[],
+  worker: number,
+): Job[] {
+  const most = Math.max(0, ...devices.map(({ parts }) => parts[worker].length));
+  return Array.from({ length: most }, (_, at) =>
+    devices.flatMap(({ device, parts }): Job[] =>
+      at < parts[worker].length ? [{ device, part: parts[worker][at] }] : [],
+    ),
+  ).flat();
 }
 
 /** Divides all designs into parts of about `wanted` designs that share laws. */
@@ -179,20 +224,6 @@ export function exactParts(
     first: at * stretch,
     count: Math.min(stretch, size - at * stretch),
   }));
-}
-
-function coarseParts(
-  { plan, size }: AdvisedDevice,
-  before: Uint32Array | undefined,
-  workers: number,
-): readonly DesignPart[] {
-  const coarse = coarseDesigns(plan.axes);
-  const designs = before ? Uint32Array.from(new Set([...coarse, ...before])) : coarse;
-  if (designs.length >= size) return [{ first: 0, count: size }];
-  const length = Math.ceil(designs.length / (2 * workers));
-  return Array.from({ length: Math.ceil(designs.length / length) }, (_, at) =>
-    designs.slice(at * length, (at + 1) * length),
-  );
 }
 
 /** Returns the number of designs tied with the fastest, and the first ones by time. */
@@ -217,7 +248,7 @@ function tiedDesigns(
 }
 
 /** Combines the surveys of several parts. */
-function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Look): DevicePrediction {
+function joined({ plan, ties }: AdvisedDevice, surveys: readonly Survey[], look: Look): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);
   const names = new Uint32Array(total);
@@ -240,7 +271,7 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
     equal: Uint32Array.from(entries, (entry) => names[entry]),
     columns: pickColumns(all, entries),
     others:
-      look === 'fastest'
+      look !== 'all'
         ? null
         : {
             ties:
@@ -249,7 +280,6 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
             landscape: bestMaps(
               axisCounts(plan.axes),
               surveys.map(({ cells }) => cells),
-              predicted < size ? coarseAxes(plan.axes) : null,
             ),
           },
   };

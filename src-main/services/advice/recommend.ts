@@ -95,8 +95,8 @@ export async function advise(
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
   let fastest: AdvisedDevice | null = null;
-  for (const device of devices.value) {
-    const prediction = await predictions.of(device, options.look ?? 'all', turn);
+  for (const [at, prediction] of (await predictions.of(devices.value, options.look ?? 'all', turn)).entries()) {
+    const device = devices.value[at];
     all.set(device, prediction);
     const timeMs = bestMs(prediction);
     if (timeMs !== null && (fastest === null || timeMs < bestMs(all.get(fastest)!)!)) fastest = device;

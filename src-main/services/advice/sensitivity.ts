@@ -72,7 +72,7 @@ export async function sensitivity(
   const chosen = await chosenDesign(predictions, study, options, turn);
   if (!chosen.ok) return chosen;
   const { device, recommended } = chosen.value;
-  const known = await predictions.of(device, 'all', turn);
+  const [known] = await predictions.of([device], 'all', turn);
   const { design } = describeDesign(device.predictor(), recommended);
   const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
