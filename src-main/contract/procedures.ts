@@ -270,7 +270,7 @@ const advice = {
    * predictions are used. A newer call of the same `client` cancels an older one, which fails with `cancelled`.
    * `baseline` is the design to compare with, in the study's space; the default is a plain one. `design` is a design to
    * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design is the one
-   * with the least expected regret.
+   * with the least expected regret. Such a call cancels only older calls with `robust`.
    */
   'advice.recommend': procedure(
     v.strictObject({

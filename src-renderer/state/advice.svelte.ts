@@ -172,7 +172,7 @@ export class Advice {
           deviceId: answer.device.id,
           robust: true,
           look: 'fastest',
-          client: `${PAGE_ID} robust`,
+          client: PAGE_ID,
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
         // Maps may have arrived by now.

@@ -72,6 +72,22 @@ describe('the recommendation', () => {
     expect(await older).toMatchObject({ ok: false, error: { code: 'cancelled' } });
   });
 
+  it('may be weighed beside another call of the same client, until the input changes', async () => {
+    const study = example('software');
+    const ask = (units: number, more: object) =>
+      engine.dispatch('advice.recommend', {
+        study: { ...study, workload: { ...study.workload, units } },
+        folder: examples,
+        client: 'card',
+        ...more,
+      });
+    const beside = await Promise.all([ask(30_001, {}), ask(30_001, { robust: true })]);
+    expect(beside).toMatchObject([{ ok: true }, { ok: true }]);
+    const edited = [ask(30_002, {}), ask(30_002, { robust: true }), ask(30_003, { look: 'coarse' })];
+    const cancelled = { ok: false, error: { code: 'cancelled' } };
+    expect(await Promise.all(edited)).toMatchObject([cancelled, cancelled, { ok: true }]);
+  });
+
   it('predicts designs by their parameters, on the axes of the study or off them', async () => {
     const { implementations: _, ...whole } = small(example('acts'), 2 ** 12);
     const study = {

@@ -18,6 +18,8 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
+  /** A weighed answer follows an exact one and replaces only older weighed ones. Any other answer replaces it. */
+  const weighings = new Turns();
   /** An unsaved study, with its files next to the saved one. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
@@ -52,8 +54,9 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     return advised.ok ? ok({ study: advised.value, predictions: ownPredictions }) : advised;
   };
   return {
-    'advice.recommend': (input, gone) =>
-      turns.take(input.client, [gone], async (turn) => {
+    'advice.recommend': (input, gone) => {
+      if (!input.robust && input.client !== undefined) weighings.cancel(input.client);
+      return (input.robust ? weighings : turns).take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);
         if (!advised.ok) return advised;
         const { predictions, study } = advised.value;
@@ -63,7 +66,8 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         const design = input.design ?? known.value.robust.designIndex;
         const answer = await recommend(context, predictions, study, { ...input, design }, turn);
         return answer.ok ? ok({ ...answer.value, uncertainty: known.value }) : answer;
-      }),
+      });
+    },
     'advice.sensitivity': (input, gone) =>
       turns.take(input.client, [gone], async (turn) => {
         const advised = await advisedOf(input);

@@ -84,7 +84,10 @@ export function createPredictions(pool: Pool): Predictions {
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
       const known = look === 'all' ? {} : { bestMs: knownMs.get(device)! };
-      const found = await pool.run('survey', { plan, key, part, ties, ...known }, { worker, signal: turn });
+      // If the fastest designs are known, the others wait for whatever is more urgent.
+      const background = kept.has(plan.id) ? { leftMs: Infinity } : undefined;
+      const options = { worker, signal: turn, background };
+      const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
     };
