@@ -17,11 +17,7 @@ export async function checkAddress(app: App): Promise<void> {
 
   const { studyId } = location;
   if (studyId !== null && !library.studies.some(({ id }) => id === studyId)) {
-    // Another program may have saved it a moment ago, so only a fresh list shows that it is missing.
-    const listed = await app.engine.call('studies.list', {});
-    if (!listed.ok || location.studyId !== studyId) return;
-    if (listed.value.some(({ id }) => id === studyId)) return library.load('studies');
-    const newest = [...listed.value].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+    const newest = [...library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
     location.replaceStudy(newest?.id ?? null);
     return missing(`study ${studyId}`, `${elsewhere}${newest ? ` “${newest.name}” is shown instead.` : ''}`);
   }

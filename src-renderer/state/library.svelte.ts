@@ -76,9 +76,13 @@ export class Library {
 
   async load(what: Events['store.changed']['what'] = 'all'): Promise<void> {
     const all = what === 'all';
+    let isLost = false;
     await Promise.all([
       (all || what === 'studies' || what === 'runs') &&
-        this.#engine.call('studies.list', {}).then((result) => result.ok && (this.#studies = result.value)),
+        this.#engine.call('studies.list', {}).then((result) => {
+          if (result.ok) this.#studies = result.value;
+          else isLost = result.error.code === 'cancelled';
+        }),
       (all || what === 'runs') &&
         this.#engine.call('runs.list', {}).then((result) => result.ok && (this.#runs = result.value)),
       (all || what === 'devices') &&
@@ -88,7 +92,8 @@ export class Library {
       (all || what === 'studies' || what === 'runs') && this.#readInfo(),
       all && this.#engine.call('export.formats', {}).then((result) => result.ok && (this.#formats = result.value)),
     ]);
-    if (all) this.#loaded = true;
+    // If the engine was lost, everything is read again when it is back.
+    if (all && !isLost) this.#loaded = true;
   }
 
   /** The size of the file changes with its runs. */

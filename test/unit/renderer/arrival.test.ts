@@ -3,17 +3,10 @@ import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
 import { ALL_DEVICES, deviceInView } from '../../../src-renderer/state/location.svelte.ts';
 
-const STUDIES = [{ id: 1, name: 'One', updatedAt: '2026' }];
-
 /** Returns the message about an address, and its dropped fields. */
-async function arrive(
-  view: string,
-  query: string,
-  { unknownView = null as string | null, loaded = true, saved = STUDIES } = {},
-) {
+async function arrive(view: string, query: string, { unknownView = null as string | null, loaded = true } = {}) {
   const dropped: string[] = [];
   const said: string[] = [];
-  const read: string[] = [];
   const params = new URLSearchParams(query);
   await checkAddress({
     location: {
@@ -26,21 +19,15 @@ async function arrive(
     },
     library: {
       loaded,
-      load: (what: string) => Promise.resolve(void read.push(what)),
-      studies: STUDIES,
+      studies: [{ id: 1, name: 'One', updatedAt: '2026' }],
       runs: [{ id: 1 }],
       devices: [{ id: 'nvidia-a' }],
     },
     run: { id: 1, kind: 'sweep', enumerated: 100 },
-    engine: {
-      call: (name: string) =>
-        Promise.resolve(
-          name === 'studies.list' ? { ok: true, value: saved } : { ok: false, error: { code: 'not-found' } },
-        ),
-    },
+    engine: { call: () => Promise.resolve({ ok: false, error: { code: 'not-found', message: '' } }) },
     refuse: ({ title }: { title: string }) => said.push(title),
   } as unknown as App);
-  return { said, dropped, read };
+  return { said, dropped };
 }
 
 describe('the device that the views show', () => {
@@ -60,7 +47,7 @@ describe('the device that the views show', () => {
 });
 
 describe('an address with the name of a missing thing', () => {
-  const untouched = { said: [], dropped: [], read: [] };
+  const untouched = { said: [], dropped: [] };
   it.each([
     ['ranking', 'study=9', 'There is no study 9', ['study → 1']],
     ['ranking', 'study=1&run=7', 'There is no run 7', ['run', 'design', 'baseline']],
@@ -69,7 +56,7 @@ describe('an address with the name of a missing thing', () => {
     ['ranking', 'study=1&design=100', 'There is no design 100 in run 1', ['design']],
     ['ranking', 'study=1&design=-1', 'There is no design -1 in run 1', ['design']],
   ])('#/%s?%s', async (view, query, title, fields) => {
-    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields, read: [] });
+    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields });
   });
   it('is left unchanged if everything in it exists', async () => {
     expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual(untouched);
@@ -78,12 +65,6 @@ describe('an address with the name of a missing thing', () => {
   });
   it('is not judged before the library is loaded', async () => {
     expect(await arrive('ranking', 'study=9&run=7', { loaded: false })).toEqual(untouched);
-  });
-  it('is left unchanged if another program has just saved the study', async () => {
-    expect(await arrive('ranking', 'study=9', { saved: [...STUDIES, { ...STUDIES[0], id: 9 }] })).toEqual({
-      ...untouched,
-      read: ['studies'],
-    });
   });
   it('is reported if it names an unknown view', async () => {
     expect((await arrive('study', 'study=1', { unknownView: 'rankings' })).said).toEqual([
