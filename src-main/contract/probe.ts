@@ -9,9 +9,11 @@ export function roughDuration(ms: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
+const listed = new Intl.ListFormat('en-GB');
+
 /**
  * Describes the reductions of a proposal: `A full measurement would take about 20 min. Measuring 60 of the 200 chosen
- * designs (spread evenly over them) with 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
+ * designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
  */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
@@ -21,7 +23,7 @@ export function reducedText(proposal: MeasuringProposal): string {
     ...(repeats < ofRepeats ? [`${repeats} of ${ofRepeats} repeats`] : []),
   ];
   if (less.length === 0) return '';
-  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${less.join(' with ')}, in about ${roughDuration(estimateMs)}.`;
+  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${listed.format(less)}, in about ${roughDuration(estimateMs)}.`;
 }
 
 /** Names a part of the chosen designs: `60 of the 200 chosen designs (spread evenly over them)`. */

@@ -10,7 +10,7 @@ import { leftOutText } from '../../src-main/contract/runnable.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
-import { designCases, standInOf } from '../../src-main/services/measuring/plans.ts';
+import { designCases, standInOf, spreadOver } from '../../src-main/services/measuring/plans.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -783,6 +783,13 @@ describe('a probe before measuring', () => {
     expect(warnings[0]).toBe(
       'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.',
     );
+    // Designs with too many blocks for the units are no longer among those over which they are spread.
+    const ofPart = { count: 40, units: 6000 };
+    const fitting = await detail(engine, (await measure(engine, runId, ofPart)).id);
+    const spread = await detail(engine, (await measure(engine, runId, { ...ofPart, spreadDesigns: 3 })).id);
+    expect(fitting.request.part!.designsLeftOut).toBeGreaterThan(0);
+    expect(spread.request.part).toEqual(fitting.request.part);
+    expect(caseIds(spread.cases)).toEqual(spreadOver(caseIds(fitting.cases), 3));
     const all = await measure(engine, runId, { probe: probed });
     expect(isReduced((await detail(engine, all.id)).request)).toBe(false);
   });

@@ -217,7 +217,7 @@ describe('the words for what is left out', () => {
 
   it('name designs, units and repeats, and are empty if nothing is', () => {
     expect(reducedText(proposal)).toBe(
-      'A full measurement would take about 20 s. Measuring 99 of the 200 chosen designs (spread evenly over them) with 7 of 15 repeats, in about 8 s.',
+      'A full measurement would take about 20 s. Measuring 99 of the 200 chosen designs (spread evenly over them) and 7 of 15 repeats, in about 8 s.',
     );
     expect(reducedText({ ...proposal, designs: 200, units: 500, repeats: 15 })).toBe(
       'A full measurement would take about 20 s. Measuring 500 of 1,000 units, in about 8 s.',

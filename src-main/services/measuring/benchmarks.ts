@@ -157,8 +157,7 @@ async function planMeasurement(
     return task.value ? kernelAbility(ability) : ability;
   });
   if (!chosen.ok) return chosen;
-  const { leftOut } = chosen.value;
-  const designs = spreadOver(chosen.value.designs, spreadDesigns);
+  const { designs, leftOut } = chosen.value;
   const seed = view.run.seed ?? 0;
   const ofUnits = view.study.study.workload.units;
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
@@ -169,8 +168,9 @@ async function planMeasurement(
       { field: 'units' },
     );
   const standIn = kernel ? null : standInOf(view.study.study.kernel, backend.value);
-  const cases = await designCases(context, view, designs, standIn, part);
-  if (!cases.ok) return cases;
+  const possible = await designCases(context, view, designs, standIn, part);
+  if (!possible.ok) return possible;
+  const cases = spreadOver(possible.value, spreadDesigns);
   const units =
     isCallerTarget(target) || (program && !needsLengths(program))
       ? ok({ workload: null, digest: null })
@@ -182,7 +182,7 @@ async function planMeasurement(
       ...shared,
       ...onCuda,
       ...alternating,
-      cases: cases.value,
+      cases,
       seed,
       workload,
       ...(backend.value === 'program' &&
@@ -203,9 +203,9 @@ async function planMeasurement(
       ...common,
       sourceRunId: view.run.id,
       deviceId: deviceId.value,
-      cases: cases.value.length,
+      cases: cases.length,
       ...(leftOut && { leftOut }),
-      ...(part !== null && { part: { units: part, ofUnits, designsLeftOut: designs.length - cases.value.length } }),
+      ...(part !== null && { part: { units: part, ofUnits, designsLeftOut: designs.length - possible.value.length } }),
       ...(probe && { probe }),
       ...(program && { program: { exec: program.exec, build: program.build } }),
       ...(task.value && { kernel: { file: task.value.file, name: task.value.manifest.name } }),

@@ -118,9 +118,9 @@ function counted(cases: readonly string[]): string {
 function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, because all would take about ${roughDuration(probe.fullMs)}` : '';
-  const designs = cases + (part?.designsLeftOut ?? 0);
-  const fewer = probe?.ofDesigns !== undefined && designs < probe.ofDesigns;
-  if (fewer) texts.push(`Measured ${fewerDesignsText(designs, probe.ofDesigns)}${instead}.`);
+  // A design with too many blocks for the units is left out for another reason.
+  const fewer = probe?.ofDesigns !== undefined && cases + (part?.designsLeftOut ?? 0) < probe.ofDesigns;
+  if (fewer) texts.push(`Measured ${fewerDesignsText(cases, probe.ofDesigns)}${instead}.`);
   if (part) {
     const { units, ofUnits, designsLeftOut } = part;
     texts.push(
