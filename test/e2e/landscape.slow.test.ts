@@ -23,7 +23,7 @@ test('a map shows the launches of its own device, and keeps two launches with th
   await expect(map).toHaveAccessibleName(/over block size, threads and units per slot/);
   await page.getByRole('combobox', { name: /^Device: / }).click();
   await page.getByRole('option', { name: 'Grace GH200' }).click();
-  await expect(map).toHaveAccessibleName(/over block size, threads and cores; best [\d.]+\s[mµ]s/);
+  await expect(map).toHaveAccessibleName(/over balancing and cores; best [\d.]+\s[mµ]s/);
   const numbers = page.getByRole('table', { name: 'The design against the baseline' });
   // The baseline is a design of the same device.
   await expect(numbers.getByRole('row', { name: /^Cores \d+ \d+/ })).toBeVisible();
