@@ -58,12 +58,13 @@ export interface Recommendation {
   readonly inputs: readonly InputFact[];
   /**
    * Small maps of the device, one for each value of threads per unit, in the order of the axis. Columns are block sizes
-   * and rows are launches, at most 32 of each; beyond that, neighbours share a line.
+   * and rows are launches, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction, each cell
+   * has the time of the nearest predicted design.
    */
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` unless the call looked at all designs. */
+    /** `null` if the call looked only for the fastest designs. */
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };

@@ -6,7 +6,7 @@ const COARSE_DESIGNS = 512;
 const MIN_PER_AXIS = 2;
 
 /** Positions of the block sizes and launches that represent the others. */
-function coarseAxes(axes: SpaceAxes): {
+export function coarseAxes(axes: SpaceAxes): {
   readonly blocks: readonly number[];
   readonly launches: readonly number[];
 } {

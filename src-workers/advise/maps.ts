@@ -84,8 +84,16 @@ export function cellBests(
   };
 }
 
-/** Joins the maps of all parts of a space. */
-export function bestMaps(counts: readonly number[], parts: readonly CellBests[]): BestMaps {
+/**
+ * Joins the maps of all parts.
+ * @param examined positions of the launches and block sizes that represent the others; `null` if all were predicted. A
+ * cell without a predicted design gets the time of the nearest design.
+ */
+export function bestMaps(
+  counts: readonly number[],
+  parts: readonly CellBests[],
+  examined: { readonly launches: readonly number[]; readonly blocks: readonly number[] } | null,
+): BestMaps {
   const { maps, rows, columns } = mapShape(counts);
   const cellOf = makeCellFinder(counts);
   const size = rows * columns;
@@ -102,5 +110,28 @@ export function bestMaps(counts: readonly number[], parts: readonly CellBests[])
       if (time < best[map].bestMs || (best[map].best < 0 && !Number.isNaN(time)))
         best[map] = { best: design, bestMs: time };
     });
+  if (examined) {
+    const nearestRow = nearest(
+      examined.launches.map((at) => lineOf(at, rows, counts[AXIS.launch])),
+      rows,
+    );
+    const nearestColumn = nearest(
+      examined.blocks.map((at) => lineOf(at, columns, counts[AXIS.blockThreads])),
+      columns,
+    );
+    for (const timeMs of times) {
+      const known = timeMs.slice();
+      for (let at = 0; at < size; at += 1)
+        if (known[at] === NOT_PREDICTED)
+          timeMs[at] = known[nearestRow[Math.floor(at / columns)] * columns + nearestColumn[at % columns]];
+    }
+  }
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
+}
+
+/** For each of `count` lines, finds the nearest of the chosen lines. */
+function nearest(chosen: readonly number[], count: number): readonly number[] {
+  return Array.from({ length: count }, (_, line) =>
+    chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),
+  );
 }

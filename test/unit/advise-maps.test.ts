@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
 import { surveyDesigns, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
@@ -63,7 +64,7 @@ describe('small maps of the landscape', () => {
         first: at * step,
         count: Math.min(step, size - at * step),
       }));
-      const { maps } = bestMaps(counts, parts(ranges).reverse());
+      const { maps } = bestMaps(counts, parts(ranges).reverse(), null);
       maps.forEach(({ timeMs, best, bestMs }, map) => {
         const seen = Array.from(timeMs, (time) => (Number.isNaN(time) ? Infinity : time));
         expect(seen).toEqual(expected[map].map(Math.fround));
@@ -75,9 +76,42 @@ describe('small maps of the landscape', () => {
     }
   });
 
+  it('of a coarse prediction give each cell the time of the nearest predicted cell', async () => {
+    const { plan, predictor, parts } = await example();
+    const { counts } = predictor;
+    const { rows, columns } = mapShape(counts);
+    const designs = coarseDesigns(plan.axes);
+    const { maps } = bestMaps(counts, parts([designs]), coarseAxes(plan.axes));
+    const at = new Int32Array(counts.length);
+    const known = new Map<number, number>();
+    predictTimes(predictor, designs).forEach((time, entry) => {
+      decodeInto(at, counts, designs[entry]);
+      if (at[AXIS.threadsPerUnit] !== 1) return;
+      const cell =
+        Math.floor((at[AXIS.launch] * rows) / counts[AXIS.launch]) * columns +
+        Math.floor((at[AXIS.blockThreads] * columns) / counts[AXIS.blockThreads]);
+      const before = known.get(cell) ?? NaN;
+      known.set(cell, Number.isNaN(time) || before <= time ? before : time);
+    });
+    expect(known.size).toBeLessThan((rows * columns) / 10);
+    maps[1].timeMs.forEach((time, cell) => {
+      const distance = (other: number) => [
+        Math.abs(Math.floor(other / columns) - Math.floor(cell / columns)),
+        Math.abs((other % columns) - (cell % columns)),
+      ];
+      const near = [...known.keys()].map((other) => ({ other, by: distance(other) }));
+      const rowsAway = Math.min(...near.map(({ by }) => by[0]));
+      const columnsAway = Math.min(...near.map(({ by }) => by[1]));
+      const times = near
+        .filter(({ by }) => by[0] === rowsAway && by[1] === columnsAway)
+        .map(({ other }) => Math.fround(known.get(other)!));
+      expect(times).toContain(time);
+    });
+  });
+
   it('have no times for an axis without a valid design', async () => {
     const { predictor, size, parts } = await example({ ...AXES, blockThreads: [2048], threadsPerUnit: [1, 2] });
-    const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]));
+    const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]), null);
     expect(columns).toBe(1);
     for (const { timeMs, best, bestMs } of maps) {
       expect(timeMs.every(Number.isNaN)).toBe(true);

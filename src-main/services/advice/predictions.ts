@@ -1,4 +1,4 @@
-import { coarseDesigns } from '../../../src-workers/advise/coarse.ts';
+import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
 import { pickColumns, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
@@ -11,6 +11,10 @@ import type { AdvisedDevice } from './prepare.ts';
 
 /** The designs of a device to examine for the fastest: a subset, or all. Or `all` designs are predicted. */
 export type Look = 'coarse' | 'fastest' | 'all';
+/** A coarse subset may also be predicted as a whole, for ties and small maps. */
+type Extent = Look | 'whole-coarse';
+/** Whether every design is predicted, also one that cannot be the fastest. */
+const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
 
 /** The best designs of one device. Other designs are not kept. */
 export interface DevicePrediction {
@@ -27,6 +31,7 @@ export interface DevicePrediction {
     readonly near: Uint32Array;
     /** The designs tied with the fastest, before the rule of the pick: their number, and at most 20 of them by time. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
+    /** Maps. In a coarse prediction, a cell without a predicted design has the time of the nearest one. */
     readonly landscape: BestMaps;
   } | null;
 }
@@ -38,7 +43,7 @@ export interface Predictions {
    * Predicts designs of each device. Throws when the turn ends; the next call reuses the laws made until then.
    * @returns the predictions, in the order of the devices
    */
-  of(devices: readonly AdvisedDevice[], look: Look, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
+  of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
 }
 
 const MAX_LISTED = 20;
@@ -62,20 +67,22 @@ export function createPredictions(pool: Pool): Predictions {
   /** The fastest time of a coarse subset, ms, by plan; Infinity if none of its designs is valid. */
   const coarseMs = new Map<string, number>();
 
+  /** Lists a coarse subset of the designs of a device, and those that were best before an edit. */
+  const listCoarse = (device: AdvisedDevice): ReadonlySet<number> =>
+    new Set([...coarseDesigns(device.plan.axes), ...(best.get(spaceOf(device)) ?? [])]);
+
   /** Lists the parts of a device for each worker. */
-  function listParts(device: AdvisedDevice, look: Look): readonly (readonly DesignPart[])[] {
+  function listParts(device: AdvisedDevice, look: Extent): readonly (readonly DesignPart[])[] {
     if (look === 'all') return deal(exactParts(device), pool.workers);
     const designs =
-      look === 'coarse'
-        ? new Set([...coarseDesigns(device.plan.axes), ...(best.get(spaceOf(device)) ?? [])])
-        : Array.from({ length: device.size }, (_, design) => design);
+      look === 'fastest' ? Array.from({ length: device.size }, (_, design) => design) : listCoarse(device);
     return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
   /** Surveys designs of the devices, in any order. */
   async function survey(
     devices: readonly AdvisedDevice[],
-    look: Look,
+    look: Extent,
     turn: AbortSignal,
   ): Promise<ReadonlyMap<AdvisedDevice, readonly Survey[]>> {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
@@ -83,9 +90,9 @@ export function createPredictions(pool: Pool): Predictions {
     const knownMs = new Map(devices.map((device) => [device, coarseMs.get(device.plan.id) ?? Infinity]));
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
-      const known = look === 'all' ? {} : { bestMs: knownMs.get(device)! };
+      const known = isWhole(look) ? {} : { bestMs: knownMs.get(device)! };
       // If the fastest designs are known, the others wait for whatever is more urgent.
-      const background = kept.has(plan.id) ? { leftMs: Infinity } : undefined;
+      const background = look === 'all' && kept.has(plan.id) ? { leftMs: Infinity } : undefined;
       const options = { worker, signal: turn, background };
       const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
       surveys.get(device)!.push(found);
@@ -106,7 +113,7 @@ export function createPredictions(pool: Pool): Predictions {
     known: ({ plan }) => kept.get(plan.id) ?? null,
     async of(devices, look, turn) {
       const found = new Map<AdvisedDevice, DevicePrediction>();
-      const predict = async (wanted: readonly AdvisedDevice[], look: Look): Promise<void> => {
+      const predict = async (wanted: readonly AdvisedDevice[], look: Extent): Promise<void> => {
         for (const [device, surveys] of await survey(wanted, look, turn)) {
           const { plan, size } = device;
           const prediction = joined(device, surveys, look);
@@ -128,6 +135,12 @@ export function createPredictions(pool: Pool): Predictions {
         await predict(
           unknown.filter(({ plan }) => !coarseMs.has(plan.id)),
           'coarse',
+        );
+      // If the coarse subset of a device has all designs, the answer is exact.
+      else if (look !== 'all')
+        await predict(
+          unknown.filter((device) => listCoarse(device).size === device.size),
+          'all',
         );
       await predict(
         unknown.filter((device) => !isKnown(device)),
@@ -251,7 +264,7 @@ function tiedDesigns(
 }
 
 /** Combines the surveys of several parts. */
-function joined({ plan, ties }: AdvisedDevice, surveys: readonly Survey[], look: Look): DevicePrediction {
+function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Extent): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);
   const names = new Uint32Array(total);
@@ -273,17 +286,16 @@ function joined({ plan, ties }: AdvisedDevice, surveys: readonly Survey[], look:
     invalid: surveys.reduce((sum, { invalid }) => sum + invalid, 0),
     equal: Uint32Array.from(entries, (entry) => names[entry]),
     columns: pickColumns(all, entries),
-    others:
-      look !== 'all'
-        ? null
-        : {
-            ties:
-              entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
-            near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
-            landscape: bestMaps(
-              axisCounts(plan.axes),
-              surveys.map(({ cells }) => cells),
-            ),
-          },
+    others: !isWhole(look)
+      ? null
+      : {
+          ties: entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
+          near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
+          landscape: bestMaps(
+            axisCounts(plan.axes),
+            surveys.map(({ cells }) => cells),
+            predicted < size ? coarseAxes(plan.axes) : null,
+          ),
+        },
   };
 }

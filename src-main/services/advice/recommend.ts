@@ -94,13 +94,19 @@ export async function advise(
   const devices = advisedDevices(study, options.deviceId);
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
+  const look = options.look ?? 'all';
+  // The small maps of a coarse answer show one device, so the other devices need only their fastest designs.
+  const isMapped = look === 'coarse' && devices.value.length === 1;
+  const predicted = await predictions.of(devices.value, isMapped ? 'whole-coarse' : look, turn);
   let fastest: AdvisedDevice | null = null;
-  for (const [at, prediction] of (await predictions.of(devices.value, options.look ?? 'all', turn)).entries()) {
+  for (const [at, prediction] of predicted.entries()) {
     const device = devices.value[at];
     all.set(device, prediction);
     const timeMs = bestMs(prediction);
     if (timeMs !== null && (fastest === null || timeMs < bestMs(all.get(fastest)!)!)) fastest = device;
   }
+  if (fastest && look === 'coarse' && !isMapped)
+    all.set(fastest, (await predictions.of([fastest], 'whole-coarse', turn))[0]);
   const pick = fastest && pickOf(fastest, all.get(fastest)!);
   if (!fastest || !pick)
     return fail(
