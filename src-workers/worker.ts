@@ -88,7 +88,9 @@ interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** Maximum number of kept laws: the laws on screen, and the laws before the last edit. */
+/**
+ * Maximum number of kept laws: those of the study on screen, and those of its plain designs if these are outside its axes.
+ */
 const MAX_LAWS = 2;
 /** Maximum number of kept plans: enough for the devices of a study and some edits of it. */
 const MAX_ADVISORS = 6;
