@@ -39,6 +39,7 @@ const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'integerShare',
   'fp64Share',
   'specialShare',
+  'threeRegisterShare',
   'chainInstructions',
   'dependentExchanges',
 ]);

@@ -129,6 +129,12 @@ const specialShare = v.pipe(
     'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
   ),
 );
+const threeRegisterShare = v.pipe(
+  between(0, 1),
+  v.description(
+    'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half it slows down recent NVIDIA devices',
+  ),
+);
 
 /** @param traffic whether the bytes of the phase are per thread or per unit */
 function phase(when: string, traffic: 'thread' | 'unit') {
@@ -218,6 +224,7 @@ export const kernelSchema = v.strictObject(
     integerShare: v.optional(integerShare, KERNEL_DEFAULTS.integerShare),
     fp64Share: v.optional(fp64Share, KERNEL_DEFAULTS.fp64Share),
     specialShare: v.optional(specialShare, KERNEL_DEFAULTS.specialShare),
+    threeRegisterShare: v.optional(threeRegisterShare, KERNEL_DEFAULTS.threeRegisterShare),
     chainInstructions: v.optional(
       v.pipe(
         figure,

@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** The version of the prediction, raised whenever a prediction changes. */
-export const MODEL_VERSION = 'composite 4.5';
+export const MODEL_VERSION = 'composite 4.6';
 
 /** Whether a version of the prediction uses the order of the units in the workload, as since 3.0. */
 export function isOrderAware(version: string | undefined): boolean {

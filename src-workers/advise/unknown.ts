@@ -171,7 +171,13 @@ export function drawnRange(kernel: KernelProfile, one: UnknownField, laws: Laws)
   return [end(0), end(1)];
 }
 
-const IS_SHARE: ReadonlySet<KernelField> = new Set(['serialFraction', 'integerShare', 'fp64Share', 'specialShare']);
+const IS_SHARE: ReadonlySet<KernelField> = new Set([
+  'serialFraction',
+  'integerShare',
+  'fp64Share',
+  'specialShare',
+  'threeRegisterShare',
+]);
 
 /** One draw: the rank of every unknown input, by path. */
 export type Draw = Readonly<Record<string, number>>;

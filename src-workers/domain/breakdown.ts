@@ -16,7 +16,11 @@ export const BREAKDOWN_PARTS = [
   { id: 'imbalance', label: 'Imbalance', hint: 'lanes that wait for the longest unit of their group, or run padding' },
   { id: 'registerCap', label: 'Register cap', hint: 'spills forced by a register cap' },
   { id: 'latency', label: 'Latency', hint: 'too few active thread groups to hide latency' },
-  { id: 'blockTail', label: 'Block tail', hint: 'slots held until the last thread group of their block ends' },
+  {
+    id: 'blockTail',
+    label: 'Blocks',
+    hint: 'slots that wait for the last thread group of their block, or for the next block to start',
+  },
   { id: 'lastWave', label: 'Last wave', hint: 'multiprocessors that run out of blocks at the end' },
   { id: 'divergence', label: 'Divergence', hint: 'the reconvergence stack, on devices that have one' },
   {

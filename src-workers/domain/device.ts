@@ -55,6 +55,14 @@ export interface GpuDevice {
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
+  /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
+  readonly blockStartNanoseconds?: number | undefined;
+  /**
+   * Sectors at random addresses, GB/s: from device memory, and from the level-2 cache. Omitted if nobody measured them;
+   * then memory is assumed to move them like any others.
+   */
+  readonly randomSectorsGbS?: number | undefined;
+  readonly cachedSectorsGbS?: number | undefined;
   readonly limits: DeviceLimits;
   readonly sources: Readonly<Record<string, string>>;
 }

@@ -21,6 +21,8 @@ export interface InspectedLoop {
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
+  /** FP32 instructions that read three different registers. */
+  readonly threeRegisters: number;
   /** Loads from device memory on the longest chain of dependencies of an iteration, through values and branches. */
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on this chain. */
@@ -126,6 +128,7 @@ const INSPECTED_FIELDS = [
   'integerShare',
   'fp64Share',
   'specialShare',
+  'threeRegisterShare',
   'chainInstructions',
   'dependentExchanges',
   'dependentLoadsPerIteration',
@@ -181,6 +184,7 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
       integerShare: share('integer'),
       fp64Share: share('fp64'),
       specialShare: share('special'),
+      threeRegisterShare: Number((loop.threeRegisters / loop.instructionsPerIteration).toPrecision(4)),
       chainInstructions: loop.chainInstructions,
       dependentExchanges: loop.dependentExchanges,
       dependentLoadsPerIteration: loop.dependentLoads,

@@ -78,6 +78,11 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
+  /**
+   * Fraction of the instructions, 0…1, that are FP32 and read three different registers, such as a·b + c. They belong to
+   * the FP32 instructions, not to a class of their own; 0 if omitted.
+   */
+  readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */

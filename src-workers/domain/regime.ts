@@ -9,6 +9,7 @@ export type RegimeId =
   | 'few-waves'
   | 'many-waves'
   | 'longest-unit'
+  | 'block-starts'
   | 'memory-contention';
 
 /** The absolute difference from the event simulation, as a fraction of the time: median and 95th percentile. */
@@ -74,6 +75,11 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
     label: 'Longest unit',
     method: 'The longest unit alone takes longer than the launch otherwise would.',
     accuracy: { median: 0.0069, p95: 0.09, designs: 41 },
+  },
+  'block-starts': {
+    label: 'Block starts',
+    method: 'The device needs longer to start the blocks than to run them.',
+    accuracy: null,
   },
   'memory-contention': {
     label: 'Shared bandwidth',

@@ -17,6 +17,8 @@ export interface Instruction {
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
   /** Its exchange of a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
+  /** Whether it is an FP32 instruction that reads three different registers. */
+  readonly threeRegisters: boolean;
   /** Whether it copies its operand. */
   readonly moves: boolean;
   /** Whether its result always differs between threads, such as an index or the result of an atomic. */

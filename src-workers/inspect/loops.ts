@@ -96,9 +96,11 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   const { code, from, to } = graph;
   const counts: Record<InstructionClass, number> = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
   let marks = 0;
+  let threeRegisters = 0;
   for (const block of loop.own)
     for (let at = from[block]; at < to[block]; at++) {
       counts[code[at].class]++;
+      threeRegisters += Number(code[at].threeRegisters);
       marks += code[at].marks;
     }
   const ends = [...loop.blocks]
@@ -119,6 +121,7 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
     line: tail.line,
     instructionsPerIteration: INSTRUCTION_CLASSES.reduce((sum, name) => sum + counts[name], 0),
     byClass: counts,
+    threeRegisters,
     chainInstructions: chain.instructions,
     dependentExchanges: chain.exchanges,
     dependentLoads: chain.loads,
@@ -259,6 +262,7 @@ function perIteration(one: Found, times: number): Found {
     unrolled: times,
     instructionsPerIteration: per(one.instructionsPerIteration),
     byClass: Object.fromEntries(INSTRUCTION_CLASSES.map((name) => [name, per(one.byClass[name])])) as ClassCounts,
+    threeRegisters: per(one.threeRegisters),
     chainInstructions: per(one.chainInstructions),
     dependentExchanges: per(one.dependentExchanges),
     dependentLoads: per(one.dependentLoads),

@@ -95,7 +95,7 @@ class Body {
     if (statement.startsWith('.branchtargets'))
       this.lists.set(this.listLabel, statement.slice('.branchtargets'.length).match(/[\w$]+/g) ?? []);
     if (statement === '' || statement.startsWith('.') || this.instructions.length > MAX_INSTRUCTIONS) return;
-    const read = instruction(statement, this.line, this.marks);
+    const read = instruction(statement, this.line, this.marks, this.instructions.at(-1)?.text ?? '');
     this.marks = 0;
     this.instructions.push(
       read.targets.length === 1 && this.lists.has(read.targets[0])
@@ -119,7 +119,8 @@ const NEAR = /\.(shared|local|param|const)\b/;
 /** Registers that differ between the threads of a group. */
 const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
 
-function instruction(text: string, line: number | null, marks: number): Instruction {
+/** @param before the instruction before it, some of whose operands the assembler may reuse */
+function instruction(text: string, line: number | null, marks: number, before: string): Instruction {
   const guard = /^@!?([%\w$]+)\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
@@ -157,6 +158,7 @@ function instruction(text: string, line: number | null, marks: number): Instruct
         : EXCHANGES.test(name)
           ? 'near'
           : null,
+    threeRegisters: kind === 'fp32' && countFetched(operands, before) === 3,
     moves: operation === 'mov',
     differs: operation === 'atom' || names.some((words) => words.some((word) => LANE.test(word))),
     targets,
@@ -177,6 +179,16 @@ function instruction(text: string, line: number | null, marks: number): Instruct
     line,
     marks,
   };
+}
+
+/**
+ * Number of different registers that an instruction reads from the register file. The assembler reuses an operand of the
+ * instruction before at the same place, unless this instruction waits for the result of that one.
+ */
+function countFetched([, ...sources]: readonly string[], before: string): number {
+  const [result, ...kept] = splitOperands(before.slice(before.search(/\s/) + 1));
+  const waits = sources.includes(result);
+  return new Set(sources.filter((source, at) => source.startsWith('%') && (waits || source !== kept[at]))).size;
 }
 
 /** The number of lanes that share a matrix fragment. */

@@ -38,7 +38,7 @@ export function parseSass(text: string): KernelCode[] {
     if (!found || !open || open.instructions.length > MAX_INSTRUCTIONS) continue;
     placed = false;
     open.labels.set(address(found[1]), open.instructions.length);
-    open.instructions.push(instruction(found[2].trim(), line));
+    open.instructions.push(instruction(found[2].trim(), line, open.instructions.at(-1)?.text ?? ''));
   }
   // The listing of a called function has no kernel name and no end of a thread.
   return kernels.filter(({ instructions }) => instructions.length > 0);
@@ -60,7 +60,8 @@ const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
-function instruction(text: string, line: number | null): Instruction {
+/** @param before the instruction before it, some of whose operands it may reuse */
+function instruction(text: string, line: number | null, before: string): Instruction {
   const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
@@ -101,6 +102,7 @@ function instruction(text: string, line: number | null): Instruction {
         : /^(LDS|LDSM|LDL|ATOMS)$/.test(operation)
           ? 'near'
           : null,
+    threeRegisters: kind === 'fp32' && countFetched(operands.slice(results), before) === 3,
     moves,
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
@@ -114,6 +116,19 @@ function instruction(text: string, line: number | null): Instruction {
     line,
     marks: 0,
   };
+}
+
+/**
+ * Number of different registers that an instruction reads from the register file. A value that the instruction before
+ * marked with `.reuse` at the same place is still there.
+ */
+function countFetched(operands: readonly string[], before: string): number {
+  const places = splitOperands(before.slice(before.search(/\s/) + 1)).slice(-operands.length);
+  const fetched = operands.flatMap((operand, at) => {
+    const [register] = /\bR\d+\b/.exec(operand) ?? [];
+    return register === undefined || places[at]?.includes(`${register}.reuse`) ? [] : [register];
+  });
+  return new Set(fetched).size;
 }
 
 const hexadecimal = (operand: string): string[] => {

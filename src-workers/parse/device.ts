@@ -85,6 +85,9 @@ const gpu = v.strictObject({
   l2Bytes: whole(0),
   achievedBandwidthFraction: v.optional(positive(1)),
   launchMicroseconds: v.optional(positive(1e6)),
+  blockStartNanoseconds: v.optional(positive(1e6)),
+  randomSectorsGbS: v.optional(positive(1e6)),
+  cachedSectorsGbS: v.optional(positive(1e6)),
   limits,
   sources,
 });

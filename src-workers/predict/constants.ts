@@ -291,6 +291,12 @@ export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
+ * Cycles between the starts of two blocks on the whole device, for an NVIDIA device that was not measured. Assumed: an
+ * H100 starts a block of up to 512 threads every 0.604 ns, or 1.2 cycles (test/data/measured/README.md).
+ */
+export const BLOCK_START_CYCLES = 1.2;
+
+/**
  * Achieved bandwidth over the bandwidth of the data sheet, for a device without a measured one. Assumed: the median of
  * 41 fits to the SpMV times of `db/evidence`, over kernels and GPUs. Four of five fits are between 0.38 and 0.90.
  */

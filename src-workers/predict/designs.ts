@@ -12,6 +12,7 @@ import { examine, getLockstepBalancing, type Candidate, type ClassCandidate } fr
 import { getPace } from './cost/pace.ts';
 import {
   computeBalancingMs,
+  computeBlockStartsMs,
   computeIterationFactor,
   playFetches,
   getSetupIterations,
@@ -117,6 +118,8 @@ export interface PlayableDesign {
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
   /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
   readonly msPerCycle: number;
+  /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */
+  readonly leastCycles: number;
   /** Time before the launch, ms, which is not part of the kernel's time. */
   readonly balancingMs: number;
 }
@@ -162,6 +165,7 @@ function examineDesign(
 function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDevice): PlayableDesign {
   const { shape, threadsPerUnit } = candidate;
   const { axes } = predictor.plan;
+  const msPerCycle = computeIterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3);
   return {
     device,
     balancing: getLockstepBalancing(predictor, candidate),
@@ -177,7 +181,8 @@ function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDev
     overheadIterations: getShareOverhead(predictor, candidate),
     cyclesPerIteration: getPace(predictor, candidate).getCycles(),
     fetches: playFetches(predictor, candidate, device),
-    msPerCycle: computeIterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3),
+    msPerCycle,
+    leastCycles: computeBlockStartsMs(device, candidate.gridBlocks) / msPerCycle,
     balancingMs: computeBalancingMs(predictor, candidate, device),
   };
 }

@@ -137,7 +137,8 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const wholeMs = withStackMs / computeStackFactor(predictor, candidate, device);
   const kernelMs = wholeMs * (1 - timed.searchShare);
   // Whole waves in step wait less than this, so the remaining time is an upper limit.
-  const blockTail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
+  const tail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
+  const blockTail = Math.max(tail, Math.min(timed.blockStartsMs, kernelMs - latencyMs));
   const parts = {
     idealWork: ideal,
     cooperation: cooperating - ideal,

@@ -17,7 +17,7 @@ import { moments } from '../models/workload/laws.ts';
 import { getPace } from './cost/pace.ts';
 import { computePhaseDemands, computeStepFactor } from './cost/phases.ts';
 import { getCachedDepth, getCachedResidency, makeRoom } from './caches.ts';
-import { FETCHING_GROUPS, LAUNCH_FLOOR_MS } from './constants.ts';
+import { BLOCK_START_CYCLES, FETCHING_GROUPS, LAUNCH_FLOOR_MS } from './constants.ts';
 import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import {
   ADDITIONS_PER_CYCLE,
@@ -25,6 +25,7 @@ import {
   computeFetchCycles,
   makeFetchingTable,
   type FetchCost,
+  mergesAdditions,
 } from './cost/fetch-cost.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
@@ -86,6 +87,8 @@ export interface TimedDesign {
 }
 
 export interface TimedOnGpu extends TimedDesign {
+  /** The time by which starting the blocks lengthens the launch, ms. */
+  blockStartsMs: number;
   depth: DepthMeans;
   /** Mean units per slot over the number of units of the depth law. */
   scale: number;
@@ -156,11 +159,14 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   // limit.
   const busy = depths.laws === null ? computeBusyCycles(predictor, candidate, device) : 0;
   const fetching = getFetchingCycles(predictor, candidate, device, shared);
-  out.regime = cycles < alone ? 'longest-unit' : regime.id;
   const factor = computeIterationFactor(predictor, candidate, device);
   const msPerCycle = factor / (device.clockMhz * 1e3);
   out.fetchingMs = fetching * msPerCycle;
-  const kernelMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
+  const workMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
+  const startsMs = computeBlockStartsMs(device, candidate.gridBlocks);
+  const kernelMs = Math.max(workMs, startsMs);
+  out.regime = workMs < startsMs ? 'block-starts' : cycles < alone ? 'longest-unit' : regime.id;
+  out.blockStartsMs = kernelMs - workMs;
   out.timeMs = (isClass ? kernelMs : Math.max(kernelMs, computeLaunchFloorMs(device))) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
@@ -168,6 +174,12 @@ export function timeOnGpu(predictor: Predictor, candidate: Candidate, device: Gp
   out.scale = depths.scale;
   out.searchShare = depths.searchShare ?? 0;
   out.launch = launch;
+}
+
+/** Time in which a device starts all blocks of a launch, ms: a lower limit of the launch. 0 if nothing is known. */
+export function computeBlockStartsMs(device: GpuDevice, gridBlocks: number): number {
+  const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
+  return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
 /**
@@ -655,7 +667,9 @@ export function computeCounterCycles(predictor: Predictor, candidate: Candidate)
   const balancing = getLockstepBalancing(predictor, candidate);
   if (balancing.kind !== 'dynamic-fetch') return 0;
   const unitsAtOnce = balancing.fetch === 'group' ? candidate.unitsPerGroup : countUnitsPerFetch(balancing);
-  return predictor.plan.units / unitsAtOnce / ADDITIONS_PER_CYCLE;
+  const { device, unitsPerGroup } = candidate;
+  const lanes = balancing.fetch !== 'group' && mergesAdditions(device as GpuDevice) ? unitsPerGroup : 1;
+  return predictor.plan.units / unitsAtOnce / lanes / ADDITIONS_PER_CYCLE;
 }
 
 function getFetchingCycles(

@@ -121,7 +121,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
         fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
       }),
     });
-    return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
+    return run.ok ? ok({ design, run: withLeast(run.value, design), isGiven, isFixed }) : run;
   }
   const source = dealtUnits({
     law: plan.law,
@@ -138,7 +138,12 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
   });
   if (!source.ok) return source;
   const run = prepareDevice(launch, source.value);
-  return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
+  return run.ok ? ok({ design, run: withLeast(run.value, design), isGiven, isFixed }) : run;
+}
+
+/** A launch takes at least the time in which the device starts its blocks. */
+function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
+  return { ...run, run: (...given) => Math.max(run.run(...given), leastCycles) };
 }
 
 /**

@@ -7,61 +7,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { inspectedFields, withInspected } from '../../src-workers/domain/inspection.ts';
-import type { KernelProfile, LoopForm } from '../../src-workers/domain/kernel.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
-import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
-import { makeGivenLengths, makeUnitLaw, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { drawnPlan, makeDraws, type Draw } from '../../src-workers/advise/unknown.ts';
 import { computeRegrets } from '../../src-workers/advise/uncertainty.ts';
 import { DRAWS } from '../../src-main/services/advice/unknown.ts';
 import { unknownOf } from '../../src-main/services/studies/assumed.ts';
+import { once, percent, predictLaunch, profileOf, readRows, reportLaunches, say, type Row } from './loop-launches.ts';
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 
-type Row = Readonly<Record<string, string>>;
-
-function rowsOf(name: string): readonly Row[] {
-  const [head, ...lines] = read(name)
-    .trim()
-    .split(/\r?\n/)
-    .map((line) => line.split(','));
-  return lines.map((line) => Object.fromEntries(head.map((column, at) => [column, line[at]])));
-}
-
-/** Returns a cached value, or makes it. */
-function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
-  let value = known.get(key);
-  if (value === undefined) known.set(key, (value = make()));
-  return value;
-}
 const devices = new Map<string, GpuDevice>();
 const orders = new Map<string, OrderedLengths>();
-const profiles = new Map<string, KernelProfile>();
-
-const ptx = read('loops.ptx');
-/** Returns the profile of a new study, with the results of inspecting an entry. */
-const profileOf = (entry: string): KernelProfile =>
-  once(profiles, entry, () => {
-    const study: KernelProfile = {
-      ...KERNEL_DEFAULTS,
-      name: entry,
-      registersPerThread: 16,
-      instructionsPerIteration: 1,
-    };
-    return withInspected<KernelProfile & { readonly origins?: object }>(
-      study,
-      inspectedFields(unwrap(inspectKernel('loops.ptx', { ptx }, { entry }))),
-    );
-  });
 
 const predict = (row: Row): number => cyclesOf(row, (plan) => plan);
 
@@ -75,29 +38,10 @@ function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
   const ordered = once(orders, row.law, () =>
     makeGivenLengths(Float64Array.from(read(`lengths/${row.law}.csv`).trim().split(/\r?\n/).slice(1), Number)),
   );
-  const units = Number(row.units ?? row.rows);
   const kernel = profileOf(row.kernel);
-  const plan: SweepPlan = {
-    id: Object.values(row).join(' '),
-    law: makeUnitLaw(row.law, ordered, units),
-    units,
-    ordered,
-    kernel: { ...kernel, registersPerThread: Number(row.registers ?? kernel.registersPerThread) },
-    constraints: [],
-    pipeline: {},
-    axes: {
-      devices: [device],
-      threadsPerUnit: [Number(row.threadsPerUnit)],
-      // The compiler made two loops of the flattened source of `flat1`.
-      loop: [row.kernel === 'flat1' ? 'nested' : ((row.loop ?? 'nested') as LoopForm)],
-      balancing: [row.balancing ?? 'none'],
-      registerCap: [null],
-      blockThreads: [Number(row.blockThreads)],
-      launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],
-    },
-  };
-  const predictor = createPredictor(changed(plan));
-  return predictChunk(predictor, 0, 1).timeMs[0] * device.clockMhz * 1e3;
+  const registersPerThread = Number(row.registers ?? kernel.registersPerThread);
+  const launch = { device, kernel: { ...kernel, registersPerThread }, units: Number(row.units ?? row.rows), ordered };
+  return predictLaunch(row, launch, changed) * device.clockMhz * 1e3;
 }
 
 interface Launch {
@@ -105,24 +49,20 @@ interface Launch {
   readonly simulated: number;
   readonly predicted: number;
 }
-const launches: readonly Launch[] = [...rowsOf('designs.csv'), ...rowsOf('spmv.csv')].map((row) => ({
-  row,
-  simulated: Number(row.cycles),
-  predicted: predict(row),
-}));
+const launches: readonly Launch[] = ['designs.csv', 'spmv.csv']
+  .flatMap((name) => readRows(join(folder, name)))
+  .map((row) => ({
+    row,
+    simulated: Number(row.cycles),
+    predicted: predict(row),
+  }));
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-
-function report(title: string, some: readonly Launch[]): void {
-  const predicted = Float64Array.from(some, (launch) => launch.predicted);
-  const simulated = Float64Array.from(some, (launch) => launch.simulated);
-  const errors = Float64Array.from(some, (launch) => Math.abs(launch.predicted / launch.simulated - 1)).sort();
-  const choice = some.reduce((a, b) => (b.predicted < a.predicted ? b : a));
-  say(
-    `${title.padEnd(42)} ${String(some.length).padStart(3)}  rank ${spearman(predicted, simulated).toFixed(3)}  median ${percent(sortedQuantile(errors, 0.5)).padStart(6)}  95 % ${percent(sortedQuantile(errors, 0.95)).padStart(6)}  choice ${(choice.simulated / Math.min(...simulated)).toFixed(3)}`,
+const report = (title: string, some: readonly Launch[]): void =>
+  reportLaunches(
+    title,
+    Float64Array.from(some, (launch) => launch.predicted),
+    Float64Array.from(some, (launch) => launch.simulated),
   );
-}
 
 const isNested = ({ row }: Launch): boolean => /^(nested\d+|flat1)$/.test(row.kernel);
 const isOneLoop = ({ row }: Launch): boolean => /^(flatone|fetchone)1$/.test(row.kernel);

@@ -18,6 +18,7 @@ const BENCHES = [
   'measured',
   'spmv',
   'cycle-sim',
+  'h100',
   'advice',
   'evidence',
   'tuning',

@@ -12,6 +12,26 @@ const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
+describe('FP32 instructions that read three registers', () => {
+  const SASS = readFileSync('test/data/measured/h100-loops.sass', 'utf8');
+  // A chain of 16 a·b + c, and a product of a row.
+  it.each([
+    ['nested1', 16],
+    ['spmv8', 1],
+  ])('%s has %i, in PTX and in machine code', (entry, count) => {
+    for (const texts of [{ ptx: LOOPS }, { sass: SASS }])
+      expect(stepOf(unwrap(inspectKernel('file', texts, { entry }))).threeRegisters).toBe(count);
+  });
+
+  it('are those that find no operand of the instruction before', () => {
+    const [ptx, sass] = [{ ptx: LOOPS }, { sass: SASS }].map(
+      (texts) => stepOf(unwrap(inspectKernel('file', texts, { entry: 'ilp1' }))).threeRegisters,
+    );
+    // Of 16: in PTX those that follow one of their own chain or none, in machine code those without a mark before them.
+    expect([ptx, sass]).toEqual([5, 2]);
+  });
+});
+
 describe('phases of PTX', () => {
   // The expected counts are made by hand from the listing, with one term for each block: first the instructions, then
   // the exchanges and loads on the chain, then the bytes.

@@ -294,6 +294,7 @@ it('changes the known fields of a kernel, marks them as imported, and removes th
     integerShare: 0.6,
     fp64Share: 0.1,
     specialShare: 0,
+    threeRegisterShare: 0,
     chainInstructions: 6.875,
     dependentExchanges: 0,
     dependentLoadsPerIteration: 1,

@@ -81,6 +81,26 @@ describe('one design of a constant workload, by hand', () => {
     expect(columns.meanLoss[0]).toBe(1);
   });
 
+  it('a launch of many small blocks takes the time in which the device starts them', async () => {
+    const h100 = gpu('nvidia-h100-sxm5-80gb');
+    const study = (blockThreads: number): StudyFile =>
+      oneDesign({
+        workload: { lengths: 'constant(1)', units: 1 << 20 },
+        kernel: { ...KERNEL, sharing: 'deal', bytesPerIteration: 0 },
+        axes: { threadsPerUnit: [32], blockThreads: [blockThreads], unitsPerThread: [1] },
+      });
+    const { predictor, columns } = await predicted(study(32), [h100]);
+    const startsMs = 2 ** 20 * 0.604e-6 + h100.launchMicroseconds! / 1e3;
+    expect(columns.timeMs[0]).toBeCloseTo(startsMs, 12);
+    const { regime, parts, timeMs } = explainDesign(predictor, 0)!;
+    expect(regime.id).toBe('block-starts');
+    expect(parts.blockTail).toBeGreaterThan(0.3 * timeMs);
+    expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(timeMs, 12);
+    // A sixteenth of the blocks start in a sixteenth of the time, and then other work takes longer.
+    const large = await predicted(study(512), [h100]);
+    expect(large.columns.timeMs[0]).toBeLessThan(columns.timeMs[0] / 4);
+  });
+
   it('sharing a unit between u threads takes φ(u) of an iteration', async () => {
     const study = (threadsPerUnit: number): StudyFile =>
       oneDesign({

@@ -78,8 +78,8 @@ threads. Its figures are for one iteration: an unrolled loop is divided by the i
 counter and its addresses show. The next enclosing loop is assumed to be the loop over units. Without one, the code before
 the first memory access counts for the thread and the rest for the unit.
 With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
-  instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, dependentLoads,
-  dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
+  instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, threeRegisters,
+  dependentLoads, dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,
   combine, refill}, sharing, serialFraction, accesses: [{pattern, elementBytes}], from, caps: [{cap, registersPerThread, spillStoreBytes,
   spillLoadBytes}], launch, lengths, notes, study, unknown, loss: {measured, computed},
   work: [{device, threadsPerUnit, instructions: {measured, predicted}, l2Sectors, dramBytes}]}; a value is null if the file does not

@@ -194,6 +194,13 @@ function detailFields(speak: Term): readonly KernelField[] {
       { max: 1, step: 0.01 },
     ),
     field(
+      'threeRegisterShare',
+      'Three-register share',
+      '',
+      'Part of the instructions that are FP32 and read three different registers, 0 to 1. Above one half, recent NVIDIA devices issue them more slowly.',
+      { max: 1, step: 0.01 },
+    ),
+    field(
       'sharedMemoryBytesPerBlock',
       sentenceCase(speak('sharedMemory')),
       '',

@@ -58,15 +58,21 @@ export function bytesOfIteration(
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
   const reuseFraction = computeReuse(device, kernel, threads, cache);
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
+  const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
+  const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
+  const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
+  const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
   let far = 0;
   let near = 0;
   for (const access of accesses) {
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
-    far += bytes * beyondSecond;
+    // The assumed fraction of gathers that miss is fitted to times, so it includes the cost of random addresses.
+    const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
+    far += bytes * beyondSecond * (isRandom ? random : 1);
   }
-  return Math.max(far, near / CACHE_BANDWIDTH_RATIO);
+  return Math.max(far, near / ofCache);
 }
 
 /**

@@ -8,6 +8,8 @@ export interface ClassLanes {
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
   readonly special: number;
+  /** FP32 instructions that read three different registers. */
+  readonly threeRegisters: number;
   /** All classes together, which is the issue rate of the schedulers. */
   readonly issue: number;
 }
@@ -26,27 +28,37 @@ const NVIDIA: Readonly<Record<string, readonly [integer: number, fp64: number, s
   '11.0': [64, 2, 16], '12.0': [128, 2, 16], '12.1': [128, 2, 16],
 };
 
+/** The first compute capability whose registers have two banks (Jia et al., 2018, arXiv:1804.06826). */
+const TWO_BANKS = 7;
+
 /**
  * Lanes of a device by class. NVIDIA's schedulers issue one thread group each per cycle, so classes with separate lanes
  * overlap (V100, A100). AMD runs integers at the FP32 rate and special functions at a quarter of it. FP64 runs at half
  * of it on GCN 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth (AMD ISA reference
  * guides). For other devices every class is assumed to run at the FP32 rate.
+ *
+ * Of three different registers two are in the same of NVIDIA's two banks, which delivers one a cycle. So a scheduler that
+ * could issue an FP32 instruction every cycle needs two for these: 16.3 cycles for 8 a·b + c of 16 thread groups each on
+ * an H100, 9.7 for 8 a·b + a (test/data/measured/README.md). The compiler avoids it where an instruction reuses operands
+ * of the one before.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;
   switch (occupancy.family) {
     case 'nvidia': {
       const [integer, fp64, special] = NVIDIA[occupancy.computeCapability] ?? [fp32, fp32, fp32];
-      return { fp32, integer, fp64, special, issue: Math.max(fp32, schedulersPerMultiprocessor * threadGroupWidth) };
+      const issue = Math.max(fp32, schedulersPerMultiprocessor * threadGroupWidth);
+      const threeRegisters = Number(occupancy.computeCapability) >= TWO_BANKS ? Math.min(fp32, issue / 2) : fp32;
+      return { fp32, integer, fp64, special, threeRegisters, issue };
     }
     case 'amd': {
       const rate = /^gfx(906|908)$/.test(occupancy.isa) ? 1 / 2 : /^gfx9(0a|42|50)$/.test(occupancy.isa) ? 1 : 1 / 16;
-      return { fp32, integer: fp32, fp64: fp32 * rate, special: fp32 / 4, issue: fp32 };
+      return { fp32, integer: fp32, fp64: fp32 * rate, special: fp32 / 4, threeRegisters: fp32, issue: fp32 };
     }
     case 'intel':
     case 'apple':
     case 'generic':
-      return { fp32, integer: fp32, fp64: fp32, special: fp32, issue: fp32 };
+      return { fp32, integer: fp32, fp64: fp32, special: fp32, threeRegisters: fp32, issue: fp32 };
   }
 }
 
@@ -55,6 +67,8 @@ export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
+  /** A part of the FP32 instructions. */
+  readonly threeRegisterShare?: number;
 }
 
 /**
@@ -64,7 +78,7 @@ export interface ClassShares {
  */
 export function mixedLanes(
   device: GpuDevice,
-  { integerShare = 0, fp64Share = 0, specialShare = 0 }: ClassShares,
+  { integerShare = 0, fp64Share = 0, specialShare = 0, threeRegisterShare = 0 }: ClassShares,
 ): number {
   const lanes = classLanes(device);
   const fp32Share = Math.max(0, 1 - integerShare - fp64Share - specialShare);
@@ -75,6 +89,7 @@ export function mixedLanes(
       integerShare / lanes.integer,
       fp64Share / lanes.fp64,
       specialShare / lanes.special,
+      threeRegisterShare / lanes.threeRegisters,
       1 / lanes.issue,
     )
   );

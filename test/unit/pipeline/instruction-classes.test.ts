@@ -21,11 +21,11 @@ describe('lanes for each class of instructions', () => {
   // The values are from the CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions, and the AMD
   // CDNA 3 ISA guide.
   it.each([
-    [v100, { fp32: 64, integer: 64, fp64: 32, special: 16, issue: 128 }],
-    [a100, { fp32: 64, integer: 64, fp64: 32, special: 16, issue: 128 }],
-    [h100, { fp32: 128, integer: 64, fp64: 64, special: 16, issue: 128 }],
-    [ada, { fp32: 128, integer: 64, fp64: 2, special: 16, issue: 128 }],
-    [mi300, { fp32: 64, integer: 64, fp64: 64, special: 16, issue: 64 }],
+    [v100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],
+    [a100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],
+    [h100, { fp32: 128, integer: 64, fp64: 64, special: 16, threeRegisters: 64, issue: 128 }],
+    [ada, { fp32: 128, integer: 64, fp64: 2, special: 16, threeRegisters: 64, issue: 128 }],
+    [mi300, { fp32: 64, integer: 64, fp64: 64, special: 16, threeRegisters: 64, issue: 64 }],
   ])('$0.name', (device, lanes) => expect(classLanes(device)).toEqual(lanes));
 
   it('are known for every compute capability, and at most as many as are issued', () => {
@@ -33,6 +33,14 @@ describe('lanes for each class of instructions', () => {
       const lanes = classLanes({ ...h100, occupancy: { family: 'nvidia', computeCapability } });
       expect(lanes.special, computeCapability).toBeLessThan(128);
     }
+  });
+
+  it('issue at half the rate if they read three registers and a scheduler could issue one each cycle', () => {
+    expect(mixedLanes(h100, { threeRegisterShare: 1 })).toBe(64);
+    // Up to one half, the other instructions fill the gaps.
+    expect(mixedLanes(h100, { threeRegisterShare: 0.5 })).toBe(mixedLanes(h100, {}));
+    for (const device of [v100, a100, mi300])
+      expect(mixedLanes(device, { threeRegisterShare: 1 }), device.id).toBe(mixedLanes(device, {}));
   });
 
   it('make an integer loop slower on an H100, and a mixed one faster on a V100 and an A100', () => {

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { inspectedFields, withInspected } from '../../src-workers/domain/inspection.ts';
+import type { KernelProfile, LoopForm } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
+import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
+import { makeUnitLaw, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
+import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+
+/** Launches of the kernels in `test/data/cycle-sim/loops.cu`, predicted by the call of a sweep. */
+
+const DATA = join(import.meta.dirname, '../data');
+/** The code of the kernels as a user may have it: PTX, or machine code where a disassembler is installed. */
+const CODE = {
+  ptx: { ptx: readFileSync(join(DATA, 'cycle-sim/loops.ptx'), 'utf8') },
+  sass: { sass: readFileSync(join(DATA, 'measured/h100-loops.sass'), 'utf8') },
+};
+
+/** A row of a table with a header. */
+export type Row = Readonly<Record<string, string>>;
+
+export function readRows(file: string): readonly Row[] {
+  const [head, ...lines] = readFileSync(file, 'utf8')
+    .trim()
+    .split(/\r?\n/)
+    .map((line) => line.split(','));
+  return lines.map((line) => Object.fromEntries(head.map((column, at) => [column, line[at]])));
+}
+
+/** Returns a cached value, or makes it. */
+export function once<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) known.set(key, (value = make()));
+  return value;
+}
+
+const profiles = new Map<string, KernelProfile>();
+
+/** Returns the profile that `kernel inspect FILE --entry ENTRY --into STUDY` writes into a new study. */
+export const profileOf = (entry: string, from: keyof typeof CODE = 'ptx'): KernelProfile =>
+  once(profiles, `${entry} ${from}`, () => {
+    const study: KernelProfile = {
+      ...KERNEL_DEFAULTS,
+      name: entry,
+      registersPerThread: 16,
+      instructionsPerIteration: 1,
+    };
+    return withInspected<KernelProfile & { readonly origins?: object }>(
+      study,
+      inspectedFields(unwrap(inspectKernel('loops', CODE[from], { entry }))),
+    );
+  });
+
+/** Returns the predicted time of one launch, ms. */
+export function predictLaunch(
+  row: Row,
+  {
+    device,
+    kernel,
+    units,
+    ordered,
+  }: {
+    readonly device: GpuDevice;
+    readonly kernel: KernelProfile;
+    readonly units: number;
+    readonly ordered: OrderedLengths;
+  },
+  changed: (plan: SweepPlan) => SweepPlan = (plan) => plan,
+): number {
+  const isFetching = row.kernel === 'fetchone1';
+  const plan: SweepPlan = {
+    id: `${device.id} ${Object.values(row).join(' ')} ${JSON.stringify(kernel)}`,
+    law: makeUnitLaw(row.law, ordered, units),
+    units,
+    ordered,
+    kernel,
+    constraints: [],
+    pipeline: {},
+    axes: {
+      devices: [device],
+      threadsPerUnit: [Number(row.threadsPerUnit)],
+      // The compiler made two loops of the flattened source of `flat1`.
+      loop: [row.kernel === 'flatone1' || isFetching ? 'flattened' : ('nested' satisfies LoopForm)],
+      balancing: [row.balancing ?? (isFetching ? 'dynamic-fetch(1)' : 'none')],
+      registerCap: [null],
+      blockThreads: [Number(row.blockThreads)],
+      launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],
+    },
+  };
+  return predictChunk(createPredictor(changed(plan)), 0, 1).timeMs[0];
+}
+
+export const say = (line: string): void => void process.stdout.write(`${line}\n`);
+export const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+/** Prints rank correlation, errors, and the time of the launch that is predicted fastest over the fastest. */
+export function reportLaunches(title: string, predicted: Float64Array, measured: Float64Array): void {
+  const errors = predicted.map((time, at) => Math.abs(time / measured[at] - 1)).sort();
+  const choice = measured[predicted.indexOf(Math.min(...predicted))];
+  say(
+    `${title.padEnd(42)} ${String(predicted.length).padStart(3)}  rank ${spearman(predicted, measured).toFixed(3)}  median ${percent(sortedQuantile(errors, 0.5)).padStart(6)}  95 % ${percent(sortedQuantile(errors, 0.95)).padStart(6)}  choice ${(choice / Math.min(...measured)).toFixed(3)}`,
+  );
+}
