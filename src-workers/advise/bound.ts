@@ -8,6 +8,7 @@ import { getPace } from '../predict/cost/pace.ts';
 import {
   computeAloneCycles,
   computeBalancingMs,
+  computeBlockStartsMs,
   computeCloseBusyCycles,
   computeCounterCycles,
   computeFetchingCycles,
@@ -138,7 +139,7 @@ function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): num
     (1 - getSlack(own, candidate)) * Math.max(busy(own, candidate, device), alone) * factor,
     (1 - COUNTER_SLACK) * computeCounterCycles(own, candidate),
   );
-  return cycles / (device.clockMhz * 1e3) + before;
+  return Math.max(cycles / (device.clockMhz * 1e3), computeBlockStartsMs(device, candidate.gridBlocks)) + before;
 }
 
 function getSlack(own: Predictor, candidate: Candidate): number {
