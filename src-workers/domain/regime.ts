@@ -78,7 +78,8 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
   'block-starts': {
     label: 'Block starts',
-    method: 'The device needs longer to start the blocks than to run them.',
+    method:
+      'The device needs longer to start the blocks than to run them. The rate was measured on an H100 and is assumed for other NVIDIA devices.',
     accuracy: null,
   },
   'memory-contention': {
