@@ -413,14 +413,16 @@ it('refuses commands that make no sense in one line, before anything runs', asyn
   );
 });
 
-it('chooses the number of repeats for the time by a probe', async () => {
+it('chooses the number of repeats and of designs for the time by a probe', async () => {
   const input = { ...asked({ exec: own('--ms 1000') }), repeats: 500, timeLimitMs: 60_000 };
   const answer = await call(engine, 'bench.probe', input);
-  // The program reports a second for each launch, and fewer repeats give no interval.
-  expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7 } });
-  const { estimateMs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
-  expect(estimateMs).toBeGreaterThan(12 * 8 * 1000);
-  expect(estimateMs).toBeLessThan(3 * 12 * 8 * 1000);
+  // The program reports a second for each launch, and fewer repeats give no interval. So some designs are left out.
+  expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7, ofDesigns: 12 } });
+  const { estimateMs, designs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
+  expect(designs).toBeGreaterThanOrEqual(6);
+  expect(designs).toBeLessThan(12);
+  expect(estimateMs).toBeGreaterThan(designs * 8 * 1000);
+  expect(estimateMs).toBeLessThan(60_000);
 });
 
 it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async () => {
