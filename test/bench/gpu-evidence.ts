@@ -527,7 +527,7 @@ async function tunedAgainstExhaustive() {
   };
 }
 
-/** The shares of the time. Facts come first in every session, and are never skipped. */
+/** The shares of the time. Facts come first every time, and are never skipped. */
 const STEPS: readonly {
   readonly id: (typeof STEP_IDS)[number];
   readonly title: string;
