@@ -42,9 +42,11 @@ export function deviceById<D extends Device>(devices: readonly D[], id: string):
 
 function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): GpuDevice {
   const { id, name, vendor, clockMhz, memoryBandwidthGbS, memoryGib, l2Bytes, sources } = device;
+  const { randomSectorsGbS, cachedSectorsGbS } = device;
   const all = device.multiprocessors;
   const share = multiprocessors / all;
   const reach = (BYTES_PER_MULTIPROCESSOR_CYCLE * multiprocessors * clockMhz) / 1e3;
+  const reached = (rateGbS: number): number => Math.min(slice ? share * rateGbS : rateGbS, reach);
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
     ? 'the same share as of the multiprocessors, as in a multi-instance slice'
@@ -55,7 +57,9 @@ function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): G
     id: `${id}:${multiprocessors}${slice ? ':slice' : ''}`,
     name: `${name} (${text}${slice ? ', slice' : ''})`,
     multiprocessors,
-    memoryBandwidthGbS: Math.min(slice ? share * memoryBandwidthGbS : memoryBandwidthGbS, reach),
+    memoryBandwidthGbS: reached(memoryBandwidthGbS),
+    ...(randomSectorsGbS !== undefined && { randomSectorsGbS: reached(randomSectorsGbS) }),
+    ...(cachedSectorsGbS !== undefined && { cachedSectorsGbS: reached(cachedSectorsGbS) }),
     memoryGib: slice ? share * memoryGib : memoryGib,
     l2Bytes: slice ? Math.floor(share * l2Bytes) : l2Bytes,
     sources: {

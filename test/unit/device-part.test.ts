@@ -31,13 +31,20 @@ describe('a part of a device', () => {
   });
 
   it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
-    expect(part(`${H100.id}:10`).memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
+    const few = part(`${H100.id}:10`);
+    expect(few.memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
+    // Random sectors of memory are slower than this, and those of the cache are not.
+    expect(few.randomSectorsGbS).toBe(H100.randomSectorsGbS);
+    expect(few.cachedSectorsGbS).toBe(few.memoryBandwidthGbS);
+    expect('randomSectorsGbS' in part('amd-mi300x:38')).toBe(false);
   });
 
   it('has a share of memory, bandwidth and L2 if it is a slice', () => {
     const slice = part(`${H100.id}:33:slice`);
     expect(slice.name).toBe(`${H100.name} (33 of 132 SMs, slice)`);
     expect(slice.memoryBandwidthGbS).toBeCloseTo(H100.memoryBandwidthGbS / 4, 9);
+    expect(slice.randomSectorsGbS).toBe(H100.randomSectorsGbS! / 4);
+    expect(slice.cachedSectorsGbS).toBe(H100.cachedSectorsGbS! / 4);
     expect(slice.l2Bytes).toBe(H100.l2Bytes / 4);
     expect(slice.memoryGib).toBe(20);
   });
