@@ -34,7 +34,7 @@ import type { Predictor } from './tables.ts';
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
  * machines, each one step closer to the design, so their sum is exactly the predicted time: all lanes busy and
- * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + block tail → +
+ * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + blocks → +
  * last wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
