@@ -54,6 +54,11 @@ export const MAX_INSTRUCTIONS = 200_000;
 /** The mark of the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps it. */
 export const LOOP_MARK = 'lockstep:loop';
 
+/** Reads the operands of an instruction, after its guard and its name. */
+export function readOperands(text: string): string[] {
+  return splitOperands(text.replace(/^@\S+\s+/, '').replace(/^\S+/, ''));
+}
+
 /** Splits operands at commas outside of brackets. */
 export function splitOperands(text: string): string[] {
   const found: string[] = [];

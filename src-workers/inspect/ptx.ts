@@ -1,5 +1,12 @@
 import type { InstructionClass } from '../domain/inspection.ts';
-import { LOOP_MARK, MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
+import {
+  LOOP_MARK,
+  MAX_INSTRUCTIONS,
+  readOperands,
+  splitOperands,
+  type Instruction,
+  type KernelCode,
+} from './instruction.ts';
 
 /** Reads the kernels of a PTX file (Parallel Thread Execution ISA 9.0), and skips other functions. */
 export function parsePtx(text: string): KernelCode[] {
@@ -182,11 +189,11 @@ function instruction(text: string, line: number | null, marks: number, before: s
 }
 
 /**
- * Number of different registers that an instruction reads from the register file. The assembler reuses an operand of the
- * instruction before at the same place, unless this instruction waits for the result of that one.
+ * Number of different registers that an instruction reads from the register file. The assembler reuses an operand of
+ * the instruction before at the same place, unless this instruction waits for the result of that one.
  */
 function countFetched([, ...sources]: readonly string[], before: string): number {
-  const [result, ...kept] = splitOperands(before.slice(before.search(/\s/) + 1));
+  const [result, ...kept] = readOperands(before);
   const waits = sources.includes(result);
   return new Set(sources.filter((source, at) => source.startsWith('%') && (waits || source !== kept[at]))).size;
 }

@@ -1,5 +1,5 @@
 import type { InstructionClass } from '../domain/inspection.ts';
-import { MAX_INSTRUCTIONS, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
+import { MAX_INSTRUCTIONS, readOperands, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
  * Reads machine code in the listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities): sections
@@ -123,7 +123,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
  * marked with `.reuse` at the same place is still there.
  */
 function countFetched(operands: readonly string[], before: string): number {
-  const places = splitOperands(before.slice(before.search(/\s/) + 1)).slice(-operands.length);
+  const places = readOperands(before).slice(-operands.length);
   const fetched = operands.flatMap((operand, at) => {
     const [register] = /\bR\d+\b/.exec(operand) ?? [];
     return register === undefined || places[at]?.includes(`${register}.reuse`) ? [] : [register];

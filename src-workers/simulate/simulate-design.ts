@@ -80,7 +80,7 @@ function prepareAll(predictor: Predictor, index: number): Result<readonly Prepar
   for (const launch of launches) {
     const one = prepare(launch);
     if (!one.ok) return one;
-    prepared.push(one.value);
+    prepared.push({ ...one.value, run: withLeast(one.value.run, launch.design) });
   }
   return ok(prepared);
 }
@@ -121,7 +121,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
         fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
       }),
     });
-    return run.ok ? ok({ design, run: withLeast(run.value, design), isGiven, isFixed }) : run;
+    return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
   }
   const source = dealtUnits({
     law: plan.law,
@@ -138,7 +138,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
   });
   if (!source.ok) return source;
   const run = prepareDevice(launch, source.value);
-  return run.ok ? ok({ design, run: withLeast(run.value, design), isGiven, isFixed }) : run;
+  return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
 }
 
 /** A launch takes at least the time in which the device starts its blocks. */
