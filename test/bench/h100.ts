@@ -8,6 +8,7 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseStudy } from '../../src-main/contract/parse.ts';
+import { atMiddle } from '../../src-main/services/studies/assumed.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -51,23 +52,28 @@ interface Launch {
   readonly row: Row;
   readonly us: number;
   readonly predicted: number;
+  /** The prediction where the user also states how the gathers of a product behave. */
+  readonly stated: number;
 }
 
 function predict(row: Row): Launch {
   const units = Number(row.units);
   const own = profileOf(row.kernel, options.ptx ? 'ptx' : 'sass');
+  const inspected = { ...own, sharedMemoryBytesPerBlock: Number(row.sharedBytes) };
+  const launch = { device, kernel: inspected, units, ordered: orderOf(row.law, units) };
+  const predicted = 1e3 * predictLaunch(row, launch);
+  if (row.columns === '') return { row, us: Number(row.medianUs), predicted, stated: predicted };
   // The columns are drawn from all of x, so every gather needs its own sector.
   const accesses = own.accesses?.map((access) =>
     access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * Number(row.columns), missFraction: 1 } : access,
   );
-  const kernel = { ...own, accesses, sharedMemoryBytesPerBlock: Number(row.sharedBytes) };
-  const launch = { device, kernel, units, ordered: orderOf(row.law, units) };
-  return { row, us: Number(row.medianUs), predicted: 1e3 * predictLaunch(row, launch) };
+  const stated = 1e3 * predictLaunch(row, { ...launch, kernel: { ...inspected, accesses } });
+  return { row, us: Number(row.medianUs), predicted, stated };
 }
 
-function report(title: string, some: readonly Launch[]): void {
-  const column = (of: (launch: Launch) => number): Float64Array => Float64Array.from(some, of);
-  if (some.length > 2) reportLaunches(title, column(({ predicted }) => predicted), column(({ us }) => us)); // prettier-ignore
+function report(title: string, some: readonly Launch[], which: 'predicted' | 'stated' = 'predicted'): void {
+  const column = (name: 'us' | typeof which): Float64Array => Float64Array.from(some, (launch) => launch[name]);
+  if (some.length > 2) reportLaunches(title, column(which), column('us'));
 }
 
 // Launches of the loop without units, and without work.
@@ -83,11 +89,16 @@ for (const one of launches)
 for (const [title, some] of groups) {
   report(title, some);
   const isOverThreads = ({ row }: Launch): boolean => row.blockThreads === '128' && row.unitsPerThread === '1';
-  if (/^(nested|products)/.test(title)) report('  over the threads per unit', some.filter(isOverThreads));
+  if (title.startsWith('nested')) report('  over the threads per unit', some.filter(isOverThreads));
+  if (!title.startsWith('products')) continue;
+  report('  with size of x and random columns stated', some, 'stated');
+  report('  the same over the threads per unit', some.filter(isOverThreads), 'stated');
 }
 
-const study = unwrap(
-  parseStudy(readFileSync(join(root, 'db/examples/kernels/jagged/jagged.json'), 'utf8'), 'jagged.json'),
+// As a sweep does, with the usual value of each assumed input.
+const study = atMiddle(
+  unwrap(parseStudy(readFileSync(join(root, 'db/examples/kernels/jagged/jagged.json'), 'utf8'), 'jagged.json')),
+  [device],
 );
 const jagged = readRows(join(measured, 'h100-triton.csv')).map((row): Launch => {
   const { units } = study.workload;
@@ -95,7 +106,8 @@ const jagged = readRows(join(measured, 'h100-triton.csv')).map((row): Launch => 
   const design = { ...row, law: 'ca-GrQc', blockThreads: String(blockThreads), gridBlocks: String(Math.ceil((units * u) / (blockThreads * m))) }; // prettier-ignore
   const kernel: KernelProfile = { ...KERNEL_DEFAULTS, ...study.kernel };
   const launch = { device, kernel, units, ordered: orderOf('ca-GrQc', units) };
-  return { row: design, us: Number(row.us), predicted: 1e3 * predictLaunch(design, launch) };
+  const predicted = 1e3 * predictLaunch(design, launch);
+  return { row: design, us: Number(row.us), predicted, stated: predicted };
 });
 report('Triton: jagged sums', jagged);
 
