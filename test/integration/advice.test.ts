@@ -57,30 +57,25 @@ describe('the recommendation', () => {
     expect(quick.time.ms).toBeLessThanOrEqual(coarse.time.ms * 1.015);
   });
 
+  /** Asks for a recommendation of a study with other units, as the client `card`. */
+  const askFor = (study: StudyFile, units: number, more: object) =>
+    engine.dispatch('advice.recommend', {
+      study: { ...study, workload: { ...study.workload, units } },
+      folder: examples,
+      client: 'card',
+      ...more,
+    });
+
   it('is abandoned for a newer call of the same client', async () => {
     const study = example('spmv-skewed');
-    const ask = (units: number, client: string) =>
-      engine.dispatch('advice.recommend', {
-        study: { ...study, workload: { ...study.workload, units } },
-        folder: examples,
-        deviceId: study.devices[0],
-        client,
-      });
-    const older = ask(500_001, 'card');
+    const older = askFor(study, 500_001, { deviceId: study.devices[0] });
     const newer = engine.dispatch('advice.recommend', { study: example('software'), folder: examples, client: 'card' });
     expect(await newer).toMatchObject({ ok: true });
     expect(await older).toMatchObject({ ok: false, error: { code: 'cancelled' } });
   });
 
   it('may be weighed beside another call of the same client, until the input changes', async () => {
-    const study = example('software');
-    const ask = (units: number, more: object) =>
-      engine.dispatch('advice.recommend', {
-        study: { ...study, workload: { ...study.workload, units } },
-        folder: examples,
-        client: 'card',
-        ...more,
-      });
+    const ask = (units: number, more: object) => askFor(example('software'), units, more);
     const beside = await Promise.all([ask(30_001, {}), ask(30_001, { robust: true })]);
     expect(beside).toMatchObject([{ ok: true }, { ok: true }]);
     const edited = [ask(30_002, {}), ask(30_002, { robust: true }), ask(30_003, { look: 'coarse' })];
