@@ -89,7 +89,8 @@ interface SharedLaws {
   readonly predictors: Map<string, Predictor>;
 }
 /**
- * Maximum number of kept laws: those of the study on screen, and those of its plain designs if these are outside its axes.
+ * Maximum number of kept laws: those of the study on screen, and those of its plain designs if these are outside its
+ * axes.
  */
 const MAX_LAWS = 2;
 /** Maximum number of kept plans: enough for the devices of a study and some edits of it. */

@@ -794,8 +794,8 @@ const others = {
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<DeviceComparisonResult>(),
   /**
-   * Returns the 90 % ranges of the times of those designs that are valid. They combine the errors of measured kernels of
-   * the same kind with draws of the assumed inputs, which take up to seconds.
+   * Returns the 90 % ranges of the times of those designs that are valid. They combine the errors of measured kernels
+   * of the same kind with draws of the assumed inputs, which take up to seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),

@@ -79,8 +79,8 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly fp64Share?: number;
   readonly specialShare?: number;
   /**
-   * Fraction of the instructions, 0…1, that are FP32 and read three different registers, such as a·b + c. They belong to
-   * the FP32 instructions, not to a class of their own; 0 if omitted.
+   * Fraction of the instructions, 0…1, that are FP32 and read three different registers, such as a·b + c; 0 if omitted.
+   * It is a part of the FP32 instructions, not a class of its own.
    */
   readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */

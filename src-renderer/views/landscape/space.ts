@@ -38,8 +38,8 @@ export interface Roles {
 }
 
 /**
- * Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. Designs of
- * a CPU differ only in balancing and the number of cores.
+ * Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. Designs
+ * of a CPU differ only in balancing and the number of cores.
  */
 export function chooseRoles(axes: readonly Axis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);

@@ -638,8 +638,8 @@ class Case {
   }
 
   /// Raises the clocks of an idle device. The work is given in cycles, so it takes longer at lower clocks: a third of a
-  /// second at the lowest, far below the launch limit of a device that draws a screen. A device that has just worked for
-  /// another case needs no waking: it would take longer than all launches of a short case.
+  /// second at the lowest, far below the launch limit of a device that draws a screen. A device that has just worked
+  /// for another case needs no waking: it would take longer than all launches of a short case.
   void wake() const {
     if (!activity_.idle(Activity::Clock::now())) return;
     constexpr long long CYCLES = 1 << 26;
