@@ -13,8 +13,6 @@ const BENCHES = [
   'simulations',
   'store',
   'sweep',
-  'start',
-  'renderer',
   'measured',
   'spmv',
   'cycle-sim',

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
-import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
+import { predictedOverSimulated } from '../unit/designs.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 import { gpu } from '../catalogue.ts';
 
@@ -30,22 +28,15 @@ const STUDY: StudyFile = {
   },
   seed: 1,
 };
-/** Half the interval of the simulated mean, plus the tolerance of the prediction. */
-const HALF_WIDTH = 0.01;
-const TOLERANCE = 0.1;
-
 it('takes the same time as in the event simulation, however alike the groups of the block are', async () => {
   const plan = await planOf(STUDY, [{ ...gpu(DEVICE), multiprocessors: 2 }]);
   const predictor = createPredictor(plan);
   let designs = 0;
   for (let index = 0; index < spaceSize(plan.axes); index += 1) {
-    const breakdown = explainDesign(predictor, index);
-    if (!breakdown) continue;
-    const { meanMs } = unwrap(
-      simulateDesign(predictor, index, { seed: 1, halfWidth: HALF_WIDTH, maxReplications: 40 }),
-    );
-    const text = JSON.stringify(describeDesign(predictor, index).design);
-    expect(Math.abs(breakdown.timeMs / meanMs - 1), text).toBeLessThanOrEqual(TOLERANCE);
+    const { design, invalid } = describeDesign(predictor, index);
+    if (invalid) continue;
+    const ratio = predictedOverSimulated(predictor, index, { halfWidth: 0.01, maxReplications: 40 });
+    expect(Math.abs(ratio - 1), JSON.stringify(design)).toBeLessThanOrEqual(0.1);
     designs += 1;
   }
   expect(designs).toBeGreaterThanOrEqual(40);

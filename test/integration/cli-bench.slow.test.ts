@@ -7,7 +7,6 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
 import { calibrateCommand } from '../../src-main/cli/commands/calibrate.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
@@ -56,36 +55,21 @@ beforeAll(async () => {
 it("measures, compares and calibrates, and keeps a stand-in's parameters out of a study", async () => {
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
   fake({ factor: 3 });
-  const measured = documentOf<{
-    runId: number;
-    sourceRunId: number;
-    target: string;
-    device: { name: string };
-    cases: {
-      id: string;
-      designIndex: number;
-      medianMs: number;
-      predictedMs: number;
-      timesMs: number[];
-      label: string;
-    }[];
-    failed: number;
-    warnings: string[];
-  }>(await bench('1', { ...where, random: 20, repeats: 7 }));
-  expect(measured).toMatchObject({ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0 }); // prettier-ignore
+  const measured = documentOf<{ cases: { medianMs: number; predictedMs: number }[] }>(
+    await bench('1', { ...where, random: 20, repeats: 7 }),
+  );
+  expect(measured).toMatchObject({
+    ...{ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0 },
+    warnings: expect.arrayContaining([expect.stringMatching(/measured on Fake device/)]) as string[],
+  });
   expect(measured.cases).toHaveLength(20);
   for (const one of measured.cases) {
-    expect(one.timesMs).toHaveLength(7);
+    expect(one).toMatchObject({ timesMs: { length: 7 }, label: /^u=\d+ m=/ });
     expect(one.medianMs / one.predictedMs).toBeCloseTo(3.012, 6);
-    expect(one.label).toMatch(/^u=\d+ m=/);
   }
-  expect(measured.warnings.join()).toMatch(/measured on Fake device/);
 
-  const compared = documentOf<{ designs: object[]; spearman: number; basis: string }>(
-    await bench('2', { compare: true, json: true }),
-  );
-  expect(compared.designs).toHaveLength(20);
-  expect(compared.basis).toBe('prediction');
+  const compared = documentOf<object>(await bench('2', { compare: true, json: true }));
+  expect(compared).toMatchObject({ basis: 'prediction', designs: { length: 20 } });
   const text = await bench('2', { compare: true });
   expect(text.out).toMatch(/20 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
@@ -107,21 +91,21 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
   expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
   expect(documentOf(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
-  const undone = JSON.parse(readFileSync(study, 'utf8')) as {
-    kernel: { origins: object };
-    pipeline: object;
-  };
-  expect(undone.pipeline).toEqual({});
-  // The value is the one from the sweep of the measured designs, where it was not stated.
-  expect(undone.kernel.origins).toMatchObject({ unit: 'assumed' });
+  // The value of the kernel is the one from the sweep of the measured designs, where it was not stated.
+  const undone = JSON.parse(readFileSync(study, 'utf8')) as object;
+  expect(undone).toMatchObject({ pipeline: {}, kernel: { origins: { unit: 'assumed' } } });
+  expect(undone).not.toHaveProperty(['pipeline', DEVICE]);
   writeFileSync(study, before);
   const plain = await calibrate('2', {});
-  expect(plain.out).toMatch(/latencyCycles/);
-  expect(plain.out).toMatch(/This was fitted to a stand-in loop/);
-  expect(plain.out).toMatch(/On designs held out of the fit \(5 folds\)/);
+  for (const words of [
+    'latencyCycles',
+    'This was fitted to a stand-in loop',
+    'On designs held out of the fit (5 folds)',
+  ])
+    expect(plain.out).toContain(words);
   expect(plain.out).not.toMatch(/Kept/);
-  const other = documentOf<{ basis: object }>(await bench('2', { compare: true, profile: 1, json: true }));
-  expect(other.basis).toEqual({ profileId: 1, name: 'fake' });
+  const other = documentOf<object>(await bench('2', { compare: true, profile: 1, json: true }));
+  expect(other).toMatchObject({ basis: { profileId: 1, name: 'fake' } });
 });
 
 it('names the failure, and shows a failed run like any other', async () => {
@@ -141,18 +125,6 @@ it('names the failure, and shows a failed run like any other', async () => {
   expect(shown.out).toMatch(/Cases +3, 0 valid, 0 invalid/);
   expect((await run('runs', 'list')).out).toMatch(new RegExp(`${id} +bench +failed +Small`));
 
-  fake({});
-  const resumed = await withFake((open) =>
-    captured(async (terminal) => {
-      unwrap(await open.call('runs.resume', { id: Number(id) }));
-      expect(unwrap(await open.call('runs.wait', { id: Number(id) })).state).toBe('complete');
-      terminal.out('done');
-      return 0;
-    }),
-  );
-  expect(resumed.out).toBe('done');
-  const all = await bench('1', { target: 'webgpu', device: DEVICE, design: [40] });
-  expect(all.status).toBe(0);
   fake({ failing: ['design-40'] });
   const none = await bench('1', { target: 'webgpu', device: DEVICE, design: [40] });
   expect(none.status).toBe(1);

@@ -656,10 +656,9 @@ describe('evidence', () => {
 });
 
 describe('reproduce and doctor', () => {
-  it.each(['swatman', 'hasan'])('reproduces %s', async (paper) => {
-    const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', paper);
-    expect(tables.length).toBeGreaterThan(0);
-    expect(tables.every((table) => table.passed)).toBe(true);
+  it('reproduces the tables of a paper', async () => {
+    const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', 'bialas');
+    expect(tables.map(({ passed }) => passed)).toEqual([true, true, true, true]);
   });
   it('doctor says whether a database can be used', async () => {
     const found = async (file: string) => {

@@ -66,20 +66,6 @@ it.skipIf(lacks('g++'))(
     expect(steps['tuned'].figures).toMatchObject({ measured: 8, failed: 0 });
     expect(readFileSync(join(out, 'summary.md'), 'utf8')).toContain('## Tuned against exhaustive\n\ncomplete, ');
 
-    // Its runs become data to keep.
-    const kept = join(out, 'kept.json');
-    const keeping = spawnSync(process.execPath, [join(ROOT, 'test/bench/gpu-evidence-data.ts'), out, kept, 'exhaustive'], { encoding: 'utf8' }); // prettier-ignore
-    expect(keeping.stderr).toBe('');
-    const [run] = JSON.parse(readFileSync(kept, 'utf8')) as [{ name: string; cases: readonly object[] }];
-    expect(run).toMatchObject({
-      name: 'exhaustive',
-      planned: 8,
-      device: { backend: 'cuda' },
-      agreement: { designs: 8 },
-    });
-    expect(run.cases).toHaveLength(8);
-    for (const one of run.cases) expect(Object.keys(one)).toEqual(expect.arrayContaining(['design', 'predictedMs', 'medianMs'])); // prettier-ignore
-
     // Complete steps are not repeated.
     const again = evidence('--steps', 'spmv,tuned');
     expect(again.stdout).toMatch(/^Device\n {2}complete after \d+ s\n.*summary\.md\n$/);

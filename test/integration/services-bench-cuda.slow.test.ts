@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it as always, vi } from 'vitest';
-import type { RunProgress } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
-import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { finished } from '../unit/engine-calls.ts';
@@ -26,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => vi.unstubAllEnvs());
 
-it('names the device, compiles, measures designs, stops without leaving a process, and resumes', async () => {
+it('names the device, compiles, measures designs, and continues after a hang', async () => {
   const targets = await call('bench.targets', {});
   expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
   // The answers of targets are cached: the objects are identical, so nothing was asked again.
@@ -50,25 +48,11 @@ it('names the device, compiles, measures designs, stops without leaving a proces
   expect((await finished(engine, runId)).state).toBe('complete');
   const ask = { target: 'cuda:0', runId, count: 8, repeats: 3, warmUps: 1 };
   const { runId: id } = await call('bench.start', ask);
-  await new Promise<void>((resolve) =>
-    engine.subscribe((event, payload) => {
-      if (event === 'run.progress' && (payload as RunProgress).runId === id && (payload as RunProgress).done >= 1)
-        resolve();
-    }),
-  );
-  await call('runs.cancel', { id });
-  const before = (await call('bench.detail', { id })).cases.filter(isDone);
-  expect(before.length).toBeGreaterThanOrEqual(1);
-  await call('runs.resume', { id });
   expect(await finished(engine, id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
   const found = await call('bench.detail', { id });
   expect(found.cases).toHaveLength(8);
-  expect(found.cases.slice(0, before.length)).toEqual(before);
-  for (const one of found.cases) {
-    expect(one.correct).toBe(true);
-    expect(one.measured!.timesMs).toHaveLength(3);
-    expect(one.measured!.warmUpMs).toHaveLength(1);
-  }
+  for (const one of found.cases)
+    expect(one).toMatchObject({ correct: true, measured: { timesMs: { length: 3 }, warmUpMs: { length: 1 } } });
 
   const { rows } = await call('ranking.page', { runId, limit: 16 });
   const [hangs, fine] = [9, 8].map((blocks) => rows.find(({ design }) => design.gridBlocks === blocks)!.designIndex);

@@ -15,7 +15,7 @@ const { call, engine } = useBench();
 const ended = (name: StartName, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
 
 it.skipIf(lacks('swiftshader'))(
-  'sweeps, measures with WebGPU, compares, calibrates, and predicts with the calibration',
+  'sweeps, measures with WebGPU, ranks the measured times and compares',
   async (context) => {
     const targets = await call('bench.targets', {});
     expect(targets.map(({ id }) => id)).toEqual(expect.arrayContaining(['webgpu', 'webgpu-page', 'cpu']));
@@ -51,19 +51,6 @@ it.skipIf(lacks('swiftshader'))(
 
     const compared = await call('bench.compare', { id: run.id });
     expect(compared.designs).toHaveLength(detail.cases.length);
-    expect(compared.scale).toBeGreaterThan(0);
-    expect(compared.designs.map((one) => one.measuredRank)).toEqual(compared.designs.map((_, at) => at + 1));
-
-    const fitted = await engine.call('calibration.save', { id: run.id, name: 'this machine' });
-    if (!fitted.ok) {
-      // A busy machine also measures other load, and a calibration that explains nothing is refused.
-      // services-bench.slow.test.ts compares the results of calibrating with known times.
-      expect(fitted.error.message).toMatch(/measurements of this study's kernel/);
-      return;
-    }
-    const saved = fitted.value;
-    expect(saved.profile).toMatchObject({ deviceId: DEVICE, backend: 'webgpu', sourceRunIds: [run.id] });
-    expect(saved.profile.fit.medianError).toBeLessThan(saved.profile.before.medianError);
   },
 );
 

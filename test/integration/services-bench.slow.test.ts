@@ -132,27 +132,6 @@ describe('measuring designs of a sweep', () => {
     expect(shown.devices.map(({ id }) => id)).toEqual([DEVICE]);
   });
 
-  it('chooses the best designs, random ones, designs spread over the ranking, or named ones', async () => {
-    const { engine, runId } = await swept();
-    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 1000 });
-    const ranked = page.rows.map(({ designIndex }) => designIndex);
-    const chosen = async (more: object): Promise<(number | null)[]> => {
-      const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
-      return (await detail(engine, run.id)).cases.map(({ designIndex }) => designIndex);
-    };
-    expect(await chosen({ choose: 'spread', count: 3 })).toEqual([
-      ranked[0],
-      ranked[Math.round((ranked.length - 1) / 2)],
-      ranked.at(-1),
-    ]);
-    const random = await chosen({ choose: 'random', count: 30 });
-    expect(new Set(random).size).toBe(30);
-    expect(random.every((design) => ranked.includes(design!))).toBe(true);
-    expect(random).not.toEqual(ranked.slice(0, 30));
-    expect(await chosen({ choose: 'random', count: 30 })).toEqual(random);
-    expect(await chosen({ designs: [ranked[7], ranked[2], ranked[7]] })).toEqual([ranked[7], ranked[2]]);
-  });
-
   it('measures the rows of a matrix in their order, and resumes with the same rows if the file changes', async () => {
     const engine = await engineOn();
     const file = join(folder, 'rows.mtx');
@@ -247,7 +226,7 @@ describe('a target that cannot run all of a sweep', () => {
     registerCap: [null],
   };
 
-  it('chooses only designs that the target can run, and reports how many were left out', async () => {
+  it('chooses the best, random, spread or named designs, only those that it can run, and reports the others', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     fake(NARROW);
@@ -271,9 +250,12 @@ describe('a target that cannot run all of a sweep', () => {
     const random = (await chosen({ choose: 'random', count: 12 })).designs;
     expect(new Set(random).size).toBe(12);
     expect(random.every((design) => able.includes(design!))).toBe(true);
+    expect(random).not.toEqual(able.slice(0, 12));
+    expect((await chosen({ choose: 'random', count: 12 })).designs).toEqual(random);
     expect((await chosen({ choose: 'best', count: 1000 })).designs).toEqual(able);
     const beyond = all.find((design) => !able.includes(design))!;
-    expect(await chosen({ designs: [beyond, able[0]] })).toEqual({ designs: [beyond, able[0]], leftOut: undefined });
+    const designs = [beyond, able[0]];
+    expect(await chosen({ designs: [...designs, beyond] })).toEqual({ designs, leftOut: undefined });
   });
 
   it('does not ask the target for its device if designs are named', async () => {

@@ -1,6 +1,9 @@
 import { boundsOf } from '../../src-workers/advise/bound.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { listPlayableLaunches, type PlayableDesign } from '../../src-workers/predict/designs.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import type { Predictor } from '../../src-workers/predict/tables.ts';
+import { simulateDesign, type SimulationOptions } from '../../src-workers/simulate/simulate-design.ts';
 
 /**
  * Returns the launch of a design that has only one.
@@ -21,4 +24,14 @@ export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float
 export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
   const { shortest, withLoss } = boundsOf(predictor);
   return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));
+}
+
+/** Returns the predicted time of a design divided by its simulated mean. */
+export function predictedOverSimulated(
+  predictor: Predictor,
+  index: number,
+  options: Omit<SimulationOptions, 'seed'> & { readonly seed?: number },
+): number {
+  const { meanMs } = unwrap(simulateDesign(predictor, index, { seed: 1, ...options }));
+  return predictChunk(predictor, index, 1).timeMs[0] / meanMs;
 }

@@ -296,24 +296,6 @@ describe("Kernel Tuner's files", () => {
     expect(guessed.warnings).toEqual([`The file names no device; "A100" is from the file's name.`]);
     expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
   });
-
-  it('from an export of Lockstep are imported as the same designs, with predictions and no measurement', async () => {
-    const { text } = await bench.render(sweepId, 't4', { limit: 50 });
-    const imported = await importFile('small.json', bytesOf(text));
-    expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 50, failed: 0 });
-    expect(imported.warnings).toEqual([
-      'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
-    ]);
-    const records = await measurementsOf(imported.runId);
-    const { rows } = JSON.parse((await bench.render(sweepId, 'json', { limit: 50 })).text) as {
-      rows: { device: string; design: unknown; predictedMs: number }[];
-    };
-    expect(records.map(({ deviceId, design, predictedMs }) => ({ device: deviceId, design, predictedMs }))).toEqual(
-      rows.map(({ device, design, predictedMs }) => ({ device, design, predictedMs })),
-    );
-    expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
-    expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
-  });
 });
 
 describe('loops and published losses', () => {
