@@ -11,22 +11,16 @@ import { testFolder } from '../workplace.ts';
 const folder = testFolder();
 const db = join(folder, 'test.db');
 
-interface Simulation {
-  readonly runId: number;
-  readonly sourceRunId: number;
+interface Rows {
   readonly rows: readonly {
-    readonly rank: number;
-    readonly device: string;
     readonly designIndex: number;
+    readonly fidelity: string;
+    readonly timeMs: number;
     readonly predictedMs: number;
-    readonly simulatedMs: Readonly<Record<'median' | 'mean' | 'low' | 'high' | 'standardDeviation', number>>;
-    readonly replications: number;
+    readonly simulatedMs: { readonly mean: number } | null;
     readonly difference: number;
-    readonly contradicted: boolean;
     readonly regime: unknown;
   }[];
-  readonly spearman: number;
-  readonly medianAbsoluteDifference: number;
 }
 
 const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', db);
@@ -42,59 +36,40 @@ beforeAll(async () => {
 
 it('prints simulated times beside predicted ones, and rank and export show them from then on', async () => {
   const device = 'nvidia-rtx-4090';
-  const found = await json<Simulation>('simulate', '1', '--top', '4', '--device', device);
-  expect(found).toMatchObject({ runId: 3, sourceRunId: 1 });
-  expect(found.rows.map((row) => [row.rank, row.device])).toEqual([1, 2, 3, 4].map((rank) => [rank, device]));
-  for (const { predictedMs, simulatedMs, difference, contradicted, replications } of found.rows) {
-    expect(difference).toBe(predictedMs / simulatedMs.mean - 1);
-    expect(simulatedMs.low).toBeLessThanOrEqual(simulatedMs.high);
-    expect(contradicted).toBe(false);
-    expect(replications).toBeGreaterThanOrEqual(5);
-    expect(replications).toBeLessThanOrEqual(30);
+  const found = await json<Rows & { medianAbsoluteDifference: number }>(
+    'simulate',
+    '1',
+    '--top',
+    '4',
+    '--device',
+    device,
+  );
+  expect(found).toMatchObject({ runId: 3, sourceRunId: 1, spearman: expect.any(Number) as number });
+  for (const [at, { predictedMs, simulatedMs, difference, ...row }] of found.rows.entries()) {
+    expect(row).toMatchObject({ rank: at + 1, device, contradicted: false, regime: { id: /^[a-z-]+$/ } });
+    expect(difference).toBe(predictedMs / simulatedMs!.mean - 1);
   }
   const differences = found.rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
   expect(found.medianAbsoluteDifference).toBe((differences[1] + differences[2]) / 2);
-  expect(Math.abs(found.spearman)).toBeLessThanOrEqual(1);
 
-  type Ranked = {
-    rows: {
-      fidelity: string;
-      designIndex: number;
-      timeMs: number;
-      simulatedMs: { mean: number } | null;
-      regime: unknown;
-    }[];
-  };
-  const ranked = await json<Ranked>('rank', '1', '--top', '6', '--device', device);
-  expect(ranked.rows.map((row) => row.fidelity)).toEqual([
-    'simulated',
-    'simulated',
-    'simulated',
-    'simulated',
-    'predicted',
-    'predicted',
-  ]);
-  for (const row of ranked.rows.slice(0, 4)) {
-    const own = found.rows.find((other) => other.designIndex === row.designIndex)!;
-    expect(row.timeMs).toBe(own.simulatedMs.mean);
-    expect(own.regime).toMatchObject({ id: expect.any(String) as string, label: expect.any(String) as string });
-    expect(row.regime).toEqual(own.regime);
-    expect(row.simulatedMs?.mean).toBe(row.timeMs);
+  const ranked = await json<Rows>('rank', '1', '--top', '6', '--device', device);
+  const [simulated, predicted] = [Array<string>(4).fill('simulated'), Array<string>(2).fill('predicted')];
+  expect(ranked.rows.map((row) => row.fidelity)).toEqual([...simulated, ...predicted]);
+  for (const { designIndex, regime, simulatedMs, timeMs } of ranked.rows.slice(0, 4)) {
+    const own = found.rows.find((other) => other.designIndex === designIndex)!;
+    expect([timeMs, simulatedMs!.mean, regime]).toEqual([own.simulatedMs!.mean, own.simulatedMs!.mean, own.regime]);
   }
   expect((await run('rank', '1', '--device', device)).out).toMatch(/simulated, (ms|µs)/);
   expect((await run('rank', '2')).out).not.toMatch(/simulated/);
 
-  const csv = parse<Record<string, string>>((await run('export', '1', '--format', 'csv')).out, { columns: true });
-  expect(
-    csv
-      .filter((row) => row.fidelity === 'simulated')
-      .map((row) => Number(row.simulated_ms))
-      .sort(),
-  ).toEqual(found.rows.map((row) => row.simulatedMs.mean).sort());
-  expect(
-    Object.keys(parse((await run('export', '2', '--format', 'csv')).out, { columns: true })[0] as object),
-  ).not.toContain('simulated_ms');
-  const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Ranked;
+  const csv = async (runId: string): Promise<readonly Record<string, string>[]> =>
+    parse((await run('export', runId, '--format', 'csv')).out, { columns: true });
+  const times = (await csv('1'))
+    .filter(({ fidelity }) => fidelity === 'simulated')
+    .map((row) => Number(row.simulated_ms));
+  expect(times.sort()).toEqual(found.rows.map((row) => row.simulatedMs!.mean).sort());
+  expect((await csv('2'))[0]).not.toHaveProperty('simulated_ms');
+  const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Rows;
   expect(document.rows.filter((row) => row.simulatedMs)).toHaveLength(4);
 });
 

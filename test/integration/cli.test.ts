@@ -622,36 +622,23 @@ describe('a workload from figures', () => {
 
 describe('evidence', () => {
   it('judges a data set, and another file with the same columns', async () => {
-    interface Found {
-      datasets: readonly {
-        id: string;
-        gpus: readonly { implementations: readonly object[]; choice: object }[];
-        unseen: readonly object[];
-      }[];
-    }
-    const { datasets } = await json<Found>('evidence', 'loops', '--db', db);
-    expect(datasets.map(({ id }) => id)).toEqual(['loops']);
-    const [{ gpus, unseen, ...said }] = datasets;
-    expect(shapeOf(said)).toMatchObject({ source: 'string', licence: 'string' });
-    expect(unseen).toEqual([]);
-    expect(gpus).toMatchObject([{ device: 'nvidia-v100-sxm2-16gb', choice: { bestFixed: { name: 'merge_path' } } }]);
-    expect(shapeOf(gpus)).toMatchObject([
-      { choice: { count: 'number', regret: 'number', regretP95: 'number', hitRate: 'number', bestFixed: { regret: 'number' } } }, // prettier-ignore
-    ]);
     const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
-    for (const one of gpus[0].implementations) expect(shapeOf(one)).toMatchObject(figures);
-    const names = ['thread_mapped', 'group_mapped', 'merge_path'];
-    expect(gpus[0].implementations).toMatchObject(names.map((name) => ({ name })));
+    const judged = await json<object>('evidence', 'loops', '--db', db);
+    expect(judged).toMatchObject({
+      datasets: [{ id: 'loops', unseen: [], gpus: [{ device: 'nvidia-v100-sxm2-16gb' }] }],
+    });
+    const choice = { count: 'number', regret: 'number', hitRate: 'number', bestFixed: { regret: 'number' } };
+    expect(shapeOf(judged)).toMatchObject({
+      datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
+    });
     // The predictor runs for every matrix of another file, so this one has only a few.
     const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
       .toString()
       .split('\n');
     const file = at('few.csv');
     writeFileSync(file, `${lines.slice(0, 30).join('\n')}\n`);
-    const again = await json<Found>('evidence', '--data', file, '--db', db);
-    expect(again.datasets.map(({ id }) => id)).toEqual(['loops']);
+    expect(await json<object>('evidence', '--data', file, '--db', db)).toMatchObject({ datasets: [{ id: 'loops' }] });
     expect(await failure(2, 'evidence', 'nothing', '--db', db)).toMatch(/"nothing".*ginkgo, loops/);
-    expect(await failure(1, 'evidence', 'ginkgo', '--data', file, '--db', db)).toMatch(/no column of times/);
   });
 });
 

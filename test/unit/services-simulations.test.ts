@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { RankPage, RunProgress, RunSummary, SimulatedDesign } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
-import { preparePipeline } from '../../src-workers/predict/predictor.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';
-import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { smallStudy } from './export-runs.ts';
 import { sweep as swept, useEngines } from '../workplace.ts';
 
 const { engineOn } = useEngines();
@@ -137,57 +135,14 @@ describe('simulating the best of a sweep', () => {
   it('stops as soon as the interval is as narrow as requested, and says if it never is', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
-    const widths: number[] = [];
-    for (const halfWidth of [0.1, 0.02]) {
-      await simulate(engine, { runId, top: 3, halfWidth, maxReplications: 1000 });
-      for (const { simulated } of await list(engine, runId)) {
-        expect(simulated.precise).toBe(true);
-        expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(halfWidth);
-        widths.push(simulated.replications);
-      }
+    await simulate(engine, { runId, top: 3, halfWidth: 0.02, maxReplications: 1000 });
+    for (const { simulated } of await list(engine, runId)) {
+      expect(simulated.precise).toBe(true);
+      expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(0.02);
     }
-    // More precision takes more replications, because the error falls as 1/√n.
-    expect(Math.max(...widths.slice(3))).toBeGreaterThan(Math.min(...widths.slice(0, 3)));
     await simulate(engine, { runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
     const coarse = (await list(engine, runId)).find(({ simulated }) => simulated.replications === 6);
     expect(coarse?.simulated.precise).toBe(false);
-  });
-
-  it('takes exactly whole waves for work without imbalance', async () => {
-    const engine = await engineOn();
-    const study = smallStudy({
-      workload: { lengths: 'constant(128)', units: 1_000_000 },
-      kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
-      axes: { threadsPerUnit: [1, 4], balancing: ['none'], blockThreads: [64, 256], unitsPerThread: [1, 3] },
-      pipeline: { 'nvidia-a100-sxm4-40gb': { latencyCycles: 100, issueCycles: 3, kneeSoftness: 6 } },
-      devices: ['nvidia-a100-sxm4-40gb'],
-    });
-    const runId = await sweep(engine, study);
-    await simulate(engine, { runId, top: 100 });
-    const view = unwrap(await engine.context.views.open(runId));
-    const rows = await list(engine, runId);
-    expect(rows).toHaveLength(view.run.validCount);
-    const { plan } = view.predictor;
-    const rate = cycleTable(preparePipeline(plan, plan.axes.devices[0] as GpuDevice, null, 0), 64);
-    for (const { design, designIndex, simulated, predictedMs } of rows) {
-      const device = view.devices[0] as GpuDevice;
-      const W = design.blockThreads / device.threadGroupWidth;
-      const R = view.ranking.columns.residentBlocks[designIndex];
-      const [waves, rest] = [
-        Math.floor(design.gridBlocks / (R * device.multiprocessors)),
-        design.gridBlocks % (R * device.multiprocessors),
-      ];
-      const last = Math.ceil(rest / device.multiprocessors);
-      const depth = 128 * design.unitsPerThread;
-      const cycles = depth * (waves * rate[R * W] + (last > 0 ? rate[last * W] : 0));
-      const phi = 0.95 / design.threadsPerUnit + 0.05;
-      const waveMs = (cycles * phi) / (device.clockMhz * 1e3);
-      // The tolerance is one rounding per wave, and a few more.
-      expect(Math.abs(simulated.meanMs / waveMs - 1)).toBeLessThan((waves + 10) * Number.EPSILON);
-      expect(new Set(simulated.timesMs).size).toBe(1);
-      expect(simulated).toMatchObject({ replications: 5, standardDeviationMs: 0, precise: true });
-      expect(predictedMs).toBeGreaterThan(0);
-    }
   });
 
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
