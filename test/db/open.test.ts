@@ -10,10 +10,9 @@ import { openDatabase } from '../../db/open.ts';
 import { openStore, storeOn } from '../../db/store.ts';
 import type { Result } from '../../src-workers/domain/result.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, sampleBest, sampleChunk, sampleDraft } from './sample.ts';
+import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { lacks } from '../tools.mjs';
-
-const GOLDEN = join(import.meta.dirname, '../data/store');
+import { checkGolden, goldenFile, soundBySqlite } from '../verify/kills.ts';
 
 function messageOf(result: Result<unknown>): string {
   if (result.ok) return 'ok';
@@ -21,14 +20,18 @@ function messageOf(result: Result<unknown>): string {
   return result.error.message;
 }
 
+const opened = (file: string, migrationsFolder = MIGRATIONS) => unwrap(openStore({ file, migrationsFolder }));
+const refusal = (file: string, migrationsFolder = MIGRATIONS): string =>
+  messageOf(openStore({ file, migrationsFolder }));
+
 /** Makes a small valid database, damages it, and expects it to be refused and left unchanged. */
 function expectRefused(spoil: (file: string) => void, message: RegExp): Promise<void> {
   return inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
-    copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+    copyFileSync(goldenFile(1), file);
     spoil(file);
     const before = readFileSync(file);
-    expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(message);
+    expect(refusal(file)).toMatch(message);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 }
@@ -69,7 +72,7 @@ describe('opening', () => {
   it('undoes the unfinished work of a killed process, and opens the file', () =>
     inFolder((folder) => {
       const [file, left] = [`${folder}/lockstep.db`, `${folder}/left.db`];
-      copyFileSync(join(GOLDEN, 'v5.sqlite'), file);
+      copyFileSync(goldenFile(5), file);
       const db = new Database(file);
       db.pragma('journal_mode = DELETE');
       const rows = db.prepare('SELECT count(*) FROM runs').pluck();
@@ -82,16 +85,16 @@ describe('opening', () => {
       db.exec('ROLLBACK');
       db.close();
       expect(readFileSync(left).equals(readFileSync(file))).toBe(false);
-      unwrap(openStore({ file: left, migrationsFolder: MIGRATIONS })).close();
-      const opened = new Database(left, { readonly: true });
-      expect(opened.prepare('SELECT count(*) FROM runs').pluck().get()).toBe(before);
-      opened.close();
+      opened(left).close();
+      const mended = new Database(left, { readonly: true });
+      expect(mended.prepare('SELECT count(*) FROM runs').pluck().get()).toBe(before);
+      mended.close();
     }));
   it('refuses a newer version that is only in the log', () =>
     inFolder((folder) => {
       // The program was killed after migrating, so the file's own header still has the old version.
       const source = `${folder}/source.db`;
-      copyFileSync(join(GOLDEN, 'v1.sqlite'), source);
+      copyFileSync(goldenFile(1), source);
       const db = new Database(source);
       db.pragma('journal_mode = WAL');
       db.pragma('user_version = 999');
@@ -101,12 +104,11 @@ describe('opening', () => {
       db.close();
       const before = readFileSync(file);
       expect(before.readInt32BE(60)).toBe(1);
-      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/version 999/);
+      expect(refusal(file)).toMatch(/version 999/);
       expect(readFileSync(file).equals(before)).toBe(true);
     }));
   it('refuses a folder, a missing folder, and a file in place of a folder', () =>
     inFolder((folder) => {
-      const refusal = (file: string): string => messageOf(openStore({ file, migrationsFolder: MIGRATIONS }));
       mkdirSync(`${folder}/a.db`);
       writeFileSync(`${folder}/plain`, '');
       expect(refusal(`${folder}/a.db`)).toMatch(/is a folder/);
@@ -116,7 +118,7 @@ describe('opening', () => {
   it('treats an empty file as a new database', () =>
     inFolder((folder) => {
       writeFileSync(`${folder}/new.db`, '');
-      unwrap(openStore({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS })).close();
+      opened(`${folder}/new.db`).close();
     }));
 });
 
@@ -133,23 +135,10 @@ describe('migrating', () => {
   it.each([1, 2, 3, 4, 5])('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
-      copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-      const { store } = open;
-      const run = unwrap(store.getRun(1));
-      expect(run).toMatchObject({ ...sampleDraft(), studyId: 1, state: 'complete', tags: ['golden'], elapsedMs: 12.5 });
-      const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
-      expect(unwrap(store.loadRunColumns(1))).toEqual({ ...columns, designs: null });
-      expect(unwrap(store.listSettings())).toEqual({ theme: 'dark' });
-      const measured = version < 2 ? [] : [[1.5, 1.25]];
-      expect(unwrap(store.listMeasurementsOf(1)).map((record) => record.timesMs)).toEqual(measured);
-      expect(unwrap(store.listCalibrations()).map((record) => record.name)).toEqual(version < 2 ? [] : ['golden']);
-      if (version >= 3) expect(unwrap(store.getRun(2)).sourceRunId).toBe(1);
-      const { predicted, picked, ...best } = sampleBest();
-      expect(run.kept).toBeNull();
-      if (version >= 5) expect(unwrap(store.getRun(3)).kept).toEqual({ wanted: 3, predicted, picked });
-      if (version >= 5) expect(unwrap(store.loadRunColumns(3))).toEqual({ ...best, count: best.designs.length });
-      expect(unwrap(store.checkIntegrity())).toEqual([]);
+      copyFileSync(goldenFile(version as number), file);
+      const open = opened(file);
+      expect(unwrap(open.store.getRun(1))).toMatchObject({ ...sampleDraft(), studyId: 1, kept: null });
+      expect(checkGolden(open.store, version)).toEqual([]);
       open.close();
     }),
   );
@@ -157,7 +146,7 @@ describe('migrating', () => {
   it('finds the sweeps of older runs, and how many designs were simulated', () =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
-      copyFileSync(join(GOLDEN, 'v2.sqlite'), file);
+      copyFileSync(goldenFile(2), file);
       const old = new Database(file);
       const insert = old.prepare(
         `INSERT INTO runs (study, kind, state, name, app_version, model_versions, machine, started_at, enumerated_count)
@@ -176,7 +165,7 @@ describe('migrating', () => {
           )
           .run(simulated, position);
       old.close();
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      const open = opened(file);
       const found = unwrap(open.store.listRuns({}))
         .rows.filter(({ name }) => name === 'old')
         .reverse();
@@ -192,12 +181,12 @@ describe('migrating', () => {
   it('does not use the id of a removed run again', () =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
-      copyFileSync(join(GOLDEN, 'v3.sqlite'), file);
+      copyFileSync(goldenFile(3), file);
       const old = new Database(file);
       old.pragma('foreign_keys = ON');
       old.exec('DELETE FROM runs');
       old.close();
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      const open = opened(file);
       expect(unwrap(open.store.createRun(sampleDraft())).id).toBe(3);
       open.close();
     }));
@@ -209,14 +198,14 @@ describe('migrating', () => {
       expect(count).toBeGreaterThan(2);
       for (let statement = 1; statement <= count; statement++) {
         const file = `${folder}/${statement}.db`;
-        copyFileSync(join(GOLDEN, `v${newest.version - 1}.sqlite`), file);
+        copyFileSync(goldenFile(newest.version - 1), file);
         const child = spawnSync(process.execPath, [
           join(import.meta.dirname, 'migrate-child.ts'),
           file,
           `${statement}`,
         ]);
         expect(child.signal).toBe('SIGKILL');
-        const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+        const open = opened(file);
         expect(unwrap(open.store.listRuns({})).total).toBe(newest.version > 5 ? 3 : 2);
         expect(unwrap(open.store.loadRunColumns(1)).timeMs.length).toBe(unwrap(open.store.getRun(1)).enumeratedCount);
         expect(unwrap(open.store.checkIntegrity())).toEqual([]);
@@ -227,17 +216,17 @@ describe('migrating', () => {
   it('keeps the content, and a copy of the file in its old version', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
-      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
-      unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
+      copyFileSync(goldenFile(1), file);
+      opened(file).close();
       const current = new Database(file);
       const version = current.pragma('user_version', { simple: true });
       current.close();
       const migrationsFolder = withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;');
-      const open = unwrap(openStore({ file, migrationsFolder }));
+      const open = opened(file, migrationsFolder);
       expect(unwrap(open.store.getRun(1)).name).toBe('sample');
       open.close();
-      expect(messageOf(openStore({ file, migrationsFolder: MIGRATIONS }))).toMatch(/newer Lockstep/);
-      const copy = unwrap(openStore({ file: `${file}.v${version}.backup`, migrationsFolder: MIGRATIONS }));
+      expect(refusal(file)).toMatch(/newer Lockstep/);
+      const copy = opened(`${file}.v${version}.backup`);
       expect(unwrap(copy.store.getRun(1)).name).toBe('sample');
       copy.close();
     }));
@@ -245,11 +234,11 @@ describe('migrating', () => {
   it('applies a migration completely or not at all', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
-      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
-      unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
+      copyFileSync(goldenFile(1), file);
+      opened(file).close();
       const migrationsFolder = withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;');
-      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/syntax error/);
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      expect(refusal(file, migrationsFolder)).toMatch(/syntax error/);
+      const open = opened(file);
       expect(unwrap(open.store.listSettings())).toEqual({ theme: 'dark' });
       open.close();
     }));
@@ -257,10 +246,10 @@ describe('migrating', () => {
   it('refuses a migration after which rows would refer to missing rows', () =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
-      copyFileSync(join(GOLDEN, 'v1.sqlite'), file);
+      copyFileSync(goldenFile(1), file);
       const migrationsFolder = withNext(folder, 'DELETE FROM runs;');
-      expect(messageOf(openStore({ file, migrationsFolder }))).toMatch(/refer to rows that do not exist/);
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+      expect(refusal(file, migrationsFolder)).toMatch(/refer to rows that do not exist/);
+      const open = opened(file);
       expect(unwrap(open.store.listRuns({})).total).toBe(1);
       open.close();
     }));
@@ -290,17 +279,14 @@ describe('with another SQLite', () => {
     (version) =>
       inFolder((folder) => {
         const file = `${folder}/lockstep.db`;
-        if (version !== 'new') copyFileSync(join(GOLDEN, `v${version}.sqlite`), file);
-        const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+        if (version !== 'new') copyFileSync(goldenFile(version as number), file);
+        const open = opened(file);
         const failed = unwrap(open.store.createRun(sampleDraft()));
         const failure = { code: 'internal', message: 'no memory', context: {} } as const;
         unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
         unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
         open.close();
-        const { stdout, stderr } = spawnSync('sqlite3', [file, 'PRAGMA integrity_check; PRAGMA foreign_key_check;'], {
-          encoding: 'utf8',
-        });
-        expect([stdout, stderr]).toEqual(['ok\n', '']);
+        expect(soundBySqlite(file)).toBe('ok\n');
       }),
   );
 });

@@ -108,14 +108,13 @@ test('the palette lists the best match first, and commands of the view before al
   await expect(options.first()).toHaveAttribute('aria-selected', 'true');
 });
 
-test('the tooltip of a focused button disappears with its view', async ({ page, host, complaints }) => {
+test('the tooltip of a focused button disappears with its view', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   await page.getByRole('radio', { name: 'File' }).click();
   await page.getByRole('radio', { name: 'File' }).focus();
   for (const key of ['2', '3', '1']) await page.keyboard.press(key);
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
-  expect(complaints).toEqual([]);
 });
 
 test('a view that a key opened can be used by keys at once', async ({ page, host }) => {

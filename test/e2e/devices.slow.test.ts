@@ -4,7 +4,6 @@ import { offered, statusBar } from './fixtures/page.ts';
 test('a user describes a device, corrects a contradiction, uses the device in a study, and deletes it', async ({
   page,
   own,
-  complaints,
 }) => {
   await open(page, own);
   await page.keyboard.press('1');
@@ -60,5 +59,4 @@ test('a user describes a device, corrects a contradiction, uses the device in a 
   await search.press('Enter');
   await page.keyboard.press('Escape');
   await expect(devices.getByRole('checkbox', { name: 'H100 SXM5 80 GB (66 of 132 SMs, slice)' })).toBeChecked();
-  expect(complaints).toEqual([]);
 });

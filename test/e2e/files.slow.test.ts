@@ -14,11 +14,7 @@ const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of u
 
 const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
 
-test('a CSV of lengths becomes the workload with a unit for each line, and can be undone', async ({
-  page,
-  own,
-  complaints,
-}) => {
+test('a CSV of lengths becomes the workload with a unit for each line, and can be undone', async ({ page, own }) => {
   await open(page, own);
   await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
   await expect(sheet(page).getByText('4 units, 2 distinct lengths')).toBeVisible();
@@ -32,14 +28,9 @@ test('a CSV of lengths becomes the workload with a unit for each line, and can b
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).not.toHaveValue('4');
-  expect(complaints).toEqual([]);
 });
 
-test('the user chooses the columns of a table with an unknown header, in any view', async ({
-  page,
-  own,
-  complaints,
-}) => {
+test('the user chooses the columns of a table with an unknown header, in any view', async ({ page, own }) => {
   await open(page, own);
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
@@ -60,10 +51,9 @@ test('the user chooses the columns of a table with an unknown header, in any vie
   await sheet(page).getByRole('button', { name: 'Use 3 units' }).click();
   await expect(page).toHaveURL(/#\/study/);
   await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
-  expect(complaints).toEqual([]);
 });
 
-test('a file that is chosen by keys and a pasted table open the same sheet', async ({ page, own, complaints }) => {
+test('a file that is chosen by keys and a pasted table open the same sheet', async ({ page, own }) => {
   await open(page, own);
   // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
@@ -86,10 +76,9 @@ test('a file that is chosen by keys and a pasted table open the same sheet', asy
   await page.keyboard.press('Escape');
   await expect(sheet(page)).toBeHidden();
   await expect(page).toHaveURL(/#\/landscape/);
-  expect(complaints).toEqual([]);
 });
 
-test('a panel that waits for a file takes a dropped file of either kind', async ({ page, own, complaints }) => {
+test('a panel that waits for a file takes a dropped file of either kind', async ({ page, own }) => {
   await open(page, own);
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
@@ -108,13 +97,11 @@ test('a panel that waits for a file takes a dropped file of either kind', async 
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('2');
-  expect(complaints).toEqual([]);
 });
 
 test('the import of an Optuna storage asks for the time unit and the axes, and remembers them for the next file', async ({
   page,
   own,
-  complaints,
 }) => {
   const trials = [15_387, 15_501].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
   const storage = optunaStorage([{ name: 'walk', trials }]);
@@ -144,19 +131,16 @@ test('the import of an Optuna storage asks for the time unit and the axes, and r
     await expect(sheet(page)).toBeHidden();
     await expect(statusBar(page)).toContainText(`${time}.db: study of Optuna, 2 cases; 2 designs of run 1`);
   }
-  expect(complaints).toEqual([]);
 });
 
 test('a graph becomes the workload: its vertices are the units, their out-degrees the lengths', async ({
   page,
   own,
-  complaints,
 }) => {
   await open(page, own);
   await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
   await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
   await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
-  expect(complaints).toEqual([]);
 });
 
 test('a wrong file is refused with its line and advice, and nothing is lost', async ({ page, host }) => {
@@ -202,7 +186,7 @@ test('a hostile study file is refused at its field, and opens nothing', async ({
   await expect(page.getByRole('menuitem', { name: /Intruder/ })).toHaveCount(0);
 });
 
-test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ page, host, complaints }) => {
+test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ page, host }) => {
   await open(page, host);
   await theory(page).click();
   const chart = page.getByRole('figure', { name: /^Performance loss/ });
@@ -228,14 +212,9 @@ test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ p
   const rows = csv.content.toString().split('\n');
   expect(rows[0]).toBe('n,mean loss,aggregate loss,standard deviation');
   expect(rows[1]).toMatch(/^1,1,1,/);
-  expect(complaints).toEqual([]);
 });
 
-test('compiled code of a kernel fills the chosen fields of its profile, in one step', async ({
-  page,
-  own,
-  complaints,
-}) => {
+test('compiled code of a kernel fills the chosen fields of its profile, in one step', async ({ page, own }) => {
   const profile = page.getByRole('region', { name: 'Kernel profile' });
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
   const registers = profile.getByRole('spinbutton', { name: 'Registers per thread' });
@@ -265,15 +244,13 @@ test('compiled code of a kernel fills the chosen fields of its profile, in one s
   await expect(profile.getByRole('button', { name: /^Instructions per iteration.*imported/i })).toBeVisible();
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(instructions).toHaveValue('560');
-  expect(complaints).toEqual([]);
 });
 
-test('the sheet refuses a file without the name of a kernel', async ({ page, own, complaints }) => {
+test('the sheet refuses a file without the name of a kernel', async ({ page, own }) => {
   await open(page, own);
   await drop(page.getByRole('main'), 'build.log', 'ptxas info    : 0 bytes gmem\n');
   await expect(sheet(page).getByRole('alert')).toContainText('names no kernel');
   await expect(sheet(page).getByRole('button', { name: /^Import \d/ })).toBeDisabled();
   await page.keyboard.press('Escape');
   await expect(sheet(page)).toBeHidden();
-  expect(complaints).toEqual([]);
 });

@@ -5,7 +5,6 @@ import { offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
 test('a second implementation is added, predicted beside the first, ranked, compared and removed', async ({
   page,
   own,
-  complaints,
 }) => {
   await open(page, own);
   await smallStudy(page);
@@ -66,5 +65,4 @@ test('a second implementation is added, predicted beside the first, ranked, comp
   await expect.poll(() => offered(page)).toBe(before);
   await page.keyboard.press('Control+z');
   await expect(list.getByRole('radio')).toHaveCount(3);
-  expect(complaints).toEqual([]);
 });

@@ -26,7 +26,7 @@ async function fill(page: Page, name: string, value: number): Promise<void> {
   await field.press('Enter');
 }
 
-test('a newcomer measures six designs in the page and sees where the model errs', async ({ page, own, complaints }) => {
+test('a newcomer measures six designs in the page and sees where the model errs', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page, [1, 2, 4, 8]);
@@ -66,7 +66,6 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   // The run also shows facts about the device.
   await page.keyboard.press('c');
   await expect(page.getByRole('heading', { name: 'What this run shows about the device' })).toBeVisible();
-  expect(complaints).toEqual([]);
 });
 
 test('Escape cancels a measurement, which keeps its results and can be resumed', async ({ page, own }) => {
@@ -91,7 +90,7 @@ test('Escape cancels a measurement, which keeps its results and can be resumed',
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
-test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own, complaints }) => {
+test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -122,7 +121,6 @@ test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own,
   await expectAccessible(page, 'tuning', 'both');
   await page.getByRole('button', { name: 'Show run 3' }).click();
   await expect(rows(page)).toHaveCount(4);
-  expect(complaints).toEqual([]);
 });
 
 test('nothing is measured if the probe before a measurement is cancelled', async ({ page, own }) => {
@@ -160,7 +158,6 @@ test('a run that waits for a page can be cancelled', async ({ page, own }) => {
 test('results of another program can be imported or dropped, and a wrong file is refused with a reason', async ({
   page,
   own,
-  complaints,
 }) => {
   await open(page, own, '#/measure');
   await expect(page.getByRole('heading', { name: 'Nothing measured yet' })).toBeVisible();
@@ -179,7 +176,6 @@ test('results of another program can be imported or dropped, and a wrong file is
   await drop(page.getByRole('heading', { name: 'convolution_kernel' }), 'nonsense.json', '{"nothing": 1}');
   const refused = page.getByRole('alert').filter({ hasText: 'The file was not imported' });
   await expect(refused).toContainText('nonsense.json: The format of the JSON file is not known');
-  expect(complaints).toEqual([]);
 });
 
 test('a design goes from the ranking to the measurement by keyboard alone', async ({ page, own }) => {
@@ -197,7 +193,7 @@ test('a design goes from the ranking to the measurement by keyboard alone', asyn
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+.[mµn]?s/, { timeout: 120_000 });
 });
 
-test('two measured runs are compared, with a verdict for each design', async ({ page, own, complaints }) => {
+test('two measured runs are compared, with a verdict for each design', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   for (const name of ['cpu-xeon-2-cores.jsonl', 'cpu-xeon-2-cores-busy.jsonl']) {
@@ -216,5 +212,4 @@ test('two measured runs are compared, with a verdict for each design', async ({ 
   await expect(table.getByRole('row', { name: /^triad on 2 cores 535\.1 .* −87\.3\s% faster$/ })).toBeVisible();
   await expect(page).toHaveURL(/runs=3(,|%2C)2/);
   await expectAccessible(page, 'measured runs', 'both');
-  expect(complaints).toEqual([]);
 });

@@ -23,7 +23,7 @@ function counter() {
   };
 }
 
-test('from a CSV of lengths to a header in at most 4 actions', async ({ page, own, context, complaints }) => {
+test('from a CSV of lengths to a header in at most 4 actions', async ({ page, own, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, own);
   const person = counter();
@@ -37,10 +37,9 @@ test('from a CSV of lengths to a header in at most 4 actions', async ({ page, ow
   const header = await page.evaluate(() => navigator.clipboard.readText());
   for (const part of ['#ifndef LOCKSTEP_', '4000 units', '// Assumed: ']) expect(header).toContain(part);
   expect(person.actions).toBeLessThanOrEqual(4);
-  expect(complaints).toEqual([]);
 });
 
-test('from a sparse matrix to the kernel to write in at most 4 actions', async ({ page, own, complaints }) => {
+test('from a sparse matrix to the kernel to write in at most 4 actions', async ({ page, own }) => {
   await open(page, own);
   const matrix = readFileSync(join(ROOT, 'test/data/matrices/1138_bus.mtx'));
   const person = counter();
@@ -60,10 +59,9 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   await expect(table.getByRole('rowgroup').nth(1)).toContainText(/^Which kernel to write/);
   await expect(table.getByRole('row', { name: new RegExp(`^${name} `) })).toContainText(/ to /);
   expect(person.actions).toBeLessThanOrEqual(4);
-  expect(complaints).toEqual([]);
 });
 
-test('from a CUDA source to a recommendation in at most 3 actions', async ({ page, own, complaints }) => {
+test('from a CUDA source to a recommendation in at most 3 actions', async ({ page, own }) => {
   test.skip(lacks('nvcc'), 'there is no nvcc');
   await open(page, own);
   const source = readFileSync(join(ROOT, 'db/examples/kernels/spmv/spmv.cu'));
@@ -75,5 +73,4 @@ test('from a CUDA source to a recommendation in at most 3 actions', async ({ pag
   const answer = page.getByRole('region', { name: 'Recommendation' });
   await expect(answer.getByRole('button', { name: /^Copy header/ })).toBeEnabled({ timeout: 120_000 });
   expect(person.actions).toBeLessThanOrEqual(3);
-  expect(complaints).toEqual([]);
 });
