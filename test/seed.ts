@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { Failure, FailureCode, Result } from '../src-workers/domain/result.ts';
 
 /*
  * Properties are tried on the same values in every run, so that a failure comes from the change.
@@ -15,3 +16,22 @@ expect.addEqualityTesters([
   (found: unknown, wanted: unknown) =>
     wanted instanceof RegExp && typeof found === 'string' ? wanted.test(found) : undefined,
 ]);
+
+declare module 'vitest' {
+  interface Matchers<R extends void | Promise<void>> {
+    /** Expects a failure with a code (`null`: any) and a message, or a message that a regular expression matches. */
+    toFail(code: FailureCode | null, message?: string | RegExp): R;
+  }
+}
+expect.extend({
+  toFail(result: unknown, code: FailureCode | null, message: string | RegExp = /./) {
+    const { ok, error } = result as Result<unknown> & { readonly error?: Failure };
+    const isMessage = message instanceof RegExp ? message.test(error?.message ?? '') : message === error?.message;
+    return {
+      pass: !ok && (code === null || error?.code === code) && isMessage,
+      message: () => `expected a failure ${code ?? ''} with the message ${message}`,
+      actual: ok ? 'no failure' : error,
+      expected: { code, message },
+    };
+  },
+});

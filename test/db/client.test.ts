@@ -22,10 +22,7 @@ it('answers calls in order, and closes after the last answer', () =>
     const closed = client.close();
     expect((await Promise.all(saves)).every((saved) => saved.ok)).toBe(true);
     await closed;
-    expect(await client.listSettings()).toMatchObject({
-      ok: false,
-      error: { code: 'storage', message: 'the store is closed' },
-    });
+    expect(await client.listSettings()).toFail('storage', 'the store is closed');
     await client.close();
 
     const again = unwrap(await openStoreClient({ file, migrationsFolder }));
@@ -51,13 +48,10 @@ it('transfers columns that fill their buffer, and copies views', () =>
 
 it('refuses calls that the store refuses, and arguments that cannot be sent', () =>
   inFolder(async (folder) => {
-    expect(await openStoreClient({ file: folder, migrationsFolder })).toMatchObject({
-      ok: false,
-      error: { code: 'storage' },
-    });
+    expect(await openStoreClient({ file: folder, migrationsFolder })).toFail('storage');
     const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
-    expect(await client.getRun(5)).toMatchObject({ ok: false, error: { code: 'not-found' } });
-    expect(await client.saveSetting('f', () => 1)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    expect(await client.getRun(5)).toFail('not-found');
+    expect(await client.saveSetting('f', () => 1)).toFail('bad-input');
     await client.close();
   }));
 
@@ -198,9 +192,7 @@ it('notices flipped bits in packed columns, reads the rows instead, and fails if
 
     db.prepare('DELETE FROM predictions WHERE run_id = ? AND design_index = 7').run(id);
     db.prepare('DELETE FROM run_columns WHERE first_design = 0').run();
-    expect(await client.loadRunColumns(id)).toMatchObject({
-      error: { code: 'storage', message: expect.stringMatching(/has 119 of the 120 designs from 0 on/) as string },
-    });
+    expect(await client.loadRunColumns(id)).toFail('storage', /has 119 of the 120 designs from 0 on/);
     db.close();
     await client.close();
   }));

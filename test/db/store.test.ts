@@ -145,7 +145,7 @@ describe('runs', () => {
       expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toEqual({ runs: 0, studies: 0 });
       expect(unwrap(store.diskUse()).bin).toMatchObject({ runs: 1, studies: 0 });
       unwrap(store.restoreRuns([run.id]));
-      expect(store.restoreRuns([run.id])).toMatchObject({ error: { message: `Run ${run.id} is not in the bin.` } });
+      expect(store.restoreRuns([run.id])).toFail(null, `Run ${run.id} is not in the bin.`);
       expect(unwrap(store.loadRunColumns(run.id)).timeMs).toEqual(sampleChunk(0, run.enumeratedCount).timeMs);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.purgeDeleted())).toEqual({ runs: 1, studies: 0 });

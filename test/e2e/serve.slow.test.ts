@@ -20,7 +20,10 @@ test('the printed address opens the page, which keeps its access over a reload a
   expect(await tab.evaluate(() => document.cookie)).toBe('');
 });
 
-test('a page without the token says where to get it', async ({ page, host }) => {
-  await page.goto(`http://127.0.0.1:${host.port}/`);
-  await expect(page.getByText('open the address that "lockstep serve" printed')).toBeVisible();
+test.describe('a page without the token', () => {
+  test.use({ expects: /\b403\b/ });
+  test('says where to get it', async ({ page, host }) => {
+    await page.goto(`http://127.0.0.1:${host.port}/`);
+    await expect(page.getByText('open the address that "lockstep serve" printed')).toBeVisible();
+  });
 });

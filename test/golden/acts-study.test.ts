@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictedOverSimulated } from '../unit/designs.ts';
-import { planOf } from '../unit/sweep-plans.ts';
+import { predicted } from '../unit/sweep-plans.ts';
 import { exampleStudy } from '../catalogue.ts';
 
 /**
@@ -24,9 +21,8 @@ describe('the threads per particle that a sweep of the Acts study recommends', (
       devices: [device],
       axes: { threadsPerUnit: [1, 2, 4, 8, 16, 32], blockThreads: [64, 128, 256], unitsPerThread: [1] },
     };
-    const plan = await planOf(saturated);
-    const predictor = createPredictor(plan);
-    const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
+    const { predictor, columns } = await predicted(saturated);
+    const { timeMs } = columns;
     const best = timeMs.indexOf(Math.min(...timeMs));
     expect(describeDesign(predictor, best).design.threadsPerUnit).toBe(4);
     // The lane costs by the published mean losses are 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate
@@ -43,9 +39,8 @@ describe('the first choice of the Acts study', () => {
   // The first of many designs tend to be those that are predicted too fast. Designs whose grids do not divide the
   // particles once were, by 6 to 14 %.
   it.each(study.devices)('takes the same time on %s as in the event simulation, within 3 %', async (device) => {
-    const plan = await planOf({ ...study, devices: [device] });
-    const predictor = createPredictor(plan);
-    const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
+    const { predictor, columns } = await predicted({ ...study, devices: [device] });
+    const { timeMs } = columns;
     const best = timeMs.reduce(
       (least, time, at) => (time < timeMs[least] || Number.isNaN(timeMs[least]) ? at : least),
       0,

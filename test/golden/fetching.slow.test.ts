@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { spaceSize } from '../../src-workers/domain/space.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictedOverSimulated } from '../unit/designs.ts';
-import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { KERNEL, oneDesign, predicted } from '../unit/sweep-plans.ts';
 
 it.each([
   ['geometric(0.05)', 0.05],
@@ -13,7 +10,7 @@ it.each([
 ] as const)(
   'designs that fetch %s from one counter take the same time as in the simulator, within a part of %d',
   async (lengths, tolerance) => {
-    const plan = await planOf(
+    const { predictor, columns } = await predicted(
       oneDesign({
         workload: { lengths, units: 1 << 17 },
         kernel: { ...KERNEL, dependentLoadsPerIteration: 1 },
@@ -27,8 +24,7 @@ it.each([
         },
       }),
     );
-    const predictor = createPredictor(plan);
-    const { timeMs, gridBlocks, unitsPerThread } = predictChunk(predictor, 0, spaceSize(plan.axes));
+    const { timeMs, gridBlocks, unitsPerThread } = columns;
     const invalid: number[] = [];
     timeMs.forEach((predicted, design) => {
       if (Number.isNaN(predicted)) {

@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
-import { spaceSize } from '../../src-workers/domain/space.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { exampleStudy } from '../catalogue.ts';
 import { predictedOverSimulated } from '../unit/designs.ts';
-import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { KERNEL, oneDesign, predicted } from '../unit/sweep-plans.ts';
 
 /**
  * When the best of many predicted designs are wrong, their times are usually too short. Skewed rows in sorted windows
@@ -15,9 +12,8 @@ it('the best designs for skewed rows take the same time as in the event simulati
   const study = exampleStudy('spmv-skewed');
   // The fastest device, with the powers of two among the block sizes, which include the best of all designs.
   const axes = { ...study.axes, blockThreads: [32, 64, 128, 256, 512, 1024] };
-  const plan = await planOf({ ...study, devices: ['nvidia-h100-sxm5-80gb'], axes });
-  const predictor = createPredictor(plan);
-  const { timeMs } = predictChunk(predictor, 0, spaceSize(plan.axes));
+  const { predictor, columns } = await predicted({ ...study, devices: ['nvidia-h100-sxm5-80gb'], axes });
+  const { timeMs } = columns;
   const best = Array.from(timeMs.keys())
     .filter((design) => !Number.isNaN(timeMs[design]))
     .sort((a, b) => timeMs[a] - timeMs[b])
@@ -55,7 +51,7 @@ it.each([
       gridBlocks: [blocks],
     },
   });
-  const predictor = createPredictor(await planOf(study));
+  const { predictor } = await predicted(study);
   const ratio = predictedOverSimulated(predictor, 0, { halfWidth: 0.02, maxReplications: 40 });
   expect(ratio).toBeGreaterThan(0.85);
   expect(ratio).toBeLessThan(1.2);

@@ -134,11 +134,11 @@ test('shares follow one another within one memory, in arrays that do not overlap
     }),
   );
   const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
-  expect(wide.ok ? '' : wide.error.message).toMatch(/^it needs \d+ bytes, which exceeds the limit of 4294901760$/);
+  expect(wide).toFail(null, /^it needs \d+ bytes, which exceeds the limit of 4294901760$/);
   const none = caseShares('triangular', { cores: 8, rows: 7 });
-  expect(none.ok ? '' : none.error.message).toBe('7 rows are not within 8 (one per core) to 65536');
+  expect(none).toFail(null, '7 rows are not within 8 (one per core) to 65536');
   const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
-  expect(few.ok ? '' : few.error.message).toBe('0.5 cores are not within 1 to 1024');
+  expect(few).toFail(null, '0.5 cores are not within 1 to 1024');
 });
 
 test('the suite goes from one core to all of them, with the same bytes in every case', () => {

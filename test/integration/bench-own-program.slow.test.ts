@@ -236,12 +236,10 @@ it('measures designs of several implementations, and passes each its name', asyn
     expect(seen).toContain('row per thread 1');
     expect(seen).toContain('wide 4');
     const refused = await other.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
-    expect(refused.ok ? '' : refused.error.message).toMatch(
-      /lockstep bench --exec or --kernel\) can measure all of them/,
-    );
+    expect(refused).toFail(null, /lockstep bench --exec or --kernel\) can measure all of them/);
     expect((await call(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
     const fit = await other.dispatch('calibration.fit', { id: run.id });
-    expect(fit.ok ? '' : fit.error.message).toMatch(/2 implementations.*fits one/);
+    expect(fit).toFail(null, /2 implementations.*fits one/);
   } finally {
     await other.close();
   }
@@ -349,9 +347,7 @@ it("calibrates with a program's measurements", async () => {
     deviceId: DEVICE,
     profileId: saved.id,
   });
-  expect(several.ok ? '' : several.error.message).toMatch(
-    /2 implementations.*Use it in a study with one implementation/,
-  );
+  expect(several).toFail(null, /2 implementations.*Use it in a study with one implementation/);
 });
 
 it('measures designs of a CPU, which is this machine unless the program names another', async () => {

@@ -846,12 +846,7 @@ it('says what a failed run has saved', async () => {
     const engine = { subscribe: () => () => {}, call: async () => error } as unknown as Engine;
     return followRun(engine, terminal, 'Predicting', async () => ({ ok: true, value: { runId: 7 } }));
   };
-  expect(await follow(failed)).toMatchObject({
-    error: {
-      code: 'storage',
-      message: expect.stringMatching(/^no space left\..*lockstep runs resume 7 /) as string,
-    },
-  });
+  expect(await follow(failed)).toFail('storage', /^no space left\..*lockstep runs resume 7 /);
   const said = fail('storage', 'lockstep runs resume 7 measures the others');
   expect(await follow(said)).toEqual(said);
 });

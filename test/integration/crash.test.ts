@@ -57,10 +57,7 @@ it('counts a run as interrupted only when its process has ended or has long been
     const gone = spawnSync(process.execPath, ['--version']).pid;
     expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
     // If the former owner is still alive, it gets a conflict and writes nothing.
-    expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toMatchObject({
-      ok: false,
-      error: { code: 'conflict' },
-    });
+    expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toFail('conflict');
 
     unwrap(owner.store.resumeRun(id));
     expect(stateAfter('UPDATE owners SET heartbeat_at = ?', secondsAgo(3600))).toBe('interrupted');
@@ -106,10 +103,10 @@ it.each(['killed', 'closed'] as const)('removes an import that was incomplete wh
       [done, 'complete'],
     ]);
     expect(unwrap(next.store.listMeasurements(done))).toEqual([measurement, measurement]);
-    expect(next.store.listMeasurements(half)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(next.store.listMeasurements(half)).toFail('not-found');
     expect(unwrap(next.store.checkIntegrity())).toEqual([]);
     if (how === 'killed') {
-      expect(owner.store.saveMeasurements(half, [measurement])).toMatchObject({ error: { code: 'not-found' } });
+      expect(owner.store.saveMeasurements(half, [measurement])).toFail('not-found');
       owner.close();
     }
     const raw = new Database(file, { readonly: true });

@@ -204,7 +204,7 @@ it.skipIf(lacks('g++') || process.platform !== 'linux')(
       /has 0 designs with a time and a correct result/,
     );
     const tuned = await engine.dispatch('bench.next', { runId, target: 'emulation', kernel: { file } });
-    expect(tuned.ok ? '' : tuned.error.message).toMatch(/The emulation has no times for tuning/);
+    expect(tuned).toFail(null, /The emulation has no times for tuning/);
     expect(await refused('emulation', { kernel: undefined })).toMatch(/Specify its manifest \(--kernel\)/);
   },
   240_000,
@@ -312,7 +312,7 @@ it('measures an own kernel only for the command line', async () => {
   try {
     await expect(call(serve, 'bench.start', asked('webgpu'))).rejects.toThrow(FailureError);
     const answer = await serve.dispatch('bench.start', asked('webgpu'));
-    expect(answer.ok ? '' : answer.error.message).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
+    expect(answer).toFail(null, /^Only the command line .* Use lockstep bench RUN --kernel/);
     const targets = await call(serve, 'bench.targets', {});
     expect(targets.find(({ id }) => id === 'opencl:0')).toMatchObject({ backend: 'program', available: false });
   } finally {

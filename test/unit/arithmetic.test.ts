@@ -46,5 +46,5 @@ it.each([
   ['1'.repeat(201), 'it has more than 200 characters'],
 ])('refuses %s', (text, why) => {
   const found = parseArithmetic(text, Object.keys(VALUES));
-  expect(found.ok ? 'read' : found.error.message).toBe(why);
+  expect(found).toFail(null, why);
 });

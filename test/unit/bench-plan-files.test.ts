@@ -50,9 +50,9 @@ describe('plan folders', () => {
   });
 
   it('are refused if a file is missing', async () => {
-    expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(await readPlanFolder(folder)).toFail('not-found');
     await writePlanFolder(folder, PLAN);
     await rm(join(folder, 'lengths.u32'));
-    expect(await readPlanFolder(folder)).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(await readPlanFolder(folder)).toFail('not-found');
   });
 });

@@ -84,7 +84,7 @@ describe('the compiler for the GPUs of a machine', () => {
     expect(unwrap(await findNvcc(environment))).toBe(home);
     expect(unwrap(await findNvcc({ PATH: empty, CUDA_PATH: homeOf(home) }))).toBe(home);
     expect(unwrap(await findNvcc({ PATH: '/bin', NVCC: home }))).toBe(home);
-    expect(await findNvcc({ NVCC: join(empty, 'nvcc') })).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(await findNvcc({ NVCC: join(empty, 'nvcc') })).toFail('not-found');
     const several = { ...environment, CUDA_PATH_V12_9: homeOf(old), CUDA_PATH_V11_8: homeOf(older) };
     expect(unwrap(await findNvcc(several, 'sm_90'))).toBe(home);
     expect(unwrap(await findNvcc(several, 'sm_70'))).toBe(old);

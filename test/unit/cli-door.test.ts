@@ -52,8 +52,8 @@ it('a sweep of the command line is listed as running, and the contract can cance
 
   // For a run that has ended, the call resolves at once; for a missing one, it fails.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
-  expect(await engine.call('runs.wait', { id: 99 })).toMatchObject({ error: { code: 'not-found' } });
-  expect(await engine.call('runs.cancel', { id: 1 })).toMatchObject({ error: { code: 'conflict' } });
+  expect(await engine.call('runs.wait', { id: 99 })).toFail('not-found');
+  expect(await engine.call('runs.cancel', { id: 1 })).toFail('conflict');
 });
 
 it('a simulation says if nothing is random, and then compares nothing', async () => {

@@ -103,7 +103,7 @@ describe('measured runs', () => {
       ids: [reference, broken, reference],
       threshold: 0.02,
     });
-    expect(twice).toMatchObject({ error: { message: `Run ${reference} is named twice. Specify different runs.` } });
+    expect(twice).toFail(null, `Run ${reference} is named twice. Specify different runs.`);
   });
 
   it('name the runs with too few repeats', async () => {

@@ -71,7 +71,7 @@ describe('a comparison', () => {
 
   it('refuses a design that the run does not have', async () => {
     const answer = await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 });
-    expect(answer).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(answer).toFail('not-found');
   });
 
   it('says which device is fastest, and by how much, in whole sentences', async () => {

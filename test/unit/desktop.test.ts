@@ -59,9 +59,9 @@ describe('study files', () => {
       value: { fileName: 'study.json', text: '{"lockstep":1}' },
     });
     await writeFile(file, ' '.repeat(4_000_001));
-    expect(await readStudyFile(file)).toMatchObject({ error: { code: 'bad-input', message: /4000001 bytes/ } });
+    expect(await readStudyFile(file)).toFail('bad-input', /4000001 bytes/);
     expect(await readStudyFile(folder)).toMatchObject({ ok: false });
-    expect(await readStudyFile(join(folder, 'none.json'))).toMatchObject({ error: { code: 'not-found' } });
+    expect(await readStudyFile(join(folder, 'none.json'))).toFail('not-found');
   });
 
   test('are separated from flags and folders on a command line', () => {

@@ -28,8 +28,8 @@ it.each([
   '\\/host/lengths.csv',
   '\\\\?\\UNC\\host\\lengths.csv',
 ])('a study cannot make Windows sign in to another machine: %s', async (path) => {
-  expect(await fileOpener('/studies')(path)).toMatchObject({
-    ok: false,
-    error: { code: 'bad-input', message: `${path} is on another machine. Copy it to the folder of the study.` },
-  });
+  expect(await fileOpener('/studies')(path)).toFail(
+    'bad-input',
+    `${path} is on another machine. Copy it to the folder of the study.`,
+  );
 });

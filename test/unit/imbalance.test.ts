@@ -195,8 +195,8 @@ describe('full distribution', () => {
 
   it('refuses a computation that would take too long, with the number of steps', () => {
     const refused = lossDistribution(unwrap(zipfLaw(1.5, 100_000)), 32);
-    expect(refused).toMatchObject({ ok: false, error: { code: 'unsupported' } });
-    expect(lossDistribution(unwrap(uniformLaw(1, 2)), 0)).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    expect(refused).toFail('unsupported');
+    expect(lossDistribution(unwrap(uniformLaw(1, 2)), 0)).toFail('bad-input');
   });
 });
 

@@ -8,15 +8,12 @@ import { predictTimes } from '../../src-workers/advise/survey.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import { AXIS, axisCounts, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { classifyDesigns, describeDesign } from '../../src-workers/predict/designs.ts';
-import { playableDesign } from './designs.ts';
+import { playableDesign, predictedOverSimulated } from './designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { NOTHING_ELSE } from './export-runs.ts';
-import { oneDesign, planOf } from './sweep-plans.ts';
+import { oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { useBench } from '../workplace.ts';
 
 const BASE: StudyFile['kernel'] = {
@@ -60,19 +57,15 @@ const study = (change: Partial<StudyFile> = {}): StudyFile =>
 
 describe('the predictor', () => {
   it('predicts each implementation like a study of its kernel, and marks values that it does not allow', async () => {
-    const plan = await planOf(study());
-    const predictor = createPredictor(plan);
+    const { plan, predictor, columns } = await predicted(study());
     const size = spaceSize(plan.axes);
-    const columns = predictChunk(predictor, 0, size);
     const counts = axisCounts(plan.axes);
     const perImplementation = size / (DEVICES.length * IMPLEMENTATIONS.length);
     const positions = new Int32Array(counts.length);
     const alone = await Promise.all(
       IMPLEMENTATIONS.map(async ({ kernel }) => {
-        const own = await planOf(
-          study({ kernel: { ...BASE, ...kernel } as StudyFile['kernel'], implementations: undefined }),
-        );
-        return predictChunk(createPredictor(own), 0, spaceSize(own.axes));
+        const own = { ...BASE, ...kernel } as StudyFile['kernel'];
+        return (await predicted(study({ kernel: own, implementations: undefined }))).columns;
       }),
     );
     let valid = 0;
@@ -97,9 +90,7 @@ describe('the predictor', () => {
   });
 
   it('explains and simulates with the kernel of the implementation', async () => {
-    const plan = await planOf(study());
-    const predictor = createPredictor(plan);
-    const columns = predictChunk(predictor, 0, spaceSize(plan.axes));
+    const { predictor, columns } = await predicted(study());
     for (const { name } of IMPLEMENTATIONS) {
       const design = columns.timeMs.findIndex(
         (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === name,
@@ -108,8 +99,8 @@ describe('the predictor', () => {
       expect(timeMs).toBe(columns.timeMs[design]);
       expect(Math.abs(Object.values(parts).reduce((a, b) => a + b, 0) / timeMs - 1)).toBeLessThan(1e-9);
       expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
-      const options = { seed: 1, halfWidth: 0.01, maxReplications: 30 };
-      expect(Math.abs(unwrap(simulateDesign(predictor, design, options)).meanMs / timeMs - 1)).toBeLessThan(0.03);
+      const ratio = predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 });
+      expect(Math.abs(ratio - 1)).toBeLessThan(0.03);
     }
   });
 
@@ -162,7 +153,7 @@ describe('a run of several implementations', () => {
         offset: 0,
         limit: 1,
       }),
-    ).toMatchObject({ ok: false, error: { code: 'bad-input' } });
+    ).toFail('bad-input');
     const csv = await call('export.render', { runId, format: 'csv', limit: 5 });
     expect(csv.text.split('\n')[0]).toMatch(/^rank,device,implementation,threads_per_unit,/);
     for (const format of ['json', 'markdown', 'cuda'] as const)
@@ -231,10 +222,8 @@ describe('a run of several implementations', () => {
       devices: [DEVICES[0]],
       implementations: [IMPLEMENTATIONS[0], { ...IMPLEMENTATIONS[2] }],
     });
-    const size = await call('space.size', { study: only });
-    const plan = await planOf(only);
-    const predictor = createPredictor(plan);
-    const merge = predictChunk(predictor, 0, size.enumerated).timeMs.findIndex(
+    const { plan, predictor, columns } = await predicted(only);
+    const merge = columns.timeMs.findIndex(
       (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === 'merge',
     );
     const { inputs } = await call('advice.sensitivity', { study: only, designIndex: merge });
@@ -281,13 +270,10 @@ describe('a run of several implementations', () => {
   });
 
   it('is not measured by a stand-in loop, which has only one kernel', async () => {
-    expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toMatchObject({
-      ok: false,
-      error: {
-        code: 'unsupported',
-        message: expect.stringMatching(/3 implementations.* cannot stand in for ell and merge\. To measure scalar, /),
-      },
-    });
+    expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toFail(
+      'unsupported',
+      /3 implementations.* cannot stand in for ell and merge\. To measure scalar, /,
+    );
   });
 
   it.each([

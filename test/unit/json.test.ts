@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { parseJson } from '../../src-main/contract/json.ts';
 
 test('a text of only brackets is refused if it is nested too deeply', () => {
-  expect(parseJson('['.repeat(1_000_000), 'a.json')).toMatchObject({
-    ok: false,
-    error: { message: 'a.json, line 1, column 101: JSON needs at most 100 levels of brackets here, not "[".' },
-  });
+  expect(parseJson('['.repeat(1_000_000), 'a.json')).toFail(
+    null,
+    'a.json, line 1, column 101: JSON needs at most 100 levels of brackets here, not "[".',
+  );
   const deepest = '['.repeat(100) + ']'.repeat(100);
   expect(parseJson(deepest, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(deepest) as unknown });
 });
@@ -25,8 +25,8 @@ test.each([
 });
 
 test('a field that occurs twice is refused', () => {
-  expect(parseJson('{"a": {"b": 1}, "b": 2, "a": 3}', 'a.json')).toMatchObject({
-    ok: false,
-    error: { message: 'a.json, line 1, column 25: The field "a" occurs a second time.' },
-  });
+  expect(parseJson('{"a": {"b": 1}, "b": 2, "a": 3}', 'a.json')).toFail(
+    null,
+    'a.json, line 1, column 25: The field "a" occurs a second time.',
+  );
 });

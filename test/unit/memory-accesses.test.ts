@@ -14,11 +14,8 @@ import {
 } from '../../src-workers/models/memory/accesses.ts';
 import { firstLevelCacheBytes } from '../../src-workers/models/memory/first-level-cache.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { spaceSize } from '../../src-workers/domain/space.ts';
-import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { cpu, gpu } from '../catalogue.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
@@ -166,16 +163,14 @@ it('counts gathers first, in any order of the list, and a part of the last acces
   expect(latency(1, far, along(8))).toBe(latency(1, along(8), far));
 });
 
-async function predicted(kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) {
-  const study = oneDesign({
-    workload: { lengths: 'constant(256)', units: 1 << 22 },
-    kernel: { ...KERNEL, instructionsPerIteration: 4, ...kernel },
-    axes: { threadsPerUnit: [1, 32], blockThreads: [256], ...axes },
-  });
-  const plan = await planOf(study);
-  const predictor = createPredictor(plan);
-  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
-}
+const predictedWith = (kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) =>
+  predicted(
+    oneDesign({
+      workload: { lengths: 'constant(256)', units: 1 << 22 },
+      kernel: { ...KERNEL, instructionsPerIteration: 4, ...kernel },
+      axes: { threadsPerUnit: [1, 32], blockThreads: [256], ...axes },
+    }),
+  );
 
 /**
  * The bytes of `ACCESSES` on full multiprocessors of an A100, with one thread and with 32 threads a unit. With one,
@@ -189,11 +184,11 @@ const BY_GROUP = REUSED_BY_GROUP * (8 + 4) + ((1 - REUSED_BY_GROUP) * (31 * (8 +
 
 describe('a sweep', () => {
   it('makes a thread per unit slower than a group per unit only by coalescing', async () => {
-    const plain = await predicted({ bytesPerIteration: BY_GROUP });
+    const plain = await predictedWith({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
     // Units have one length and no serial part, so both ways have the same work.
     expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
-    const { columns, predictor } = await predicted({ accesses: ACCESSES });
+    const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
     expect(each[0]).toBeCloseTo(BY_THREAD, 9);
     expect(each[1]).toBeCloseTo(BY_GROUP, 9);
@@ -203,7 +198,7 @@ describe('a sweep', () => {
   });
 
   it('has the same traffic in the simulator', async () => {
-    const { columns, predictor } = await predicted({ accesses: ACCESSES });
+    const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const simulated = [0, 1].map(
       (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
     );
@@ -219,8 +214,8 @@ describe('a sweep', () => {
       blockThreads: [64, 256],
       registerCap: [null, 24],
     };
-    const one = await predicted({ bytesPerIteration: 12 }, axes);
-    const listed = await predicted(
+    const one = await predictedWith({ bytesPerIteration: 12 }, axes);
+    const listed = await predictedWith(
       {
         accesses: [
           { pattern: 'across-lanes', elementBytes: 8 },

@@ -47,7 +47,7 @@ describe('a long document', () => {
     expect(parts.join('')).toBe(whole.text);
     // A part can be requested once, and only if it was offered.
     const again = await handlers['export.next']({ part: first.next! });
-    expect(again).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(again).toFail('not-found');
   });
 
   it('is dropped if more documents are begun than can be kept', async () => {
@@ -55,6 +55,6 @@ describe('a long document', () => {
     const begin = async () => unwrap(await handlers['export.render']({ runId, format: 'json', limit: 1 })).next!;
     const first = await begin();
     for (let others = 0; others < 16; others += 1) await begin();
-    expect(await handlers['export.next']({ part: first })).toMatchObject({ ok: false, error: { code: 'not-found' } });
+    expect(await handlers['export.next']({ part: first })).toFail('not-found');
   });
 });

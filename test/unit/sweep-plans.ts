@@ -9,6 +9,9 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { resolveOrderedWorkload } from '../../src-workers/parse/grammar.ts';
 import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { spaceSize } from '../../src-workers/domain/space.ts';
 import { CPUS, gpu } from '../catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -47,4 +50,11 @@ export async function planOf(study: StudyFile, devices?: readonly Device[], inOr
     law,
     planLengths(checked, axes, law, inOrder && lengths ? makeGivenLengths(lengths) : null),
   );
+}
+
+/** Predicts the whole space of a study. */
+export async function predicted(study: StudyFile, devices?: readonly Device[]) {
+  const plan = await planOf(study, devices);
+  const predictor = createPredictor(plan);
+  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
 }

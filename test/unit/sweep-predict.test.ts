@@ -4,21 +4,15 @@ import { longestUnitText } from '../../src-workers/domain/breakdown.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../src-workers/domain/design.ts';
 import { classifyDesigns, describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { spaceSize } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
-import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { cpu, gpu } from '../catalogue.ts';
 
-/** Predicts the whole space of a study. */
-async function predicted(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)) {
-  const plan = await planOf(study, devices);
-  const predictor = createPredictor(plan);
-  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
-}
-
-async function reasonOf(study: StudyFile, devices: readonly Device[] = study.devices.map(gpu)): Promise<InvalidReason> {
+async function reasonOf(
+  study: StudyFile,
+  devices: readonly Device[] = [gpu('nvidia-a100-sxm4-40gb')],
+): Promise<InvalidReason> {
   const { columns } = await predicted(study, devices);
   return INVALID_REASONS[columns.invalidReason[0]].code;
 }

@@ -158,10 +158,10 @@ describe('a fit', () => {
     broken.measuredMs[7] = 0;
     expect(fitParameters(broken)).toMatchObject({ ok: false, error: { context: { design: 7 } } });
     const silent = lines(10, (x) => 1 + x);
-    expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toMatchObject({
-      ok: false,
-      error: { message: 'design 3: the model predicts NaN ms, which is not a positive time' },
-    });
+    expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toFail(
+      null,
+      'design 3: the model predicts NaN ms, which is not a positive time',
+    );
   });
 });
 

@@ -44,10 +44,7 @@ describe('a launch that is shown in the Models view', () => {
   });
 
   it('refuses a device without slots', () => {
-    expect(playLaunch(unwrap(constantLaw(1)), { ...request, residentBlocks: 0 })).toMatchObject({
-      ok: false,
-      error: { code: 'bad-input' },
-    });
+    expect(playLaunch(unwrap(constantLaw(1)), { ...request, residentBlocks: 0 })).toFail('bad-input');
   });
 });
 
