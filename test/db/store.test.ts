@@ -168,27 +168,25 @@ describe('runs', () => {
     }));
 });
 
-describe('two stores on one file', () => {
-  it('leaves the runs of a live store alone, and takes over those of a dead one', () =>
-    inFolder((folder) => {
-      const options = { file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS };
-      const first = unwrap(openStore(options));
-      const { id } = unwrap(first.store.createRun(sampleDraft()));
-      unwrap(first.store.savePredictionChunk(id, sampleChunk(0, 50)));
-      const second = unwrap(openStore(options));
-      expect(unwrap(second.store.getRun(id)).state).toBe('running');
-      expect(failureOf(second.store.savePredictionChunk(id, sampleChunk(50, 50)))).toBe('conflict');
-      expect(failureOf(second.store.resumeRun(id))).toBe('conflict');
-      const before = second.dataVersion();
-      first.close();
-      expect(second.dataVersion()).not.toBe(before);
-      expect(unwrap(second.store.getRun(id)).state).toBe('interrupted');
-      unwrap(second.store.resumeRun(id));
-      expect(unwrap(second.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 50 }]);
-      unwrap(second.store.savePredictionChunk(id, sampleChunk(50, 50)));
-      second.close();
-    }));
-});
+it('a second store on the file leaves the runs of a live store alone, and takes over those of a dead one', () =>
+  inFolder((folder) => {
+    const options = { file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS };
+    const first = unwrap(openStore(options));
+    const { id } = unwrap(first.store.createRun(sampleDraft()));
+    unwrap(first.store.savePredictionChunk(id, sampleChunk(0, 50)));
+    const second = unwrap(openStore(options));
+    expect(unwrap(second.store.getRun(id)).state).toBe('running');
+    expect(failureOf(second.store.savePredictionChunk(id, sampleChunk(50, 50)))).toBe('conflict');
+    expect(failureOf(second.store.resumeRun(id))).toBe('conflict');
+    const before = second.dataVersion();
+    first.close();
+    expect(second.dataVersion()).not.toBe(before);
+    expect(unwrap(second.store.getRun(id)).state).toBe('interrupted');
+    unwrap(second.store.resumeRun(id));
+    expect(unwrap(second.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 50 }]);
+    unwrap(second.store.savePredictionChunk(id, sampleChunk(50, 50)));
+    second.close();
+  }));
 
 describe('results of simulations and measurements', () => {
   const reference = { designIndex: 17, deviceId: 'fast', design: { blockThreads: 64 }, predictedMs: 1.25 };
@@ -265,55 +263,53 @@ describe('results of simulations and measurements', () => {
     }));
 });
 
-describe('studies, devices, workloads, settings', () => {
-  it('returns studies, devices, workloads and settings as they were saved', () =>
-    withStore((store) => {
-      const study = unwrap(store.createStudy({ name: 'a', spec: { x: 1 } }));
-      expect(unwrap(store.updateStudy(study.id, { name: 'b', spec: [] }))).toMatchObject({
-        id: study.id,
-        name: 'b',
-        spec: [],
-      });
-      unwrap(store.deleteStudy(study.id));
-      expect(unwrap(store.listStudies())).toEqual([]);
-      unwrap(store.restoreStudy(study.id));
-      expect(unwrap(store.listStudies())).toHaveLength(1);
-      expect(failureOf(store.updateStudy(999, { name: 'b', spec: 1 }))).toBe('not-found');
-      expect(failureOf(store.createStudy({ name: 'a', spec: undefined }))).toBe('bad-input');
+it('returns studies, devices, workloads and settings as they were saved', () =>
+  withStore((store) => {
+    const study = unwrap(store.createStudy({ name: 'a', spec: { x: 1 } }));
+    expect(unwrap(store.updateStudy(study.id, { name: 'b', spec: [] }))).toMatchObject({
+      id: study.id,
+      name: 'b',
+      spec: [],
+    });
+    unwrap(store.deleteStudy(study.id));
+    expect(unwrap(store.listStudies())).toEqual([]);
+    unwrap(store.restoreStudy(study.id));
+    expect(unwrap(store.listStudies())).toHaveLength(1);
+    expect(failureOf(store.updateStudy(999, { name: 'b', spec: 1 }))).toBe('not-found');
+    expect(failureOf(store.createStudy({ name: 'a', spec: undefined }))).toBe('bad-input');
 
-      const [device] = sampleDraft().devices;
-      unwrap(store.saveDevice({ ...device, name: 'old' }));
-      unwrap(store.saveDevice(device));
-      expect(unwrap(store.listDevices())).toEqual([device]);
-      unwrap(store.deleteDevice(device.id));
-      expect(failureOf(store.deleteDevice(device.id))).toBe('not-found');
+    const [device] = sampleDraft().devices;
+    unwrap(store.saveDevice({ ...device, name: 'old' }));
+    unwrap(store.saveDevice(device));
+    expect(unwrap(store.listDevices())).toEqual([device]);
+    unwrap(store.deleteDevice(device.id));
+    expect(failureOf(store.deleteDevice(device.id))).toBe('not-found');
 
-      const law = {
-        label: 'x',
-        support: Float64Array.of(9, 1, 2).subarray(1),
-        probability: Float64Array.of(0.1, 0.9),
-        truncatedMass: 1e-7,
-      };
-      const record = { hash: 'h', law, provenance: { file: 'lengths.csv' } };
-      expect(unwrap(store.getWorkload('h'))).toBeNull();
-      unwrap(store.saveWorkload(record));
-      expect(unwrap(store.getWorkload('h'))).toEqual({ ...record, law: { ...law, support: Float64Array.of(1, 2) } });
+    const law = {
+      label: 'x',
+      support: Float64Array.of(9, 1, 2).subarray(1),
+      probability: Float64Array.of(0.1, 0.9),
+      truncatedMass: 1e-7,
+    };
+    const record = { hash: 'h', law, provenance: { file: 'lengths.csv' } };
+    expect(unwrap(store.getWorkload('h'))).toBeNull();
+    unwrap(store.saveWorkload(record));
+    expect(unwrap(store.getWorkload('h'))).toEqual({ ...record, law: { ...law, support: Float64Array.of(1, 2) } });
 
-      const [a, b, c] = ['gpu', 'other', 'gpu'].map((deviceId, at) =>
-        unwrap(store.saveCalibration({ name: `fit ${at}`, deviceId, profile: { version: 1, at } })),
-      );
-      expect(unwrap(store.listCalibrations())).toEqual([c, b, a]);
-      expect(unwrap(store.listCalibrations('gpu'))).toEqual([c, a]);
-      unwrap(store.deleteCalibration(c.id));
-      expect(failureOf(store.deleteCalibration(c.id))).toBe('not-found');
-      expect(unwrap(store.listCalibrations('gpu'))).toEqual([a]);
-      expect(failureOf(store.saveCalibration({ name: ' ', deviceId: 'gpu', profile: 1 }))).toBe('bad-input');
+    const [a, b, c] = ['gpu', 'other', 'gpu'].map((deviceId, at) =>
+      unwrap(store.saveCalibration({ name: `fit ${at}`, deviceId, profile: { version: 1, at } })),
+    );
+    expect(unwrap(store.listCalibrations())).toEqual([c, b, a]);
+    expect(unwrap(store.listCalibrations('gpu'))).toEqual([c, a]);
+    unwrap(store.deleteCalibration(c.id));
+    expect(failureOf(store.deleteCalibration(c.id))).toBe('not-found');
+    expect(unwrap(store.listCalibrations('gpu'))).toEqual([a]);
+    expect(failureOf(store.saveCalibration({ name: ' ', deviceId: 'gpu', profile: 1 }))).toBe('bad-input');
 
-      unwrap(store.saveSetting('__proto__', { a: 1 }));
-      unwrap(store.saveSetting('theme', 'dark'));
-      expect(Object.entries(unwrap(store.listSettings()))).toEqual([
-        ['__proto__', { a: 1 }],
-        ['theme', 'dark'],
-      ]);
-    }));
-});
+    unwrap(store.saveSetting('__proto__', { a: 1 }));
+    unwrap(store.saveSetting('theme', 'dark'));
+    expect(Object.entries(unwrap(store.listSettings()))).toEqual([
+      ['__proto__', { a: 1 }],
+      ['theme', 'dark'],
+    ]);
+  }));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { predictedOverSimulated } from '../unit/designs.ts';
@@ -12,8 +12,9 @@ import { exampleStudy } from '../catalogue.ts';
  */
 const study = exampleStudy('acts');
 
-describe('the threads per particle that a sweep of the Acts study recommends', () => {
-  it.each(study.devices)('are 4 on %s when the device is saturated and particles keep their order', async (device) => {
+it.each(study.devices)(
+  'the threads per particle that a sweep of the Acts study recommends are 4 on %s when the device is saturated and particles keep their order',
+  async (device) => {
     // With many particles, one per slot, only the cost of a lane matters: there is no tail and no fetching.
     const saturated: StudyFile = {
       ...study,
@@ -32,13 +33,14 @@ describe('the threads per particle that a sweep of the Acts study recommends', (
     [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) => {
       expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05);
     });
-  });
-});
+  },
+);
 
-describe('the first choice of the Acts study', () => {
-  // The first of many designs tend to be those that are predicted too fast. Designs whose grids do not divide the
-  // particles once were, by 6 to 14 %.
-  it.each(study.devices)('takes the same time on %s as in the event simulation, within 3 %', async (device) => {
+// The first of many designs tend to be those that are predicted too fast. Designs whose grids do not divide the
+// particles once were, by 6 to 14 %.
+it.each(study.devices)(
+  'the first choice of the Acts study takes the same time on %s as in the event simulation, within 3 %',
+  async (device) => {
     const { predictor, columns } = await predicted({ ...study, devices: [device] });
     const { timeMs } = columns;
     const best = timeMs.reduce(
@@ -47,5 +49,5 @@ describe('the first choice of the Acts study', () => {
     );
     const ratio = predictedOverSimulated(predictor, best, { halfWidth: 0.01, maxReplications: 20 });
     expect(Math.abs(ratio - 1)).toBeLessThan(0.03);
-  });
-});
+  },
+);

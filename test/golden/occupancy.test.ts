@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 
 /**
@@ -25,11 +25,9 @@ function differences(fileName: string): { rows: number; different: string[] } {
   return { rows: lines.length, different };
 }
 
-describe("resident blocks and limiting factors equal those of NVIDIA's header", () => {
-  it.each([
-    ['nvidia-blocks-per-sm.csv', 3000],
-    ['nvidia-edge-cases.csv', 800],
-  ])('%s', (fileName, rows) => {
-    expect(differences(fileName)).toEqual({ rows, different: [] });
-  });
+it.each([
+  ['nvidia-blocks-per-sm.csv', 3000],
+  ['nvidia-edge-cases.csv', 800],
+])("resident blocks and limiting factors equal those of NVIDIA's header %s", (fileName, rows) => {
+  expect(differences(fileName)).toEqual({ rows, different: [] });
 });

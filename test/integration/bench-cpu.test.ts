@@ -19,6 +19,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../src-workers/predict/cpu.ts';
 import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import { testFolder } from '../workplace.ts';
+import { forAll } from '../for-all.ts';
 
 const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
@@ -61,14 +62,12 @@ test('a row of any length, at any start, gives the plain sum', () => {
   const { memory, dot } = kernels();
   const all = new Float64Array(memory);
   for (let i = 0; i < all.length; i += 1) all[i] = (i * 7919) % 31;
-  fc.assert(
-    fc.property(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
-      let expected = 0;
-      for (let j = 0; j < length; j += 1) expected += all[row + j] * all[1000 + x + j];
-      // The products are small whole numbers and therefore exact, so no tolerance is needed.
-      expect(dot(row * 8, (1000 + x) * 8, length * 8)).toBe(expected);
-    }),
-  );
+  forAll(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
+    let expected = 0;
+    for (let j = 0; j < length; j += 1) expected += all[row + j] * all[1000 + x + j];
+    // The products are small whole numbers and therefore exact, so no tolerance is needed.
+    expect(dot(row * 8, (1000 + x) * 8, length * 8)).toBe(expected);
+  });
 });
 
 test('rows that are processed side by side give the plain sums of their whole passes, and write only their four places', () => {
@@ -76,20 +75,18 @@ test('rows that are processed side by side give the plain sums of their whole pa
   const all = new Float64Array(memory);
   for (let i = 0; i < all.length; i += 1) all[i] = (i * 7919) % 31;
   const y = new Float64Array(memory, 200_000, STREAMED_ROWS + 2);
-  fc.assert(
-    fc.property(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
-      y.fill(-1);
-      dotRows(row * 8, (5000 + x) * 8, y.byteOffset + 8, length * 8);
-      const expected = Array.from({ length: STREAMED_ROWS }, (_, k) => {
-        const start = row + k * length + (k * (k - 1)) / 2;
-        let sum = 0;
-        for (let j = 0; j < length - (length % 8); j += 1) sum += all[start + j] * all[5000 + x + j];
-        return sum;
-      });
-      // The products are small whole numbers and therefore exact, so no tolerance is needed.
-      expect([...y]).toEqual([-1, ...expected, -1]);
-    }),
-  );
+  forAll(fc.nat(300), fc.nat(500), fc.nat(500), (length, row, x) => {
+    y.fill(-1);
+    dotRows(row * 8, (5000 + x) * 8, y.byteOffset + 8, length * 8);
+    const expected = Array.from({ length: STREAMED_ROWS }, (_, k) => {
+      const start = row + k * length + (k * (k - 1)) / 2;
+      let sum = 0;
+      for (let j = 0; j < length - (length % 8); j += 1) sum += all[start + j] * all[5000 + x + j];
+      return sum;
+    });
+    // The products are small whole numbers and therefore exact, so no tolerance is needed.
+    expect([...y]).toEqual([-1, ...expected, -1]);
+  });
 });
 
 test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctly', async (rows) => {
@@ -101,38 +98,32 @@ test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctl
 });
 
 test('core i of P has work ∝ 2i − 1 of a triangle', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
-      const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
-      // Rows are even, so only the diagonal, one entry per row, exceeds the law.
-      const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
-      beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
-      expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));
-    }),
-  );
+  forAll(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
+    const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
+    // Rows are even, so only the diagonal, one entry per row, exceeds the law.
+    const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
+    beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
+    expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));
+  });
 });
 
 test('the first core of an imbalanced triad has P + 1 shares, and each other core has one', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e6 }), (cores, bytesPerShare) => {
-      const { loadBytes } = unwrap(caseShares('imbalanced-stream', { cores, bytesPerShare }));
-      const share = Math.floor(bytesPerShare / 192) * 192;
-      expect(loadBytes).toEqual(Array.from({ length: cores }, (_, w) => (w === 0 ? (cores + 1) * share : share)));
-    }),
-  );
+  forAll(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e6 }), (cores, bytesPerShare) => {
+    const { loadBytes } = unwrap(caseShares('imbalanced-stream', { cores, bytesPerShare }));
+    const share = Math.floor(bytesPerShare / 192) * 192;
+    expect(loadBytes).toEqual(Array.from({ length: cores }, (_, w) => (w === 0 ? (cores + 1) * share : share)));
+  });
 });
 
 test('shares follow one another within one memory, in arrays that do not overlap', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e7 }), (cores, bytesPerCore) => {
-      const shares = unwrap(caseShares('stream', { cores, bytesPerCore }));
-      if (shares.kind !== 'triad') throw new Error('expected a triad');
-      const bytes = shares.firstElement.at(-1)! * 8;
-      expect(shares.firstElement).toEqual([...shares.firstElement].sort((a, b) => a - b));
-      const [a, b, c] = shares.arrays;
-      expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
-    }),
-  );
+  forAll(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e7 }), (cores, bytesPerCore) => {
+    const shares = unwrap(caseShares('stream', { cores, bytesPerCore }));
+    if (shares.kind !== 'triad') throw new Error('expected a triad');
+    const bytes = shares.firstElement.at(-1)! * 8;
+    expect(shares.firstElement).toEqual([...shares.firstElement].sort((a, b) => a - b));
+    const [a, b, c] = shares.arrays;
+    expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
+  });
   const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
   expect(wide).toFail(null, /^it needs \d+ bytes, which exceeds the limit of 4294901760$/);
   const none = caseShares('triangular', { cores: 8, rows: 7 });

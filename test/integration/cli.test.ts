@@ -609,37 +609,33 @@ describe('devices', () => {
   });
 });
 
-describe('a workload from figures', () => {
-  it('is marked as fitted to them', async () => {
-    const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
-    expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
-    expect((await run(args)).out).toContain('; the law is assumed, and fitted to these figures');
-    expect(await json('loss', '--workload', 'geometric(0.05)', '--n', '2')).toMatchObject({
-      workload: { fitted: false },
-    });
+it('a workload from figures is marked as fitted to them', async () => {
+  const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
+  expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
+  expect((await run(args)).out).toContain('; the law is assumed, and fitted to these figures');
+  expect(await json('loss', '--workload', 'geometric(0.05)', '--n', '2')).toMatchObject({
+    workload: { fitted: false },
   });
 });
 
-describe('evidence', () => {
-  it('judges a data set, and another file with the same columns', async () => {
-    const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
-    const judged = await json<object>('evidence', 'loops', '--db', db);
-    expect(judged).toMatchObject({
-      datasets: [{ id: 'loops', unseen: [], gpus: [{ device: 'nvidia-v100-sxm2-16gb' }] }],
-    });
-    const choice = { count: 'number', regret: 'number', hitRate: 'number', bestFixed: { regret: 'number' } };
-    expect(shapeOf(judged)).toMatchObject({
-      datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
-    });
-    // The predictor runs for every matrix of another file, so this one has only a few.
-    const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
-      .toString()
-      .split('\n');
-    const file = at('few.csv');
-    writeFileSync(file, `${lines.slice(0, 30).join('\n')}\n`);
-    expect(await json<object>('evidence', '--data', file, '--db', db)).toMatchObject({ datasets: [{ id: 'loops' }] });
-    expect(await failure(2, 'evidence', 'nothing', '--db', db)).toMatch(/"nothing".*ginkgo, loops/);
+it('evidence: judges a data set, and another file with the same columns', async () => {
+  const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
+  const judged = await json<object>('evidence', 'loops', '--db', db);
+  expect(judged).toMatchObject({
+    datasets: [{ id: 'loops', unseen: [], gpus: [{ device: 'nvidia-v100-sxm2-16gb' }] }],
   });
+  const choice = { count: 'number', regret: 'number', hitRate: 'number', bestFixed: { regret: 'number' } };
+  expect(shapeOf(judged)).toMatchObject({
+    datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
+  });
+  // The predictor runs for every matrix of another file, so this one has only a few.
+  const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
+    .toString()
+    .split('\n');
+  const file = at('few.csv');
+  writeFileSync(file, `${lines.slice(0, 30).join('\n')}\n`);
+  expect(await json<object>('evidence', '--data', file, '--db', db)).toMatchObject({ datasets: [{ id: 'loops' }] });
+  expect(await failure(2, 'evidence', 'nothing', '--db', db)).toMatch(/"nothing".*ginkgo, loops/);
 });
 
 describe('reproduce and doctor', () => {
@@ -786,12 +782,10 @@ describe('usage', () => {
   });
 });
 
-describe('databases that cannot be used', () => {
-  it('a file in a missing folder is refused with the name of the folder, and a folder in place of a file is refused', async () => {
-    expect(await failure(1, 'runs', 'list', '--db', at('nowhere/x.db'))).toMatch(/nowhere/);
-    expect(existsSync(at('nowhere'))).toBe(false);
-    await failure(1, 'runs', 'list', '--db', folder);
-  });
+it('a file in a missing folder is refused with the name of the folder, and a folder in place of a file is refused', async () => {
+  expect(await failure(1, 'runs', 'list', '--db', at('nowhere/x.db'))).toMatch(/nowhere/);
+  expect(existsSync(at('nowhere'))).toBe(false);
+  await failure(1, 'runs', 'list', '--db', folder);
 });
 
 describe('a study with unusual content', () => {

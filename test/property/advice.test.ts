@@ -6,6 +6,7 @@ import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts
 import { axisCounts, decodeInto, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
+import { forAll } from '../for-all.ts';
 
 const axes: SpaceAxes = {
   devices: [{ kind: 'gpu' } as Device],
@@ -47,28 +48,26 @@ describe('the pick', () => {
       blocks: fc.integer({ min: 1, max: 4 }),
       timeMs: fc.integer({ min: 100, max: 101 }),
     });
-    fc.assert(
-      fc.property(fc.uniqueArray(entry, { selector: ({ design }) => design, minLength: 1, maxLength: 40 }), (tied) => {
-        const of = new Map(tied.map((one) => [one.design, one]));
-        const figures = {
-          timeMs: (design: number) => of.get(design)!.timeMs,
-          gridBlocks: (design: number) => of.get(design)!.blocks,
-        };
-        const picked = of.get(
-          pickDesign(
-            space,
-            figures,
-            tied.map(({ design }) => design),
-          )!,
-        )!;
-        const place = order(space, picked.design, picked.blocks, picked.timeMs);
-        for (const { design, blocks, timeMs } of tied)
-          expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);
-        const compare = simplerFirst(space, figures);
-        for (const { design } of tied)
-          if (design !== picked.design) expect(compare(picked.design, design)).toBeLessThan(0);
-      }),
-    );
+    forAll(fc.uniqueArray(entry, { selector: ({ design }) => design, minLength: 1, maxLength: 40 }), (tied) => {
+      const of = new Map(tied.map((one) => [one.design, one]));
+      const figures = {
+        timeMs: (design: number) => of.get(design)!.timeMs,
+        gridBlocks: (design: number) => of.get(design)!.blocks,
+      };
+      const picked = of.get(
+        pickDesign(
+          space,
+          figures,
+          tied.map(({ design }) => design),
+        )!,
+      )!;
+      const place = order(space, picked.design, picked.blocks, picked.timeMs);
+      for (const { design, blocks, timeMs } of tied)
+        expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);
+      const compare = simplerFirst(space, figures);
+      for (const { design } of tied)
+        if (design !== picked.design) expect(compare(picked.design, design)).toBeLessThan(0);
+    });
   });
 
   it('takes a usual block size before fewer blocks, and the fastest of the usual ones', () => {
@@ -103,55 +102,47 @@ describe('a stretched law', () => {
   );
 
   it('keeps the mean, whole lengths and the total probability', () => {
-    fc.assert(
-      fc.property(law, fc.double({ min: 0.25, max: 3, noNaN: true }), (one, factor) => {
-        const { mean } = moments(one);
-        const out = stretchedLaw(one, factor, mean);
-        expect(Math.abs(moments(out).mean / mean - 1)).toBeLessThan(1e-9);
-        expect(Math.abs(out.probability.reduce((sum, mass) => sum + mass, 0) - 1)).toBeLessThan(1e-9);
-        for (const [at, length] of out.support.entries()) {
-          expect(Number.isInteger(length) && length >= 0).toBe(true);
-          if (at > 0) expect(length).toBeGreaterThan(out.support[at - 1]);
-        }
-      }),
-    );
+    forAll(law, fc.double({ min: 0.25, max: 3, noNaN: true }), (one, factor) => {
+      const { mean } = moments(one);
+      const out = stretchedLaw(one, factor, mean);
+      expect(Math.abs(moments(out).mean / mean - 1)).toBeLessThan(1e-9);
+      expect(Math.abs(out.probability.reduce((sum, mass) => sum + mass, 0) - 1)).toBeLessThan(1e-9);
+      for (const [at, length] of out.support.entries()) {
+        expect(Number.isInteger(length) && length >= 0).toBe(true);
+        if (at > 0) expect(length).toBeGreaterThan(out.support[at - 1]);
+      }
+    });
   });
 
   it('has the requested spread if no length would become negative', () => {
-    fc.assert(
-      fc.property(law, (one) => {
-        const before = moments(one);
-        const factor = 0.5;
-        const after = moments(stretchedLaw(one, factor, before.mean));
-        // A length between two whole ones is split between both, which adds at most 1/4 to the variance.
-        const variance = (factor * before.standardDeviation) ** 2;
-        expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
-        expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
-      }),
-    );
+    forAll(law, (one) => {
+      const before = moments(one);
+      const factor = 0.5;
+      const after = moments(stretchedLaw(one, factor, before.mean));
+      // A length between two whole ones is split between both, which adds at most 1/4 to the variance.
+      const variance = (factor * before.standardDeviation) ** 2;
+      expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
+      expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
+    });
   });
 });
 
-describe('a stretched order', () => {
-  it('has whole lengths next to those of its law, and keeps their sum', () => {
-    const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
-    fc.assert(
-      fc.property(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
-        const before = Float64Array.from(given);
-        const sum = before.reduce((total, length) => total + length, 0);
-        const mean = sum / before.length;
-        const after = stretchedOrder(before, factor);
-        const moved = before.map((length) => Math.max(0, mean + (length - mean) * factor));
-        const movedSum = moved.reduce((total, length) => total + length, 0);
-        after.forEach((length, at) => {
-          expect(Number.isInteger(length) && length >= 0).toBe(true);
-          const exact = movedSum > 0 ? (moved[at] * sum) / movedSum : 0;
-          expect(Math.abs(length - exact)).toBeLessThan(1 + 1e-9);
-          if (exact === 0) expect(length).toBe(0);
-        });
-        expect(Math.abs(after.reduce((total, length) => total + length, 0) - sum)).toBeLessThan(0.5 + 1e-6);
-      }),
-    );
+it('a stretched order has whole lengths next to those of its law, and keeps their sum', () => {
+  const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
+  forAll(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
+    const before = Float64Array.from(given);
+    const sum = before.reduce((total, length) => total + length, 0);
+    const mean = sum / before.length;
+    const after = stretchedOrder(before, factor);
+    const moved = before.map((length) => Math.max(0, mean + (length - mean) * factor));
+    const movedSum = moved.reduce((total, length) => total + length, 0);
+    after.forEach((length, at) => {
+      expect(Number.isInteger(length) && length >= 0).toBe(true);
+      const exact = movedSum > 0 ? (moved[at] * sum) / movedSum : 0;
+      expect(Math.abs(length - exact)).toBeLessThan(1 + 1e-9);
+      if (exact === 0) expect(length).toBe(0);
+    });
+    expect(Math.abs(after.reduce((total, length) => total + length, 0) - sum)).toBeLessThan(0.5 + 1e-6);
   });
 });
 
@@ -173,40 +164,38 @@ describe('the least regret', () => {
   const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
 
   it('equals the result of comparing all designs one by one, matched by the values of their axes', () => {
-    fc.assert(
-      fc.property(times, (given) => {
-        const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
-        const named = scenarios.map(({ axes: own, timeMs }) => {
-          const of = new Map<string, number>();
-          const positions = new Int32Array(AXES);
-          for (let design = 0; design < timeMs.length; design += 1) {
-            decodeInto(positions, axisCounts(own), design);
-            const [, , , unit, , , launch, , block] = positions;
-            if (!Number.isNaN(timeMs[design]))
-              of.set(
-                `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,
-                timeMs[design],
-              );
-          }
-          return of;
-        });
-        const best = named.map((of) => Math.min(...of.values()));
-        const worst = [...named[0].keys()]
-          .filter((name) => named[1].has(name))
-          .map((name) => Math.max(...named.map((of, i) => of.get(name)! / best[i] - 1)))
-          .sort((a, b) => a - b);
-        const found = leastRegret(scenarios, 5);
-        expect(found.common).toBe(worst.length);
-        expect(found.designs.map((design) => design.worst)).toEqual(worst.slice(0, 5));
-        for (const { designs, regret } of found.designs)
-          expect(regret).toEqual(designs.map((design, i) => scenarios[i].timeMs[design] / best[i] - 1));
-        found.ownBest.forEach((own, i) => {
-          const [name] = [...named[i]].find(([, timeMs]) => timeMs === best[i])!;
-          const everywhere = named.every((of) => of.has(name));
-          if (!everywhere) expect(own).toBeNaN();
-          else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
-        });
-      }),
-    );
+    forAll(times, (given) => {
+      const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
+      const named = scenarios.map(({ axes: own, timeMs }) => {
+        const of = new Map<string, number>();
+        const positions = new Int32Array(AXES);
+        for (let design = 0; design < timeMs.length; design += 1) {
+          decodeInto(positions, axisCounts(own), design);
+          const [, , , unit, , , launch, , block] = positions;
+          if (!Number.isNaN(timeMs[design]))
+            of.set(
+              `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,
+              timeMs[design],
+            );
+        }
+        return of;
+      });
+      const best = named.map((of) => Math.min(...of.values()));
+      const worst = [...named[0].keys()]
+        .filter((name) => named[1].has(name))
+        .map((name) => Math.max(...named.map((of, i) => of.get(name)! / best[i] - 1)))
+        .sort((a, b) => a - b);
+      const found = leastRegret(scenarios, 5);
+      expect(found.common).toBe(worst.length);
+      expect(found.designs.map((design) => design.worst)).toEqual(worst.slice(0, 5));
+      for (const { designs, regret } of found.designs)
+        expect(regret).toEqual(designs.map((design, i) => scenarios[i].timeMs[design] / best[i] - 1));
+      found.ownBest.forEach((own, i) => {
+        const [name] = [...named[i]].find(([, timeMs]) => timeMs === best[i])!;
+        const everywhere = named.every((of) => of.has(name));
+        if (!everywhere) expect(own).toBeNaN();
+        else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
+      });
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 /** Time limit of a prediction, which takes a second at most, but some minutes on a very busy machine. */
 const LIMIT_MS = 240_000;
@@ -25,9 +25,7 @@ async function predictAll(seeds: readonly number[]): Promise<{ readonly predicte
   }
 }
 
-describe('a prediction', () => {
-  it('ends for all lengths, balancings and loops', async () => {
-    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
-    expect(await predictAll(seeds)).toEqual({ predicted: seeds.length });
-  });
+it('a prediction ends for all lengths, balancings and loops', async () => {
+  const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+  expect(await predictAll(seeds)).toEqual({ predicted: seeds.length });
 });

@@ -6,6 +6,7 @@ import { listKnownBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
+import { forAllOf } from '../for-all.ts';
 
 /** Lengths like those of an image: runs of long groups among short ones, and a few groups that are far longer. */
 const launch = fc
@@ -33,22 +34,16 @@ const launch = fc
 
 describe('a launch in a given order', () => {
   it('takes at least its lockstep work on all multiprocessors, and at least its longest group', () => {
-    fc.assert(
-      fc.property(
-        launch,
-        ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
-          const blocks = listKnownBlocks(depths, groupsPerBlock);
-          const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
-          const perGroup = cyclesPerIteration.reduce(
-            (least, t, w) => (w > 0 ? Math.min(least, t / w) : least),
-            Infinity,
-          );
-          const work = depths.reduce((sum, depth) => sum + depth, 0) * perGroup;
-          expect(cycles).toBeGreaterThanOrEqual((work / multiprocessors) * (1 - 1e-9));
-          expect(cycles).toBeGreaterThanOrEqual(Math.max(...depths) * cyclesPerIteration[1] * (1 - 1e-9));
-        },
-      ),
-      { numRuns: 300 },
+    forAllOf(300)(
+      launch,
+      ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
+        const blocks = listKnownBlocks(depths, groupsPerBlock);
+        const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
+        const perGroup = cyclesPerIteration.reduce((least, t, w) => (w > 0 ? Math.min(least, t / w) : least), Infinity);
+        const work = depths.reduce((sum, depth) => sum + depth, 0) * perGroup;
+        expect(cycles).toBeGreaterThanOrEqual((work / multiprocessors) * (1 - 1e-9));
+        expect(cycles).toBeGreaterThanOrEqual(Math.max(...depths) * cyclesPerIteration[1] * (1 - 1e-9));
+      },
     );
   });
 

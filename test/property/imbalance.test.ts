@@ -7,6 +7,7 @@ import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { lossDistribution, quantile } from '../../src-workers/models/imbalance/distribution.ts';
 import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { listAtoms, fromMasses, addLaws, makeSumTerm } from '../../src-workers/predict/depth/discrete-law.ts';
+import { forAll, forAllOf } from '../for-all.ts';
 
 /** Laws on up to 12 lengths between 0 and 10,000, with weights over six orders of magnitude. */
 const anyLaw = fc
@@ -27,80 +28,66 @@ const scaled = (law: LengthLaw, factor: number): LengthLaw => ({ ...law, support
 
 describe('laws of the loss', () => {
   it('mean and aggregate loss are between 1 and n', () => {
-    fc.assert(
-      fc.property(anyLaw, groupSize, (law, n) => {
-        const [row] = lossMoments(law, [n]);
-        for (const loss of [row.meanLoss, row.aggregateLoss]) {
-          expect(loss).toBeGreaterThanOrEqual(1);
-          expect(loss).toBeLessThanOrEqual(n * (1 + 1e-12));
-        }
-        // The deviation of a variable in [1, n] is at most half its range.
-        expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
-      }),
-    );
+    forAll(anyLaw, groupSize, (law, n) => {
+      const [row] = lossMoments(law, [n]);
+      for (const loss of [row.meanLoss, row.aggregateLoss]) {
+        expect(loss).toBeGreaterThanOrEqual(1);
+        expect(loss).toBeLessThanOrEqual(n * (1 + 1e-12));
+      }
+      // The deviation of a variable in [1, n] is at most half its range.
+      expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
+    });
   });
 
   it('aggregate loss grows with n', () => {
-    fc.assert(
-      fc.property(anyLaw, groupSize, (law, n) => {
-        const [small, large] = lossMoments(law, [n, n + 1]);
-        expect(large.aggregateLoss).toBeGreaterThanOrEqual(small.aggregateLoss * (1 - 1e-12));
-      }),
-    );
+    forAll(anyLaw, groupSize, (law, n) => {
+      const [small, large] = lossMoments(law, [n, n + 1]);
+      expect(large.aggregateLoss).toBeGreaterThanOrEqual(small.aggregateLoss * (1 - 1e-12));
+    });
   });
 
   it('the loss does not depend on the unit of length', () => {
-    fc.assert(
-      fc.property(anyLaw, groupSize, fc.integer({ min: 2, max: 1000 }), (law, n, factor) => {
-        const [one] = lossMoments(law, [n]);
-        const [other] = lossMoments(scaled(law, factor), [n]);
-        expect(Math.abs(other.meanLoss / one.meanLoss - 1)).toBeLessThan(1e-11);
-        expect(Math.abs(other.aggregateLoss / one.aggregateLoss - 1)).toBeLessThan(1e-12);
-      }),
-    );
+    forAll(anyLaw, groupSize, fc.integer({ min: 2, max: 1000 }), (law, n, factor) => {
+      const [one] = lossMoments(law, [n]);
+      const [other] = lossMoments(scaled(law, factor), [n]);
+      expect(Math.abs(other.meanLoss / one.meanLoss - 1)).toBeLessThan(1e-11);
+      expect(Math.abs(other.aggregateLoss / one.aggregateLoss - 1)).toBeLessThan(1e-12);
+    });
   });
 
   it('adding a constant to every length never raises the aggregate loss', () => {
-    fc.assert(
-      fc.property(anyLaw, groupSize, fc.integer({ min: 1, max: 1000 }), (law, n, constant) => {
-        const shifted = { ...law, support: law.support.map((v) => v + constant) };
-        const [before] = lossMoments(law, [n]);
-        // If all lengths are 0, there is no loss.
-        const [after] = lossMoments(shifted, [n]);
-        expect(after.aggregateLoss).toBeLessThanOrEqual(before.aggregateLoss * (1 + 1e-12));
-      }),
-    );
+    forAll(anyLaw, groupSize, fc.integer({ min: 1, max: 1000 }), (law, n, constant) => {
+      const shifted = { ...law, support: law.support.map((v) => v + constant) };
+      const [before] = lossMoments(law, [n]);
+      // If all lengths are 0, there is no loss.
+      const [after] = lossMoments(shifted, [n]);
+      expect(after.aggregateLoss).toBeLessThanOrEqual(before.aggregateLoss * (1 + 1e-12));
+    });
   });
 
   it('flattening a loop over more units never raises the aggregate loss', () => {
-    fc.assert(
-      fc.property(anyLaw, groupSize, (law, n) => {
-        const unit = makeSumTerm(fromMasses(law.support, law.probability));
-        const losses = [1, 2, 4, 64].map((m) => lossMoments(listAtoms(addLaws([unit], [m])), [n])[0].aggregateLoss);
-        // Large sums are rebinned; see `addLaws` for the error.
-        for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThanOrEqual(losses[i - 1] * (1 + 1e-3));
-      }),
-      { numRuns: 30 },
-    );
+    forAllOf(30)(anyLaw, groupSize, (law, n) => {
+      const unit = makeSumTerm(fromMasses(law.support, law.probability));
+      const losses = [1, 2, 4, 64].map((m) => lossMoments(listAtoms(addLaws([unit], [m])), [n])[0].aggregateLoss);
+      // Large sums are rebinned; see `addLaws` for the error.
+      for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThanOrEqual(losses[i - 1] * (1 + 1e-3));
+    });
   });
 
   it('the closed form, the full and the binned distribution agree', () => {
     const smallLaw = anyLaw.map((law) => ({ ...law, support: law.support.map((v, i) => (v % 40) + 40 * i) }));
-    fc.assert(
-      fc.property(smallLaw, fc.integer({ min: 2, max: 12 }), (law, n) => {
-        const exact = unwrap(lossDistribution(law, n));
-        const mean = exact.loss.reduce((sum, x, i) => sum + x * exact.probability[i], 0);
-        expect(Math.abs(lossMoments(law, [n])[0].meanLoss / mean - 1)).toBeLessThan(1e-11);
-        expect(exact.loss.every((x, i) => i === 0 || x > exact.loss[i - 1])).toBe(true);
-        const binned = binnedLossDistribution(law, n);
-        const binnedMean = binned.loss.reduce((sum, x, i) => sum + x * binned.probability[i], 0);
-        expect(Math.abs(binnedMean / mean - 1)).toBeLessThan(1e-9);
-        for (const q of [0.1, 0.5, 0.9]) {
-          expect(quantile(binned, q)).toBeLessThanOrEqual(quantile(exact, q + 1e-9) * (1 + binned.resolution));
-          expect(quantile(binned, q)).toBeGreaterThanOrEqual(quantile(exact, q - 1e-9) * (1 - binned.resolution));
-        }
-      }),
-      { numRuns: 60 },
-    );
+    forAllOf(60)(smallLaw, fc.integer({ min: 2, max: 12 }), (law, n) => {
+      const exact = unwrap(lossDistribution(law, n));
+      const mean = exact.loss.reduce((sum, x, i) => sum + x * exact.probability[i], 0);
+      expect(Math.abs(lossMoments(law, [n])[0].meanLoss / mean - 1)).toBeLessThan(1e-11);
+      expect(exact.loss.every((x, i) => i === 0 || x > exact.loss[i - 1])).toBe(true);
+      const binned = binnedLossDistribution(law, n);
+      const binnedMean = binned.loss.reduce((sum, x, i) => sum + x * binned.probability[i], 0);
+      expect(Math.abs(binnedMean / mean - 1)).toBeLessThan(1e-9);
+      for (const q of [0.1, 0.5, 0.9]) {
+        expect(quantile(binned, q)).toBeLessThanOrEqual(quantile(exact, q + 1e-9) * (1 + binned.resolution));
+        expect(quantile(binned, q)).toBeGreaterThanOrEqual(quantile(exact, q - 1e-9) * (1 - binned.resolution));
+      }
+    });
   });
 });

@@ -4,6 +4,7 @@ import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts
 import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
 import { summary } from './summaries.ts';
 import { GPUS } from '../catalogue.ts';
+import { forAllOf } from '../for-all.ts';
 
 const device = fc.constantFrom(...GPUS.filter(({ vendor }) => vendor === 'nvidia' || vendor === 'amd'));
 
@@ -11,22 +12,19 @@ describe('measured products', () => {
   const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
 
   it('take longer with a longer start of the launch, and never less with a lower bandwidth or a higher latency', () => {
-    fc.assert(
-      fc.property(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
-        for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
-          const time = microseconds(gpu, matrix, values);
-          expect(time, id).toBeGreaterThan(0);
-          const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
-          expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-          // Setups are rounded to steps of 1/32, which changes the longest group by a few percent.
-          for (const worse of [
-            { latencyRatio: values.latencyRatio * factor },
-            { bandwidthFraction: values.bandwidthFraction / factor },
-          ])
-            expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.97);
-        }
-      }),
-      { numRuns: 40 },
-    );
+    forAllOf(40)(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
+      for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
+        const time = microseconds(gpu, matrix, values);
+        expect(time, id).toBeGreaterThan(0);
+        const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
+        expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
+        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent.
+        for (const worse of [
+          { latencyRatio: values.latencyRatio * factor },
+          { bandwidthFraction: values.bandwidthFraction / factor },
+        ])
+          expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.97);
+      }
+    });
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { residentBlocks } from '../../src-workers/models/occupancy/resident.ts';
 import { devicesIn } from '../catalogue.ts';
+import { forAllOf } from '../for-all.ts';
 
 const devices = ['nvidia', 'amd', 'intel', 'apple', 'software'].flatMap((file) => devicesIn(file));
 
@@ -14,78 +15,60 @@ const launch = fc.record({
 
 describe('laws of occupancy, on every device of the catalogue', () => {
   it('is between 0 and 1, and each limit alone allows at least as much', () => {
-    fc.assert(
-      fc.property(launch, ({ device, ...usage }) => {
-        const r = residentBlocks(device, usage);
-        const alone = Object.values(r.limits);
-        expect(Number.isInteger(r.blocksPerMultiprocessor)).toBe(true);
-        expect(r.occupancyFraction).toBeGreaterThanOrEqual(0);
-        expect(r.occupancyFraction).toBeLessThanOrEqual(1);
-        expect(Math.min(...alone)).toBe(r.blocksPerMultiprocessor);
-        const named = alone.filter((_, bit) => r.limitedBy & (1 << bit));
-        expect(named.length).toBeGreaterThan(0);
-        expect(named.every((limit) => limit === r.blocksPerMultiprocessor)).toBe(true);
-      }),
-      { numRuns: 2000 },
-    );
+    forAllOf(2000)(launch, ({ device, ...usage }) => {
+      const r = residentBlocks(device, usage);
+      const alone = Object.values(r.limits);
+      expect(Number.isInteger(r.blocksPerMultiprocessor)).toBe(true);
+      expect(r.occupancyFraction).toBeGreaterThanOrEqual(0);
+      expect(r.occupancyFraction).toBeLessThanOrEqual(1);
+      expect(Math.min(...alone)).toBe(r.blocksPerMultiprocessor);
+      const named = alone.filter((_, bit) => r.limitedBy & (1 << bit));
+      expect(named.length).toBeGreaterThan(0);
+      expect(named.every((limit) => limit === r.blocksPerMultiprocessor)).toBe(true);
+    });
   });
 
   it('more registers never raise it', () => {
-    fc.assert(
-      fc.property(launch, fc.nat(300), ({ device, ...usage }, more) => {
-        const greedier = { ...usage, registersPerThread: usage.registersPerThread + more };
-        expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
-          residentBlocks(device, usage).blocksPerMultiprocessor,
-        );
-      }),
-      { numRuns: 2000 },
-    );
+    forAllOf(2000)(launch, fc.nat(300), ({ device, ...usage }, more) => {
+      const greedier = { ...usage, registersPerThread: usage.registersPerThread + more };
+      expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
+        residentBlocks(device, usage).blocksPerMultiprocessor,
+      );
+    });
   });
 
   it('more shared memory never raises it', () => {
-    fc.assert(
-      fc.property(launch, fc.nat(100_000), ({ device, ...usage }, more) => {
-        const greedier = { ...usage, sharedMemoryBytesPerBlock: usage.sharedMemoryBytesPerBlock + more };
-        expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
-          residentBlocks(device, usage).blocksPerMultiprocessor,
-        );
-      }),
-      { numRuns: 2000 },
-    );
+    forAllOf(2000)(launch, fc.nat(100_000), ({ device, ...usage }, more) => {
+      const greedier = { ...usage, sharedMemoryBytesPerBlock: usage.sharedMemoryBytesPerBlock + more };
+      expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
+        residentBlocks(device, usage).blocksPerMultiprocessor,
+      );
+    });
   });
 
   it('filling up the last thread group takes no more resources', () => {
-    fc.assert(
-      fc.property(launch, ({ device, ...usage }) => {
-        const width = device.threadGroupWidth;
-        const whole = Math.ceil(usage.blockThreads / width) * width;
-        fc.pre(whole <= device.limits.maxThreadsPerBlock);
-        expect(residentBlocks(device, { ...usage, blockThreads: whole })).toEqual(residentBlocks(device, usage));
-      }),
-      { numRuns: 1000 },
-    );
+    forAllOf(1000)(launch, ({ device, ...usage }) => {
+      const width = device.threadGroupWidth;
+      const whole = Math.ceil(usage.blockThreads / width) * width;
+      fc.pre(whole <= device.limits.maxThreadsPerBlock);
+      expect(residentBlocks(device, { ...usage, blockThreads: whole })).toEqual(residentBlocks(device, usage));
+    });
   });
 
   it('resident blocks never use more than the multiprocessor has', () => {
-    fc.assert(
-      fc.property(launch, ({ device, ...usage }) => {
-        const { blocksPerMultiprocessor: blocks, threadGroupsPerMultiprocessor: groups } = residentBlocks(
-          device,
-          usage,
-        );
-        const { limits } = device;
-        expect(groups).toBeLessThanOrEqual(limits.maxThreadGroupsPerMultiprocessor);
-        expect(blocks * usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.sharedMemoryBytesPerMultiprocessor);
-        expect(groups * device.threadGroupWidth * usage.registersPerThread).toBeLessThanOrEqual(
-          limits.registersPerMultiprocessor,
-        );
-        if (blocks > 0) {
-          expect(usage.blockThreads).toBeLessThanOrEqual(limits.maxThreadsPerBlock);
-          expect(usage.registersPerThread).toBeLessThanOrEqual(limits.maxRegistersPerThread);
-          expect(usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.maxSharedMemoryBytesPerBlock);
-        }
-      }),
-      { numRuns: 2000 },
-    );
+    forAllOf(2000)(launch, ({ device, ...usage }) => {
+      const { blocksPerMultiprocessor: blocks, threadGroupsPerMultiprocessor: groups } = residentBlocks(device, usage);
+      const { limits } = device;
+      expect(groups).toBeLessThanOrEqual(limits.maxThreadGroupsPerMultiprocessor);
+      expect(blocks * usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.sharedMemoryBytesPerMultiprocessor);
+      expect(groups * device.threadGroupWidth * usage.registersPerThread).toBeLessThanOrEqual(
+        limits.registersPerMultiprocessor,
+      );
+      if (blocks > 0) {
+        expect(usage.blockThreads).toBeLessThanOrEqual(limits.maxThreadsPerBlock);
+        expect(usage.registersPerThread).toBeLessThanOrEqual(limits.maxRegistersPerThread);
+        expect(usage.sharedMemoryBytesPerBlock).toBeLessThanOrEqual(limits.maxSharedMemoryBytesPerBlock);
+      }
+    });
   });
 });

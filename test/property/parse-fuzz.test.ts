@@ -6,6 +6,7 @@ import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { chunks } from '../verify/parsers.ts';
+import { forAllOf } from '../for-all.ts';
 
 // test/verify/parsers.ts tests hostile files.
 
@@ -53,12 +54,9 @@ describe('written text is read back unchanged', () => {
   }));
 
   it('workloads', () => {
-    fc.assert(
-      fc.property(workload, (descriptor) => {
-        expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor);
-      }),
-      { numRuns: 500 },
-    );
+    forAllOf(500)(workload, (descriptor) => {
+      expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor);
+    });
   });
 
   it('lengths in CSV are the same however the file is cut into chunks', async () => {

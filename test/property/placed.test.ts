@@ -10,6 +10,7 @@ import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate, unsortedDepth } from '../bench/composite-designs.ts';
+import { forAll, forAllOf } from '../for-all.ts';
 
 const launches = fc.record({
   seed: fc.integer({ min: 0, max: 2 ** 31 }),
@@ -37,55 +38,50 @@ function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Flo
 
 describe('launches of known blocks', () => {
   it('take the same time as in the simulator, in one wave', () => {
-    fc.assert(
-      fc.property(launches, ({ seed, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks: blocks, issue }) => {
-        const gridBlocks = Math.min(blocks, residentBlocks * multiprocessors);
-        const depths = depthsOf(seed, gridBlocks, groupsPerBlock);
-        const order = arbitraryOrder(gridBlocks, seed);
-        const rate = kneeRate(300, issue, 3, 4, residentBlocks * groupsPerBlock);
-        let b = 0;
-        const device = prepareDevice(
-          {
-            multiprocessors,
-            residentBlocks,
-            groupsPerBlock,
-            gridBlocks,
-            cyclesPerIteration: rate,
-          },
-          () => (out) => {
-            out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));
-            b++;
-          },
-        );
-        const simulated = unwrap(device).run(seededRandom(1));
-        const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
-        // The result is exact, but only for the multiprocessors that an estimate finds to be the slowest.
-        expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
-        expect(cycles).toBeGreaterThan(0.97 * simulated);
-      }),
-      { numRuns: 200 },
-    );
+    forAllOf(200)(launches, ({ seed, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks: blocks, issue }) => {
+      const gridBlocks = Math.min(blocks, residentBlocks * multiprocessors);
+      const depths = depthsOf(seed, gridBlocks, groupsPerBlock);
+      const order = arbitraryOrder(gridBlocks, seed);
+      const rate = kneeRate(300, issue, 3, 4, residentBlocks * groupsPerBlock);
+      let b = 0;
+      const device = prepareDevice(
+        {
+          multiprocessors,
+          residentBlocks,
+          groupsPerBlock,
+          gridBlocks,
+          cyclesPerIteration: rate,
+        },
+        () => (out) => {
+          out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));
+          b++;
+        },
+      );
+      const simulated = unwrap(device).run(seededRandom(1));
+      const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
+      // The result is exact, but only for the multiprocessors that an estimate finds to be the slowest.
+      expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));
+      expect(cycles).toBeGreaterThan(0.97 * simulated);
+    });
   });
 
   it('of one block per multiprocessor take as long as the slowest block, exactly', () => {
-    fc.assert(
-      fc.property(launches, ({ seed, groupsPerBlock: W, gridBlocks, issue }) => {
-        const depths = depthsOf(seed, gridBlocks, W);
-        const rate = kneeRate(300, issue, 3, 4, W);
-        let slowest = 0;
-        for (let b = 0; b < gridBlocks; b++) {
-          let time = 0;
-          for (let g = 0; g < W; g++) {
-            time += (depths[b * W + g] - (g === 0 ? 0 : depths[b * W + g - 1])) * rate[W - g];
-          }
-          slowest = Math.max(slowest, time);
+    forAll(launches, ({ seed, groupsPerBlock: W, gridBlocks, issue }) => {
+      const depths = depthsOf(seed, gridBlocks, W);
+      const rate = kneeRate(300, issue, 3, 4, W);
+      let slowest = 0;
+      for (let b = 0; b < gridBlocks; b++) {
+        let time = 0;
+        for (let g = 0; g < W; g++) {
+          time += (depths[b * W + g] - (g === 0 ? 0 : depths[b * W + g - 1])) * rate[W - g];
         }
-        const cycles = computePlacedCycles(placeBlocks(depths, W, null), gridBlocks, rate);
-        // Only the blocks that are most likely the slowest are computed completely.
-        expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
-        expect(cycles).toBeGreaterThan(0.97 * slowest);
-      }),
-    );
+        slowest = Math.max(slowest, time);
+      }
+      const cycles = computePlacedCycles(placeBlocks(depths, W, null), gridBlocks, rate);
+      // Only the blocks that are most likely the slowest are computed completely.
+      expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
+      expect(cycles).toBeGreaterThan(0.97 * slowest);
+    });
   });
 
   it('have the law of their depths, which for independent groups is the tabulated one', () => {

@@ -4,6 +4,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { geometricLaw, moments, quantile } from '../../src-workers/models/workload/laws.ts';
 import { summaryLaw, type SummaryFigures } from '../../src-workers/models/workload/summary-law.ts';
+import { forAll } from '../for-all.ts';
 
 const law = (figures: SummaryFigures): LengthLaw => unwrap(summaryLaw(figures, 'summary'));
 const skewnessOf = ({ support, probability }: LengthLaw): number => {
@@ -33,44 +34,40 @@ const subset = fc.uniqueArray(fc.constantFrom('min', 'q1', 'median', 'q3', 'max'
 
 describe('a law from figures', () => {
   it('has the figures of real lengths, whichever of them are given', () => {
-    fc.assert(
-      fc.property(lengths, subset, (all, given) => {
-        const known = figuresOf(all);
-        const figures = Object.fromEntries([...given, 'mean' as const].map((name) => [name, known[name]]));
-        const found = law(figures);
-        const { mean, standardDeviation, supportMin, supportMax } = moments(found);
-        expect(found.fitted).toBe(true);
-        expect(Math.abs(mean - known.mean)).toBeLessThan(1e-3 * 21 * (known.max + 1));
-        if (given.includes('sd')) expect(Math.abs(standardDeviation / known.sd - 1)).toBeLessThan(0.01);
-        if (given.includes('min')) expect(supportMin).toBe(known.min);
-        if (given.includes('max')) expect(supportMax).toBe(known.max);
-        for (const [share, name] of [
-          [0.25, 'q1'],
-          [0.5, 'median'],
-          [0.75, 'q3'],
-        ] as const)
-          if (given.includes(name)) {
-            // At least this share of the lengths is up to the quartile, and at most this share is below it.
-            const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
-            const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
-            expect(upTo).toBeGreaterThan(share - 1e-9);
-            expect(below).toBeLessThan(share + 1e-9);
-          }
-      }),
-    );
+    forAll(lengths, subset, (all, given) => {
+      const known = figuresOf(all);
+      const figures = Object.fromEntries([...given, 'mean' as const].map((name) => [name, known[name]]));
+      const found = law(figures);
+      const { mean, standardDeviation, supportMin, supportMax } = moments(found);
+      expect(found.fitted).toBe(true);
+      expect(Math.abs(mean - known.mean)).toBeLessThan(1e-3 * 21 * (known.max + 1));
+      if (given.includes('sd')) expect(Math.abs(standardDeviation / known.sd - 1)).toBeLessThan(0.01);
+      if (given.includes('min')) expect(supportMin).toBe(known.min);
+      if (given.includes('max')) expect(supportMax).toBe(known.max);
+      for (const [share, name] of [
+        [0.25, 'q1'],
+        [0.5, 'median'],
+        [0.75, 'q3'],
+      ] as const)
+        if (given.includes(name)) {
+          // At least this share of the lengths is up to the quartile, and at most this share is below it.
+          const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
+          const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
+          expect(upTo).toBeGreaterThan(share - 1e-9);
+          expect(below).toBeLessThan(share + 1e-9);
+        }
+    });
   });
 
   it('has the most entropy among lengths with the same figures', () => {
-    fc.assert(
-      fc.property(lengths, (all) => {
-        const { min, max, mean, sd } = figuresOf(all);
-        const found = law({ min, max, mean, sd });
-        const shares = new Map<number, number>();
-        for (const x of all) shares.set(x, (shares.get(x) ?? 0) + 1 / all.length);
-        // The figures are satisfied only within their tolerance.
-        expect(entropy(found.probability)).toBeGreaterThan(entropy([...shares.values()]) - 0.02);
-      }),
-    );
+    forAll(lengths, (all) => {
+      const { min, max, mean, sd } = figuresOf(all);
+      const found = law({ min, max, mean, sd });
+      const shares = new Map<number, number>();
+      for (const x of all) shares.set(x, (shares.get(x) ?? 0) + 1 / all.length);
+      // The figures are satisfied only within their tolerance.
+      expect(entropy(found.probability)).toBeGreaterThan(entropy([...shares.values()]) - 0.02);
+    });
   });
 
   it('is geometric if only the mean is known, and uniform if the ends and their mean are', () => {

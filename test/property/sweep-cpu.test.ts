@@ -4,6 +4,7 @@ import type { CpuDevice } from '../../src-workers/domain/device.ts';
 import type { PartitionBalancing } from '../../src-workers/domain/design.ts';
 import { computeCoreLoads, createCpuLoads, predictCpu } from '../../src-workers/predict/cpu.ts';
 import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
+import { forAll } from '../for-all.ts';
 
 const machine = fc
   .record({
@@ -37,38 +38,34 @@ const SLACK = 1e-12;
 
 describe('a prediction on a CPU', () => {
   it('is never slower with more bandwidth', () => {
-    fc.assert(
-      fc.property(
-        machine,
-        lengths,
-        partition,
-        fc.double({ min: 1, max: 3, noNaN: true }),
-        fc.double({ min: 1, max: 3, noNaN: true }),
-        (device, rows, kind, core, all) => {
-          const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
-          const faster = {
-            ...device,
-            singleCoreBandwidthGbS: device.singleCoreBandwidthGbS * core,
-            fullBandwidthGbS: device.fullBandwidthGbS * all,
-          };
-          const before = predictCpu(loads, device, kind, device.cores).timeMs;
-          expect(predictCpu(loads, faster, kind, device.cores).timeMs).toBeLessThanOrEqual(before * (1 + SLACK));
-        },
-      ),
+    forAll(
+      machine,
+      lengths,
+      partition,
+      fc.double({ min: 1, max: 3, noNaN: true }),
+      fc.double({ min: 1, max: 3, noNaN: true }),
+      (device, rows, kind, core, all) => {
+        const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
+        const faster = {
+          ...device,
+          singleCoreBandwidthGbS: device.singleCoreBandwidthGbS * core,
+          fullBandwidthGbS: device.fullBandwidthGbS * all,
+        };
+        const before = predictCpu(loads, device, kind, device.cores).timeMs;
+        expect(predictCpu(loads, faster, kind, device.cores).timeMs).toBeLessThanOrEqual(before * (1 + SLACK));
+      },
     );
   });
 
   it('is between the time of all bytes at full bandwidth and the time of all bytes on one core', () => {
-    fc.assert(
-      fc.property(machine, lengths, partition, (device, rows, kind) => {
-        const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
-        const total = computeCoreLoads(loads, kind, device.cores).reduce((a, b) => a + b, 0);
-        const { timeMs, loss } = predictCpu(loads, device, kind, device.cores);
-        expect(timeMs).toBeGreaterThanOrEqual((total / (device.fullBandwidthGbS * 1e6)) * (1 - SLACK));
-        expect(timeMs).toBeLessThanOrEqual(predictCpu(loads, device, kind, 1).timeMs * (1 + SLACK));
-        expect(loss).toBeGreaterThanOrEqual(1 - SLACK);
-        expect(loss).toBeLessThanOrEqual(device.cores * (1 + SLACK));
-      }),
-    );
+    forAll(machine, lengths, partition, (device, rows, kind) => {
+      const loads = createCpuLoads(traffic, rows.length, makeGivenLengths(rows));
+      const total = computeCoreLoads(loads, kind, device.cores).reduce((a, b) => a + b, 0);
+      const { timeMs, loss } = predictCpu(loads, device, kind, device.cores);
+      expect(timeMs).toBeGreaterThanOrEqual((total / (device.fullBandwidthGbS * 1e6)) * (1 - SLACK));
+      expect(timeMs).toBeLessThanOrEqual(predictCpu(loads, device, kind, 1).timeMs * (1 + SLACK));
+      expect(loss).toBeGreaterThanOrEqual(1 - SLACK);
+      expect(loss).toBeLessThanOrEqual(device.cores * (1 + SLACK));
+    });
   });
 });

@@ -10,6 +10,7 @@ import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-satur
 import { createPredictor, preparePipeline } from '../../src-workers/predict/predictor.ts';
 import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
 import { exampleStudy, gpu } from '../catalogue.ts';
+import { forAll, forAllOf } from '../for-all.ts';
 
 const counts = fc.tuple(
   fc.integer({ min: 1, max: 5 }),
@@ -22,17 +23,13 @@ const counts = fc.tuple(
 );
 const sizeOf = (values: readonly number[]): number => values.reduce((product, count) => product * count, 1);
 
-describe('a design is a number', () => {
-  it('encode undoes decode, and positions stay on their axes', () => {
-    fc.assert(
-      fc.property(counts, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (axes, at) => {
-        const index = Math.floor(at * sizeOf(axes));
-        const positions = new Int32Array(axes.length);
-        decodeInto(positions, axes, index);
-        expect([...positions].every((position, axis) => position >= 0 && position < axes[axis])).toBe(true);
-        expect(encode(axes, positions)).toBe(index);
-      }),
-    );
+it('a design is a number: encode undoes decode, and positions stay on their axes', () => {
+  forAll(counts, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (axes, at) => {
+    const index = Math.floor(at * sizeOf(axes));
+    const positions = new Int32Array(axes.length);
+    decodeInto(positions, axes, index);
+    expect([...positions].every((position, axis) => position >= 0 && position < axes[axis])).toBe(true);
+    expect(encode(axes, positions)).toBe(index);
   });
 });
 
@@ -41,43 +38,37 @@ describe('tasks', () => {
     maxLength: 6,
   });
   it('name every design that is not saved once, and no saved one', () => {
-    fc.assert(
-      fc.property(counts, saved, fc.integer({ min: 1, max: 16 }), (axes, pieces, workers) => {
-        const total = sizeOf(axes);
-        const seen = new Uint8Array(total);
-        const chunks: { firstDesign: number; count: number }[] = [];
-        for (const [at, count] of pieces) {
-          const firstDesign = Math.min(total - 1, Math.floor(at * total));
-          const end = Math.min(total, firstDesign + count);
-          // The store has no design twice.
-          if (seen.subarray(firstDesign, end).some((mark) => mark === 1)) continue;
-          seen.fill(1, firstDesign, end);
-          chunks.push({ firstDesign, count: end - firstDesign });
+    forAllOf(60)(counts, saved, fc.integer({ min: 1, max: 16 }), (axes, pieces, workers) => {
+      const total = sizeOf(axes);
+      const seen = new Uint8Array(total);
+      const chunks: { firstDesign: number; count: number }[] = [];
+      for (const [at, count] of pieces) {
+        const firstDesign = Math.min(total - 1, Math.floor(at * total));
+        const end = Math.min(total, firstDesign + count);
+        // The store has no design twice.
+        if (seen.subarray(firstDesign, end).some((mark) => mark === 1)) continue;
+        seen.fill(1, firstDesign, end);
+        chunks.push({ firstDesign, count: end - firstDesign });
+      }
+      for (const task of missingTasks(axes, chunks, workers))
+        for (const { first, count } of task) {
+          expect(count).toBeGreaterThan(0);
+          for (let design = first; design < first + count; design += 1) seen[design] += 1;
         }
-        for (const task of missingTasks(axes, chunks, workers))
-          for (const { first, count } of task) {
-            expect(count).toBeGreaterThan(0);
-            for (let design = first; design < first + count; design += 1) seen[design] += 1;
-          }
-        expect(seen.every((mark) => mark === 1)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
+      expect(seen.every((mark) => mark === 1)).toBe(true);
+    });
   });
   it('take the same range of designs of every device if there are no results yet', () => {
-    fc.assert(
-      fc.property(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
-        const perDevice = sizeOf(axes) / axes[0];
-        for (const task of missingTasks(axes, [], workers)) {
-          expect(task.length).toBe(axes[0]);
-          task.forEach(({ first, count }, device) => {
-            expect(first - device * perDevice).toBe(task[0].first);
-            expect(count).toBe(task[0].count);
-          });
-        }
-      }),
-      { numRuns: 60 },
-    );
+    forAllOf(60)(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
+      const perDevice = sizeOf(axes) / axes[0];
+      for (const task of missingTasks(axes, [], workers)) {
+        expect(task.length).toBe(axes[0]);
+        task.forEach(({ first, count }, device) => {
+          expect(first - device * perDevice).toBe(task[0].first);
+          expect(count).toBe(task[0].count);
+        });
+      }
+    });
   });
 });
 
@@ -88,36 +79,33 @@ describe.each(EXAMPLES)('random designs of the example %s', (name) => {
   it('have parts that add up to their time, no NaN, and times, losses and occupancy in range', async () => {
     const plan = await planOf(example(name));
     const predictor = createPredictor(plan);
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: spaceSize(plan.axes) - 1 }), (design) => {
-        const one = predictChunk(predictor, design, 1);
-        const breakdown = explainDesign(predictor, design);
-        if (one.invalidReason[0] !== 0) {
-          expect(breakdown).toBeNull();
-          expect(one.timeMs[0]).toBeNaN();
-          return;
-        }
-        const parts = Object.values(breakdown!.parts);
-        expect(parts.every(Number.isFinite)).toBe(true);
-        expect(one.timeMs[0]).toBeGreaterThan(0);
-        expect(breakdown!.timeMs).toBe(one.timeMs[0]);
-        // No rate exceeds its peak.
-        const { issueFraction, bandwidthFraction } = breakdown!.achieved;
-        expect(issueFraction).toBeGreaterThan(0);
-        expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
-        // Seven sums of parts may cancel, so the rounding error is relative to the largest.
-        const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
-        expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
-          16 * Number.EPSILON * largest,
-        );
-        expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // float32
-        expect(one.meanLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6);
-        expect(one.occupancyFraction[0]).toBeGreaterThan(0);
-        expect(one.occupancyFraction[0]).toBeLessThanOrEqual(1);
-        expect(one.limitedBy[0]).toBeGreaterThan(0);
-      }),
-      { numRuns: 60 },
-    );
+    forAllOf(60)(fc.integer({ min: 0, max: spaceSize(plan.axes) - 1 }), (design) => {
+      const one = predictChunk(predictor, design, 1);
+      const breakdown = explainDesign(predictor, design);
+      if (one.invalidReason[0] !== 0) {
+        expect(breakdown).toBeNull();
+        expect(one.timeMs[0]).toBeNaN();
+        return;
+      }
+      const parts = Object.values(breakdown!.parts);
+      expect(parts.every(Number.isFinite)).toBe(true);
+      expect(one.timeMs[0]).toBeGreaterThan(0);
+      expect(breakdown!.timeMs).toBe(one.timeMs[0]);
+      // No rate exceeds its peak.
+      const { issueFraction, bandwidthFraction } = breakdown!.achieved;
+      expect(issueFraction).toBeGreaterThan(0);
+      expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
+      // Seven sums of parts may cancel, so the rounding error is relative to the largest.
+      const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
+      expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
+        16 * Number.EPSILON * largest,
+      );
+      expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // float32
+      expect(one.meanLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6);
+      expect(one.occupancyFraction[0]).toBeGreaterThan(0);
+      expect(one.occupancyFraction[0]).toBeLessThanOrEqual(1);
+      expect(one.limitedBy[0]).toBeGreaterThan(0);
+    });
   });
 });
 
@@ -139,18 +127,15 @@ describe('laws of a prediction', () => {
     const plan = await planOf(study());
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
-    fc.assert(
-      fc.property(fc.shuffledSubarray([...Array(8).keys()], { minLength: 8 }), (order) => {
-        const predictor = createPredictor(plan);
-        const piece = size / 8;
-        for (const at of order) {
-          const part = predictChunk(predictor, at * piece, piece);
-          expect(part.timeMs).toEqual(whole.timeMs.subarray(at * piece, (at + 1) * piece));
-          expect(part.aggregateLoss).toEqual(whole.aggregateLoss.subarray(at * piece, (at + 1) * piece));
-        }
-      }),
-      { numRuns: 4 },
-    );
+    forAllOf(4)(fc.shuffledSubarray([...Array(8).keys()], { minLength: 8 }), (order) => {
+      const predictor = createPredictor(plan);
+      const piece = size / 8;
+      for (const at of order) {
+        const part = predictChunk(predictor, at * piece, piece);
+        expect(part.timeMs).toEqual(whole.timeMs.subarray(at * piece, (at + 1) * piece));
+        expect(part.aggregateLoss).toEqual(whole.aggregateLoss.subarray(at * piece, (at + 1) * piece));
+      }
+    });
   });
 
   it('equal those of each design alone, even if a register cap changes the weight of phases', async () => {
@@ -158,12 +143,9 @@ describe('laws of a prediction', () => {
     const plan = await planOf(study({ unit: { instructions: 60, dependentLoads: 1 }, bytesPerIteration: 4 }));
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: size - 1 }), (design) => {
-        expect(predictChunk(createPredictor(plan), design, 1).timeMs[0]).toBe(whole.timeMs[design]);
-      }),
-      { numRuns: 40 },
-    );
+    forAllOf(40)(fc.integer({ min: 0, max: size - 1 }), (design) => {
+      expect(predictChunk(createPredictor(plan), design, 1).timeMs[0]).toBe(whole.timeMs[design]);
+    });
   });
 
   it('are equal bit by bit in ranges that are predicted together, whichever devices they contain', async () => {
@@ -172,21 +154,18 @@ describe('laws of a prediction', () => {
     const size = spaceSize(plan.axes);
     const whole = predictChunk(createPredictor(plan), 0, size);
     const cut = fc.integer({ min: 0, max: size });
-    fc.assert(
-      fc.property(fc.array(fc.tuple(cut, cut), { minLength: 1, maxLength: 4 }), (pairs) => {
-        const ranges = pairs
-          .filter(([a, b]) => a !== b)
-          .map(([a, b]) => ({ first: Math.min(a, b), count: Math.abs(b - a) }));
-        const chunks = predictRanges(createPredictor(plan), ranges);
-        expect(chunks.length).toBe(ranges.length);
-        chunks.forEach((chunk, i) => {
-          const { first, count } = ranges[i];
-          for (const column of ['timeMs', 'meanLoss', 'invalidReason', 'residentBlocks', 'gridBlocks'] as const)
-            expect(chunk[column]).toEqual(whole[column].subarray(first, first + count));
-        });
-      }),
-      { numRuns: 6 },
-    );
+    forAllOf(6)(fc.array(fc.tuple(cut, cut), { minLength: 1, maxLength: 4 }), (pairs) => {
+      const ranges = pairs
+        .filter(([a, b]) => a !== b)
+        .map(([a, b]) => ({ first: Math.min(a, b), count: Math.abs(b - a) }));
+      const chunks = predictRanges(createPredictor(plan), ranges);
+      expect(chunks.length).toBe(ranges.length);
+      chunks.forEach((chunk, i) => {
+        const { first, count } = ranges[i];
+        for (const column of ['timeMs', 'meanLoss', 'invalidReason', 'residentBlocks', 'gridBlocks'] as const)
+          expect(chunk[column]).toEqual(whole[column].subarray(first, first + count));
+      });
+    });
   });
 
   it('are equal bit by bit when there are more laws than the cache keeps', async () => {

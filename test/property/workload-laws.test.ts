@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
+import { forAll, forAllOf } from '../for-all.ts';
 
 const probability = fc.double({ min: 0.01, max: 0.99, noNaN: true });
 /** The truncation is so small that it changes no textbook moment beyond the tolerance below. */
@@ -68,68 +69,57 @@ function expectLaw(law: LengthLaw): void {
 
 describe('laws of unit lengths', () => {
   it('have a rising support of positive probabilities that sum to 1', () => {
-    fc.assert(fc.property(anyLaw, expectLaw), { numRuns: 300 });
+    forAllOf(300)(anyLaw, expectLaw);
   });
 
   it('have their textbook mean and variance', () => {
-    fc.assert(
-      fc.property(textbook, ({ law, mean, variance }) => {
-        const { mean: ourMean, standardDeviation } = laws.moments(unwrap(law));
-        // The cut removes up to 1e-15 of the mass, some hundred means away, and the walk from the mode rounds at every
-        // step.
-        expect(Math.abs(ourMean - mean)).toBeLessThanOrEqual(1e-11 * Math.max(1, mean));
-        expect(Math.abs(standardDeviation ** 2 - variance)).toBeLessThanOrEqual(1e-10 * Math.max(1, variance));
-      }),
-      { numRuns: 300 },
-    );
+    forAllOf(300)(textbook, ({ law, mean, variance }) => {
+      const { mean: ourMean, standardDeviation } = laws.moments(unwrap(law));
+      // The cut removes up to 1e-15 of the mass, some hundred means away, and the walk from the mode rounds at every
+      // step.
+      expect(Math.abs(ourMean - mean)).toBeLessThanOrEqual(1e-11 * Math.max(1, mean));
+      expect(Math.abs(standardDeviation ** 2 - variance)).toBeLessThanOrEqual(1e-10 * Math.max(1, variance));
+    });
   });
 
   it('lose no more probability than the truncation', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(
-          laws.geometricLaw,
-          (p: number, t: number) => laws.poissonLaw(p * 1000, t),
-          (p: number, t: number) => laws.negativeBinomialLaw(p * 10, p, t),
-        ),
-        probability,
-        fc.constantFrom(1e-3, 1e-6, 1e-9, 1e-12),
-        (make, p, truncation) => {
-          const { truncatedMass } = unwrap(make(p, truncation));
-          // Rounding may make the tail at the cut slightly larger than the truncation itself.
-          expect(truncatedMass).toBeLessThanOrEqual(truncation * (1 + 1e-9));
-        },
+    forAll(
+      fc.constantFrom(
+        laws.geometricLaw,
+        (p: number, t: number) => laws.poissonLaw(p * 1000, t),
+        (p: number, t: number) => laws.negativeBinomialLaw(p * 10, p, t),
       ),
+      probability,
+      fc.constantFrom(1e-3, 1e-6, 1e-9, 1e-12),
+      (make, p, truncation) => {
+        const { truncatedMass } = unwrap(make(p, truncation));
+        // Rounding may make the tail at the cut slightly larger than the truncation itself.
+        expect(truncatedMass).toBeLessThanOrEqual(truncation * (1 + 1e-9));
+      },
     );
   });
 
   it('a quantile is the first length at which the distribution reaches its probability', () => {
-    fc.assert(
-      fc.property(anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (law, q) => {
-        const length = laws.quantile(law, q);
-        const rounding = law.support.length * Number.EPSILON;
-        expect(probabilityUpTo(law, length)).toBeGreaterThanOrEqual(q - rounding);
-        if (length > law.support[0]) expect(probabilityUpTo(law, length - 1)).toBeLessThan(q);
-      }),
-      { numRuns: 200 },
-    );
+    forAllOf(200)(anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (law, q) => {
+      const length = laws.quantile(law, q);
+      const rounding = law.support.length * Number.EPSILON;
+      expect(probabilityUpTo(law, length)).toBeGreaterThanOrEqual(q - rounding);
+      if (length > law.support[0]) expect(probabilityUpTo(law, length - 1)).toBeLessThan(q);
+    });
   });
 
   it('a mixture has the weighted mean of its parts', () => {
-    fc.assert(
-      fc.property(anyLaw, anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (first, second, weight) => {
-        const mixed = unwrap(
-          laws.mixtureLaw([
-            { weight, law: first },
-            { weight: 1 - weight, law: second },
-          ]),
-        );
-        expectLaw(mixed);
-        const mean = weight * laws.moments(first).mean + (1 - weight) * laws.moments(second).mean;
-        expect(Math.abs(laws.moments(mixed).mean - mean)).toBeLessThanOrEqual(1e-10 * Math.max(1, mean));
-      }),
-      { numRuns: 100 },
-    );
+    forAllOf(100)(anyLaw, anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (first, second, weight) => {
+      const mixed = unwrap(
+        laws.mixtureLaw([
+          { weight, law: first },
+          { weight: 1 - weight, law: second },
+        ]),
+      );
+      expectLaw(mixed);
+      const mean = weight * laws.moments(first).mean + (1 - weight) * laws.moments(second).mean;
+      expect(Math.abs(laws.moments(mixed).mean - mean)).toBeLessThanOrEqual(1e-10 * Math.max(1, mean));
+    });
   });
 
   it('any arguments at all give a law or a failure, never an exception', () => {
@@ -138,25 +128,22 @@ describe('laws of unit lengths', () => {
       fc.integer(),
       fc.constantFrom(0, 1, -0, NaN, Infinity, 1e308, 5e-324, 2 ** 53),
     );
-    fc.assert(
-      fc.property(number, number, number, (a, b, truncation) => {
-        for (const result of [
-          laws.binomialLaw(a, b),
-          laws.geometricLaw(a, truncation),
-          laws.poissonLaw(a, truncation),
-          laws.uniformLaw(a, b),
-          laws.negativeBinomialLaw(a, b, truncation),
-          laws.zipfLaw(a, Math.min(b, 1000)),
-          laws.lognormalLaw(a, b, truncation),
-          laws.constantLaw(a),
-          laws.categoricalLaw([{ length: a, probability: b }]),
-          laws.empiricalLaw(new Map([[a, b]])),
-        ]) {
-          if (result.ok) expectLaw(result.value);
-          else expect(result.error.message).not.toBe('');
-        }
-      }),
-      { numRuns: 200 },
-    );
+    forAllOf(200)(number, number, number, (a, b, truncation) => {
+      for (const result of [
+        laws.binomialLaw(a, b),
+        laws.geometricLaw(a, truncation),
+        laws.poissonLaw(a, truncation),
+        laws.uniformLaw(a, b),
+        laws.negativeBinomialLaw(a, b, truncation),
+        laws.zipfLaw(a, Math.min(b, 1000)),
+        laws.lognormalLaw(a, b, truncation),
+        laws.constantLaw(a),
+        laws.categoricalLaw([{ length: a, probability: b }]),
+        laws.empiricalLaw(new Map([[a, b]])),
+      ]) {
+        if (result.ok) expectLaw(result.value);
+        else expect(result.error.message).not.toBe('');
+      }
+    });
   });
 });

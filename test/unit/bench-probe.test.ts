@@ -12,6 +12,7 @@ import {
   type TimedRecord,
 } from '../../src-workers/bench/probe.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import { forAll } from '../for-all.ts';
 
 const DEVICE = { type: 'device' } as BenchRecord;
 const sample = (id: string, launch: number, timeMs: number): BenchRecord => ({
@@ -74,16 +75,14 @@ const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}):
   ...more,
 });
 
-describe('units of the next round', () => {
-  it('are few at first and grow until a launch is long, at most to all units', () => {
-    expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
-    expect(nextProbeUnits([], 300, true)).toBe(300);
-    expect(nextProbeUnits([], 1_000_000, false)).toBe(1_000_000);
-    expect(nextProbeUnits([round(1024, 1)], 1_000_000, true)).toBe(153_600);
-    expect(nextProbeUnits([round(1024, 1)], 200_000, true)).toBe(200_000);
-    expect(nextProbeUnits([round(1024, 60)], 1_000_000, true)).toBeNull();
-    expect(nextProbeUnits([round(1_000_000, 1)], 1_000_000, true)).toBeNull();
-  });
+it('units of the next round are few at first and grow until a launch is long, at most to all units', () => {
+  expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
+  expect(nextProbeUnits([], 300, true)).toBe(300);
+  expect(nextProbeUnits([], 1_000_000, false)).toBe(1_000_000);
+  expect(nextProbeUnits([round(1024, 1)], 1_000_000, true)).toBe(153_600);
+  expect(nextProbeUnits([round(1024, 1)], 200_000, true)).toBe(200_000);
+  expect(nextProbeUnits([round(1024, 60)], 1_000_000, true)).toBeNull();
+  expect(nextProbeUnits([round(1_000_000, 1)], 1_000_000, true)).toBeNull();
 });
 
 describe('a measurement that fits the time', () => {
@@ -194,8 +193,7 @@ describe('a measurement that fits the time', () => {
 
   it('fits the time, or is the smallest possible one', () => {
     const time = fc.double({ min: 0.001, max: 10_000, noNaN: true });
-    fc.assert(
-      fc.property(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
+    forAll(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
         const rounds = [round(1000, launch, { prepareMs: prepare })];
         const found = fittingMeasurement(rounds, { ...asked, designs, repeats });
         expect(found.repeats).toBeLessThanOrEqual(repeats);
@@ -207,8 +205,7 @@ describe('a measurement that fits the time', () => {
         const each = (units: number): number => prepare * units / 1000 + (found.repeats + 3) * launch * units / 1000;
         if (found.units < asked.units && each(found.units * 1.2) < 30_000)
           expect(launch * found.units / 1000).toBeGreaterThanOrEqual(49.9);
-      }),
-    ); // prettier-ignore
+      }); // prettier-ignore
   });
 });
 
@@ -233,17 +230,15 @@ describe('the words for what is left out', () => {
   });
 });
 
-describe('a part of the units', () => {
-  it('has the requested number, in stretches from the first unit to the last', () => {
-    const lengths = Uint32Array.from({ length: 10_000 }, (_, unit) => unit);
-    for (const part of [1, 255, 256, 257, 1000, 9999]) {
-      const found = takePart(lengths, part);
-      expect(found).toHaveLength(part);
-      expect(new Set(found).size).toBe(part);
-      expect(found[0]).toBe(0);
-      if (part > 256) expect(found.at(-1)).toBe(9999);
-    }
-    expect([...takePart(lengths, 512).subarray(254, 258)]).toEqual([254, 255, 9744, 9745]);
-    expect(takePart(lengths, 10_000)).toBe(lengths);
-  });
+it('a part of the units has the requested number, in stretches from the first unit to the last', () => {
+  const lengths = Uint32Array.from({ length: 10_000 }, (_, unit) => unit);
+  for (const part of [1, 255, 256, 257, 1000, 9999]) {
+    const found = takePart(lengths, part);
+    expect(found).toHaveLength(part);
+    expect(new Set(found).size).toBe(part);
+    expect(found[0]).toBe(0);
+    if (part > 256) expect(found.at(-1)).toBe(9999);
+  }
+  expect([...takePart(lengths, 512).subarray(254, 258)]).toEqual([254, 255, 9744, 9745]);
+  expect(takePart(lengths, 10_000)).toBe(lengths);
 });

@@ -10,6 +10,7 @@ import {
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
+import { forAll } from '../for-all.ts';
 
 const THREADS = [1, 2, 4, 8, 16, 32];
 const KERNEL: KernelProfile = { ...KERNEL_DEFAULTS, name: 'k', registersPerThread: 40, instructionsPerIteration: 40 };
@@ -33,37 +34,35 @@ const kernels = fc
 
 describe('the loop that stands in for a kernel', () => {
   it('is predicted by the instructions and loads of its own passes, with the classes of the kernel', () => {
-    fc.assert(
-      fc.property(kernels, fc.constantFrom('cuda', 'webgpu'), fc.constantFrom(...THREADS), (kernel, backend, u) => {
-        const profile = unitLoopProfile(kernel, backend);
-        const shape = unitLoopShape(profile, u);
-        const own = standInKernel(kernel, profile, u);
-        const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
-        const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
-        expect(own.instructionsPerIteration).toBe(shape.instructions);
-        // A pass has whole instructions, as many as the profile wants unless the pass itself needs more.
-        const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
-        expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
-        if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
-        for (const [share, steps] of [
-          [profile.fp64Share, shape.doubles],
-          [profile.specialShare, shape.specials],
-        ] as const) {
-          expect(steps > 0).toBe(share > 0);
-          if (share * wanted > 1) expect(Math.abs(steps - share * wanted)).toBeLessThanOrEqual(0.5 + 1e-9);
-        }
-        const counted = own.integerShare! + own.fp64Share! + own.specialShare!;
-        expect(counted).toBeLessThanOrEqual(1 + 1e-9);
-        expect(own.fp64Share! * shape.instructions).toBeCloseTo(shape.doubles, 9);
-        expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
-        const share = wanted / instructionsPerIteration;
-        expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
-        // Each of many loads brings a lane a part of a sector, which may be more bytes than the profile has.
-        const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
-        expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
-        expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);
-      }),
-    );
+    forAll(kernels, fc.constantFrom('cuda', 'webgpu'), fc.constantFrom(...THREADS), (kernel, backend, u) => {
+      const profile = unitLoopProfile(kernel, backend);
+      const shape = unitLoopShape(profile, u);
+      const own = standInKernel(kernel, profile, u);
+      const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
+      const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
+      expect(own.instructionsPerIteration).toBe(shape.instructions);
+      // A pass has whole instructions, as many as the profile wants unless the pass itself needs more.
+      const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
+      expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
+      if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
+      for (const [share, steps] of [
+        [profile.fp64Share, shape.doubles],
+        [profile.specialShare, shape.specials],
+      ] as const) {
+        expect(steps > 0).toBe(share > 0);
+        if (share * wanted > 1) expect(Math.abs(steps - share * wanted)).toBeLessThanOrEqual(0.5 + 1e-9);
+      }
+      const counted = own.integerShare! + own.fp64Share! + own.specialShare!;
+      expect(counted).toBeLessThanOrEqual(1 + 1e-9);
+      expect(own.fp64Share! * shape.instructions).toBeCloseTo(shape.doubles, 9);
+      expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
+      const share = wanted / instructionsPerIteration;
+      expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
+      // Each of many loads brings a lane a part of a sector, which may be more bytes than the profile has.
+      const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
+      expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
+      expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);
+    });
   });
 
   it('deals units if the kernel does, and has its phases', () => {

@@ -122,26 +122,24 @@ describe('a slice of a multi-instance GPU', () => {
   });
 });
 
-describe("the host's compiler", () => {
-  it('is chosen by nvcc, and on Windows it is named, in PATH, or where Visual Studio is installed', async () => {
-    expect(unwrap(await hostCompilerFlags({}, 'linux'))).toEqual([]);
-    expect(unwrap(await hostCompilerFlags({ NVCC_CCBIN: 'C:\\vs' }, 'win32'))).toEqual([]);
-    const missing = await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32');
-    expect(missing).toMatchObject({
-      ok: false,
-      error: { code: 'not-found', message: expect.stringContaining('NVCC_CCBIN') },
-    });
-    const installer = join(folder, 'Microsoft Visual Studio', 'Installer');
-    mkdirSync(installer, { recursive: true });
-    const cl = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64\\cl.exe';
-    writeFileSync(join(installer, 'vswhere.exe'), `#!/bin/sh\nprintf '%s\\r\\n' '${cl}'\n`, { mode: 0o755 });
-    expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual([
-      '-ccbin',
-      'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64',
-    ]);
-    writeFileSync(join(folder, 'cl.exe'), '#!/bin/sh\n', { mode: 0o755 });
-    expect(unwrap(await hostCompilerFlags({ PATH: folder }, 'win32'))).toEqual([]);
+it("the host's compiler is chosen by nvcc, and on Windows it is named, in PATH, or where Visual Studio is installed", async () => {
+  expect(unwrap(await hostCompilerFlags({}, 'linux'))).toEqual([]);
+  expect(unwrap(await hostCompilerFlags({ NVCC_CCBIN: 'C:\\vs' }, 'win32'))).toEqual([]);
+  const missing = await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32');
+  expect(missing).toMatchObject({
+    ok: false,
+    error: { code: 'not-found', message: expect.stringContaining('NVCC_CCBIN') },
   });
+  const installer = join(folder, 'Microsoft Visual Studio', 'Installer');
+  mkdirSync(installer, { recursive: true });
+  const cl = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64\\cl.exe';
+  writeFileSync(join(installer, 'vswhere.exe'), `#!/bin/sh\nprintf '%s\\r\\n' '${cl}'\n`, { mode: 0o755 });
+  expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual([
+    '-ccbin',
+    'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64',
+  ]);
+  writeFileSync(join(folder, 'cl.exe'), '#!/bin/sh\n', { mode: 0o755 });
+  expect(unwrap(await hostCompilerFlags({ PATH: folder }, 'win32'))).toEqual([]);
 });
 
 describe('the releases that know a compute capability', () => {

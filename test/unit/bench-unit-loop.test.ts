@@ -14,6 +14,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { listBucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
+import { forAll } from '../for-all.ts';
 
 /** Sorts units by length in the simplest way. Units of the same length keep their order. */
 function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
@@ -34,15 +35,13 @@ describe('order of the units', () => {
   });
 
   it('sorts all units, or each window in its place, and the sort is stable', () => {
-    fc.assert(
-      fc.property(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
-        expect([...unwrap(unitOrder(lengths, { kind: 'full-sort' }, 4))]).toEqual(sorted(lengths));
-        const windows: number[] = [];
-        for (let from = 0; from < lengths.length; from += window)
-          windows.push(...sorted(lengths, from, Math.min(lengths.length, from + window)));
-        expect([...unwrap(unitOrder(lengths, { kind: 'window-sort', units: window }, 4))]).toEqual(windows);
-      }),
-    );
+    forAll(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
+      expect([...unwrap(unitOrder(lengths, { kind: 'full-sort' }, 4))]).toEqual(sorted(lengths));
+      const windows: number[] = [];
+      for (let from = 0; from < lengths.length; from += window)
+        windows.push(...sorted(lengths, from, Math.min(lengths.length, from + window)));
+      expect([...unwrap(unitOrder(lengths, { kind: 'window-sort', units: window }, 4))]).toEqual(windows);
+    });
   });
 
   it.each(['quantile-buckets', 'best-buckets'] as const)(
@@ -51,21 +50,19 @@ describe('order of the units', () => {
       const lengths = fc
         .array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 300 })
         .map((list) => Uint32Array.from(list));
-      fc.assert(
-        fc.property(lengths, fc.integer({ min: 1, max: 8 }), (drawn, k) => {
-          const order = [...unwrap(unitOrder(drawn, { kind, k }, 8))];
-          const counts = new Map<number, number>();
-          for (const length of drawn) counts.set(length, (counts.get(length) ?? 0) + 1);
-          const expected: number[] = [];
-          let passed = 0;
-          for (const { share } of listBucketRanges(unwrap(empiricalLaw(counts)), 8, { kind, k })) {
-            passed += share;
-            const bucket = sorted(drawn).slice(expected.length, Math.round(passed * drawn.length));
-            expected.push(...bucket.sort((a, b) => a - b));
-          }
-          expect(order).toEqual(expected);
-        }),
-      );
+      forAll(lengths, fc.integer({ min: 1, max: 8 }), (drawn, k) => {
+        const order = [...unwrap(unitOrder(drawn, { kind, k }, 8))];
+        const counts = new Map<number, number>();
+        for (const length of drawn) counts.set(length, (counts.get(length) ?? 0) + 1);
+        const expected: number[] = [];
+        let passed = 0;
+        for (const { share } of listBucketRanges(unwrap(empiricalLaw(counts)), 8, { kind, k })) {
+          passed += share;
+          const bucket = sorted(drawn).slice(expected.length, Math.round(passed * drawn.length));
+          expected.push(...bucket.sort((a, b) => a - b));
+        }
+        expect(order).toEqual(expected);
+      });
     },
   );
 
@@ -129,17 +126,15 @@ describe('the unit loop', () => {
   };
 
   it('computes the result of its definition', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
-        const results = referenceResults(Uint32Array.from(lengths));
-        lengths.forEach((length, unit) => {
-          const factor = wideMix(BigInt(unit + 1)) | 1n;
-          let x = factor;
-          for (let i = 1; i <= length; i++) x = word(x + BigInt(i) * factor);
-          expect(results[unit]).toBe(Number(x));
-        });
-      }),
-    );
+    forAll(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
+      const results = referenceResults(Uint32Array.from(lengths));
+      lengths.forEach((length, unit) => {
+        const factor = wideMix(BigInt(unit + 1)) | 1n;
+        let x = factor;
+        for (let i = 1; i <= length; i++) x = word(x + BigInt(i) * factor);
+        expect(results[unit]).toBe(Number(x));
+      });
+    });
   });
 
   it('computes the same for the longest possible unit', () => {

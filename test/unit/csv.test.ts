@@ -19,19 +19,17 @@ describe('cells of a table', () => {
   });
 });
 
-describe('a file of imported kernels', () => {
-  it('protects names of another program from being read as formulas', () => {
-    const each = (position: number, configuration: Record<string, string | number>) => ({
-      position,
-      case: { benchmark: 'external', parameters: { kernel: 'k', configuration } },
-      measured: null,
-      failure: '=cmd()',
-      values: {},
-    });
-    const cases = [each(0, { '=evil': '@SUM(A1)', n: -3 }), each(1, { '=evil': 'plain', n: 4 })];
-    const table = externalTable({ cases } as unknown as Pick<MeasuringDetail, 'cases'>);
-    const lines = tableText(externalFile(table)).split('\n');
-    expect(lines[0]).toBe("rank,'=evil,n,median ms,low ms,high ms,repeats,failure");
-    expect(lines[1]).toBe(",'@SUM(A1),-3,,,,,'=cmd()");
+it('a file of imported kernels protects names of another program from being read as formulas', () => {
+  const each = (position: number, configuration: Record<string, string | number>) => ({
+    position,
+    case: { benchmark: 'external', parameters: { kernel: 'k', configuration } },
+    measured: null,
+    failure: '=cmd()',
+    values: {},
   });
+  const cases = [each(0, { '=evil': '@SUM(A1)', n: -3 }), each(1, { '=evil': 'plain', n: 4 })];
+  const table = externalTable({ cases } as unknown as Pick<MeasuringDetail, 'cases'>);
+  const lines = tableText(externalFile(table)).split('\n');
+  expect(lines[0]).toBe("rank,'=evil,n,median ms,low ms,high ms,repeats,failure");
+  expect(lines[1]).toBe(",'@SUM(A1),-3,,,,,'=cmd()");
 });

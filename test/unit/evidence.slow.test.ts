@@ -11,8 +11,9 @@ import { GPUS, gpu } from '../catalogue.ts';
 
 const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', 'db', 'evidence'), GPUS, {}));
 
-describe('fitting', () => {
-  it.each(['csr-group', 'sellp'])('recovers the parameters with which times of %s were made', (implementation) => {
+it.each(['csr-group', 'sellp'])(
+  'fitting recovers the parameters with which times of %s were made',
+  (implementation) => {
     const device = gpu('nvidia-v100-sxm2-16gb');
     // The matrices are so large that the start of a launch does not matter.
     const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
@@ -23,8 +24,8 @@ describe('fitting', () => {
     const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
     for (const [name, value] of Object.entries(truth))
       expect(Math.abs(Math.log(values[name as keyof typeof truth]! / value)), name).toBeLessThan(0.3);
-  });
-});
+  },
+);
 
 describe('kept predictions', () => {
   /**

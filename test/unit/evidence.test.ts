@@ -95,41 +95,37 @@ describe('fitting', () => {
   });
 });
 
-describe('kept parameters', () => {
-  it('exist for every column of times, within their ranges, for all matrices and without each fifth', () => {
-    for (const { id, gpus } of SPMV_DATASETS)
-      for (const { implementations } of gpus)
-        for (const { column, implementation } of implementations) {
-          const { values, folds, errors } = ginkgo.kept[id][column];
-          const names = [...SPMV_IMPLEMENTATIONS.get(implementation)!.parameters].sort();
-          expect(folds).toHaveLength(FOLDS);
-          expect(Object.keys(errors).sort()).toEqual(names);
-          for (const set of [values, ...folds]) {
-            expect(Object.keys(set).sort()).toEqual(names);
-            for (const name of names) {
-              expect(set[name]).toBeGreaterThanOrEqual(SPMV_PARAMETERS[name].lower);
-              expect(set[name]).toBeLessThanOrEqual(SPMV_PARAMETERS[name].upper);
-            }
+it('kept parameters exist for every column of times, within their ranges, for all matrices and without each fifth', () => {
+  for (const { id, gpus } of SPMV_DATASETS)
+    for (const { implementations } of gpus)
+      for (const { column, implementation } of implementations) {
+        const { values, folds, errors } = ginkgo.kept[id][column];
+        const names = [...SPMV_IMPLEMENTATIONS.get(implementation)!.parameters].sort();
+        expect(folds).toHaveLength(FOLDS);
+        expect(Object.keys(errors).sort()).toEqual(names);
+        for (const set of [values, ...folds]) {
+          expect(Object.keys(set).sort()).toEqual(names);
+          for (const name of names) {
+            expect(set[name]).toBeGreaterThanOrEqual(SPMV_PARAMETERS[name].lower);
+            expect(set[name]).toBeLessThanOrEqual(SPMV_PARAMETERS[name].upper);
           }
         }
-  });
+      }
 });
 
-describe('the catalogue', () => {
-  it('has the medians of the values fitted on a GPU, and assumes the median of all for other GPUs', () => {
-    const fractions = ({ dataset, kept }: typeof ginkgo, gpu: (typeof ginkgo.dataset.gpus)[number]) =>
-      gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
-    for (const gpu of ginkgo.dataset.gpus) {
-      const { achievedBandwidthFraction: known } = ginkgo.devices.get(gpu.device)!;
-      // The value has three digits.
-      expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, gpu))), 2);
-    }
-    const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((gpu) => fractions(set, gpu)));
-    expect(all).toHaveLength(41);
-    const middle = median(Float64Array.from(all));
-    expect(ACHIEVED_BANDWIDTH).toBeCloseTo(middle, 2);
-    expect(data.laws['device.achievedBandwidthFraction'].quantiles[5]).toBeCloseTo(middle, 2);
-  });
+it('the catalogue has the medians of the values fitted on a GPU, and assumes the median of all for other GPUs', () => {
+  const fractions = ({ dataset, kept }: typeof ginkgo, gpu: (typeof ginkgo.dataset.gpus)[number]) =>
+    gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
+  for (const gpu of ginkgo.dataset.gpus) {
+    const { achievedBandwidthFraction: known } = ginkgo.devices.get(gpu.device)!;
+    // The value has three digits.
+    expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, gpu))), 2);
+  }
+  const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((gpu) => fractions(set, gpu)));
+  expect(all).toHaveLength(41);
+  const middle = median(Float64Array.from(all));
+  expect(ACHIEVED_BANDWIDTH).toBeCloseTo(middle, 2);
+  expect(data.laws['device.achievedBandwidthFraction'].quantiles[5]).toBeCloseTo(middle, 2);
 });
 
 describe('judging', () => {

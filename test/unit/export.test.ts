@@ -242,169 +242,155 @@ describe('a report', () => {
   });
 });
 
-describe('hostile names', () => {
-  // A table of choices takes seconds: export-choice.slow.test.ts.
-  it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
-    'are harmless in %s',
-    async (format) => {
-      const { text, fileName } = await bench.render(hostile, format);
-      expect(fileName).toMatch(/^[a-z0-9._-]+$/);
-      for (const mark of ['\u202e', '\u2028', '\u0000']) expect(text).not.toContain(mark);
-      switch (format) {
-        case 'html':
-        case 'pdf': {
-          expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
-          // The name may contain "onerror=" as text, but not inside a tag.
-          for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);
-          expect(text).toContain('&lt;script&gt;');
-          expect(text.match(/<script/gi)).toHaveLength(1);
-          break;
-        }
-        case 'markdown': {
-          const lines = text.split('\n');
-          expect(lines.filter((line) => /^#/.test(line))).toHaveLength(
-            new Set(lines.filter((line) => /^#/.test(line))).size,
-          );
-          expect(lines.some((line) => line.startsWith('# head'))).toBe(false);
-          expect(text).not.toMatch(/(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
-          expect(text).not.toContain('```');
-          break;
-        }
-        case 'cuda':
-        case 'cuda-kernel':
-        case 'python':
-        case 'kokkos':
-        case 'sycl':
-        case 'cub':
-        case 'wgsl':
-        case 'wgsl-kernel': {
-          // Without comments, the hostile document equals the plain one except for its identifier and numbers.
-          const code = (document: string): string[] =>
-            document
-              .split('\n')
-              .filter((line) => !/^(\/\/|# )/.test(line))
-              .map((line) => line.replace(/lockstep_\w+?(?=_BOUNDS|_CUH|\b)/gi, 'NAME').replace(/\d+/g, '0'));
-          const ours = await bench.render(plain, format);
-          expect(code(text)).toEqual(code(ours.text));
-          for (const line of text.split('\n').filter((entry) => entry.startsWith('//')))
-            expect(line).not.toMatch(/\*\/|\/\*|\\\s*$|\?\?\//);
-          expect(text).toMatch(/^[\x20-\x7e\n]*$/);
-          break;
-        }
-        case 'triton':
-        case 'kernel-tuner':
-        case 'optuna':
-          // Python compiles them in test/integration/export-python.test.ts.
-          expect(text).toMatch(/^[\x20-\x7e\n]*$/);
-          break;
-        case 'csv':
-          for (const row of parse(text)) for (const cell of row) expect(cell).not.toMatch(/^\s*[=+@]/);
-          break;
-        case 'json':
-          expect((JSON.parse(text) as { study: { description: string } }).study.description).toBe(HOSTILE);
-          break;
-        case 't4':
-        case 'trace':
-          JSON.parse(text);
-          break;
+// A table of choices takes seconds: export-choice.slow.test.ts.
+it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
+  'hostile names are harmless in %s',
+  async (format) => {
+    const { text, fileName } = await bench.render(hostile, format);
+    expect(fileName).toMatch(/^[a-z0-9._-]+$/);
+    for (const mark of ['\u202e', '\u2028', '\u0000']) expect(text).not.toContain(mark);
+    switch (format) {
+      case 'html':
+      case 'pdf': {
+        expect([...tags(text)].filter((tag) => !ALLOWED_TAGS.has(tag))).toEqual([]);
+        // The name may contain "onerror=" as text, but not inside a tag.
+        for (const [tag] of text.matchAll(/<[a-z][^>]*>/gi)) expect(tag).not.toMatch(/\son\w+\s*=/i);
+        expect(text).toContain('&lt;script&gt;');
+        expect(text.match(/<script/gi)).toHaveLength(1);
+        break;
       }
-    },
-  );
-});
-
-describe('the number of designs that a document lists', () => {
-  it.each([
-    [{ listed: 100, of: 2000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
-    [{ listed: 100, of: 2000, most: 1000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
-    [
-      { listed: 1000, of: 2000, most: 1000 },
-      5000,
-      '1,000 of 2,000 designs, the best, which is the limit of this format',
-    ],
-    [{ listed: 45, of: 59, most: 1000 }, 100, '45 of 59 designs, the best; the other designs have the same launches'],
-  ])('%j of --top %d', (designs, top, text) => {
-    expect(listedText(designs, top)).toBe(text);
-  });
-});
-
-describe('the T4 document', () => {
-  it('has every field that schema version 1.0.0 requires of a result', async () => {
-    const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
-    expect(fileName).toBe('small-run-1.t4.json');
-    const { schema_version, results } = JSON.parse(text) as {
-      schema_version: string;
-      results: Record<string, unknown>[];
-    };
-    expect(schema_version).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(results).toHaveLength(5);
-    for (const result of results) {
-      expect(typeof result.timestamp).toBe('string');
-      expect(
-        Object.values(result.configuration as object).every((value) => ['number', 'string'].includes(typeof value)),
-      ).toBe(true);
-      expect(['timeout', 'compile', 'runtime', 'correctness', 'constraints', 'correct']).toContain(result.invalidity);
-      expect(typeof result.correctness).toBe('number');
-      const times = result.times as Record<string, unknown>;
-      expect(
-        ['compilation_time', 'framework', 'search_algorithm', 'validation'].every(
-          (key) => typeof times[key] === 'number',
-        ),
-      ).toBe(true);
-      expect(Array.isArray(times.runtimes)).toBe(true);
-      const objectives = result.objectives as string[];
-      const measurements = result.measurements as { name: string; value: number; unit: string }[];
-      expect(
-        objectives.every((name) =>
-          measurements.some((entry) => entry.name === name && entry.value > 0 && entry.unit === 'ms'),
-        ),
-      ).toBe(true);
+      case 'markdown': {
+        const lines = text.split('\n');
+        expect(lines.filter((line) => /^#/.test(line))).toHaveLength(
+          new Set(lines.filter((line) => /^#/.test(line))).size,
+        );
+        expect(lines.some((line) => line.startsWith('# head'))).toBe(false);
+        expect(text).not.toMatch(/(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
+        expect(text).not.toContain('```');
+        break;
+      }
+      case 'cuda':
+      case 'cuda-kernel':
+      case 'python':
+      case 'kokkos':
+      case 'sycl':
+      case 'cub':
+      case 'wgsl':
+      case 'wgsl-kernel': {
+        // Without comments, the hostile document equals the plain one except for its identifier and numbers.
+        const code = (document: string): string[] =>
+          document
+            .split('\n')
+            .filter((line) => !/^(\/\/|# )/.test(line))
+            .map((line) => line.replace(/lockstep_\w+?(?=_BOUNDS|_CUH|\b)/gi, 'NAME').replace(/\d+/g, '0'));
+        const ours = await bench.render(plain, format);
+        expect(code(text)).toEqual(code(ours.text));
+        for (const line of text.split('\n').filter((entry) => entry.startsWith('//')))
+          expect(line).not.toMatch(/\*\/|\/\*|\\\s*$|\?\?\//);
+        expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+        break;
+      }
+      case 'triton':
+      case 'kernel-tuner':
+      case 'optuna':
+        // Python compiles them in test/integration/export-python.test.ts.
+        expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+        break;
+      case 'csv':
+        for (const row of parse(text)) for (const cell of row) expect(cell).not.toMatch(/^\s*[=+@]/);
+        break;
+      case 'json':
+        expect((JSON.parse(text) as { study: { description: string } }).study.description).toBe(HOSTILE);
+        break;
+      case 't4':
+      case 'trace':
+        JSON.parse(text);
+        break;
     }
-  });
+  },
+);
+
+it.each([
+  [{ listed: 100, of: 2000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
+  [{ listed: 100, of: 2000, most: 1000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
+  [{ listed: 1000, of: 2000, most: 1000 }, 5000, '1,000 of 2,000 designs, the best, which is the limit of this format'],
+  [{ listed: 45, of: 59, most: 1000 }, 100, '45 of 59 designs, the best; the other designs have the same launches'],
+])('the number of designs that a document lists %j of --top %d', (designs, top, text) => {
+  expect(listedText(designs, top)).toBe(text);
 });
 
-describe('the trace', () => {
-  it('has every block of the simulated launch once, in its slot and one after another', async () => {
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 }));
-    const { designIndex, design, residentBlocks } = page.rows[0];
-    const { text, fileName } = await bench.render(plain, 'trace', { designIndex });
-    expect(fileName).toBe('small-run-1.trace.json');
-    const drawn = unwrap(await bench.engine.call('simulations.timeline', { runId: plain, designIndex }));
-    interface TraceEvent { name: string; ph: string; pid: number; tid: number; ts: number; dur: number; args: { blocks: number; block: number } } // prettier-ignore
-    const { traceEvents, otherData } = JSON.parse(text) as {
-      traceEvents: TraceEvent[];
-      otherData: Record<string, unknown>;
-    };
-    expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
-    // Viewers treat a process or thread with the number 0 as none.
-    expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
-    const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 1);
-    expect(blocks).toHaveLength(drawn.blockIndex.length);
-    if (drawn.shownMultiprocessors.length === drawn.multiprocessors)
-      expect(blocks.reduce((sum, { args }) => sum + args.blocks, 0)).toBe(design.gridBlocks);
-    expect(Math.max(...blocks.map(({ ts, dur }) => ts + dur)) / 1000).toBeCloseTo(drawn.kernelMs, 6);
-    const busyUntil = new Map<string, number>();
-    for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
-      expect(tid).toBeLessThanOrEqual(residentBlocks);
-      const slot = `${pid} ${tid}`;
-      // No digit may be lost, because a viewer nests a slice that begins within another one.
-      expect(ts).toBeGreaterThanOrEqual(busyUntil.get(slot) ?? 0);
-      expect(Math.abs(ts * 1000 - Math.round(ts * 1000))).toBeLessThan(1e-4);
-      busyUntil.set(slot, ts + dur);
-    }
-    // Every process has a name.
-    const named = new Set(traceEvents.filter(({ name }) => name === 'process_name').map(({ pid }) => pid));
-    expect(traceEvents.filter(({ pid }) => !named.has(pid))).toEqual([]);
-  });
+it('the T4 document has every field that schema version 1.0.0 requires of a result', async () => {
+  const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
+  expect(fileName).toBe('small-run-1.t4.json');
+  const { schema_version, results } = JSON.parse(text) as {
+    schema_version: string;
+    results: Record<string, unknown>[];
+  };
+  expect(schema_version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(results).toHaveLength(5);
+  for (const result of results) {
+    expect(typeof result.timestamp).toBe('string');
+    expect(
+      Object.values(result.configuration as object).every((value) => ['number', 'string'].includes(typeof value)),
+    ).toBe(true);
+    expect(['timeout', 'compile', 'runtime', 'correctness', 'constraints', 'correct']).toContain(result.invalidity);
+    expect(typeof result.correctness).toBe('number');
+    const times = result.times as Record<string, unknown>;
+    expect(
+      ['compilation_time', 'framework', 'search_algorithm', 'validation'].every(
+        (key) => typeof times[key] === 'number',
+      ),
+    ).toBe(true);
+    expect(Array.isArray(times.runtimes)).toBe(true);
+    const objectives = result.objectives as string[];
+    const measurements = result.measurements as { name: string; value: number; unit: string }[];
+    expect(
+      objectives.every((name) =>
+        measurements.some((entry) => entry.name === name && entry.value > 0 && entry.unit === 'ms'),
+      ),
+    ).toBe(true);
+  }
 });
 
-describe('the table', () => {
-  it('can be read back as the ranking', async () => {
-    const { text } = await bench.render(plain, 'csv', { limit: 50 });
-    const rows = parse<Record<string, string>>(text, { columns: true });
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 }));
-    expect(rows.map((row) => Number(row.time_ms))).toEqual(page.rows.map((row) => row.timeMs));
-    expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
-  });
+it('the trace has every block of the simulated launch once, in its slot and one after another', async () => {
+  const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 1 }));
+  const { designIndex, design, residentBlocks } = page.rows[0];
+  const { text, fileName } = await bench.render(plain, 'trace', { designIndex });
+  expect(fileName).toBe('small-run-1.trace.json');
+  const drawn = unwrap(await bench.engine.call('simulations.timeline', { runId: plain, designIndex }));
+  interface TraceEvent { name: string; ph: string; pid: number; tid: number; ts: number; dur: number; args: { blocks: number; block: number } } // prettier-ignore
+  const { traceEvents, otherData } = JSON.parse(text) as {
+    traceEvents: TraceEvent[];
+    otherData: Record<string, unknown>;
+  };
+  expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
+  // Viewers treat a process or thread with the number 0 as none.
+  expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
+  const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 1);
+  expect(blocks).toHaveLength(drawn.blockIndex.length);
+  if (drawn.shownMultiprocessors.length === drawn.multiprocessors)
+    expect(blocks.reduce((sum, { args }) => sum + args.blocks, 0)).toBe(design.gridBlocks);
+  expect(Math.max(...blocks.map(({ ts, dur }) => ts + dur)) / 1000).toBeCloseTo(drawn.kernelMs, 6);
+  const busyUntil = new Map<string, number>();
+  for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
+    expect(tid).toBeLessThanOrEqual(residentBlocks);
+    const slot = `${pid} ${tid}`;
+    // No digit may be lost, because a viewer nests a slice that begins within another one.
+    expect(ts).toBeGreaterThanOrEqual(busyUntil.get(slot) ?? 0);
+    expect(Math.abs(ts * 1000 - Math.round(ts * 1000))).toBeLessThan(1e-4);
+    busyUntil.set(slot, ts + dur);
+  }
+  // Every process has a name.
+  const named = new Set(traceEvents.filter(({ name }) => name === 'process_name').map(({ pid }) => pid));
+  expect(traceEvents.filter(({ pid }) => !named.has(pid))).toEqual([]);
+});
+
+it('the table can be read back as the ranking', async () => {
+  const { text } = await bench.render(plain, 'csv', { limit: 50 });
+  const rows = parse<Record<string, string>>(text, { columns: true });
+  const page = unwrap(await bench.engine.call('ranking.page', { runId: plain, limit: 50 }));
+  expect(rows.map((row) => Number(row.time_ms))).toEqual(page.rows.map((row) => row.timeMs));
+  expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
 });
 
 /** A small grammar of the allowed WGSL: comments, constants of two types, and one function. */
@@ -435,15 +421,13 @@ describe('the WGSL constants', () => {
   });
 });
 
-describe('the file for Triton', () => {
-  it('has blocks of whole warps', async () => {
-    const run = await bench.run(
-      smallStudy({ name: 'Parts', axes: { ...smallStudy().axes, threadsPerUnit: [1], blockThreads: [16, 64, 96] } }),
-    );
-    const { text } = await bench.render(run, 'triton', { limit: 1000 });
-    const warps = [...text.matchAll(/^ {4}\(1, \d+, \d+, ([\d.]+), (?:\d+|None)\):/gm)].map((match) => match[1]);
-    expect(new Set(warps)).toEqual(new Set(['2']));
-  });
+it('the file for Triton has blocks of whole warps', async () => {
+  const run = await bench.run(
+    smallStudy({ name: 'Parts', axes: { ...smallStudy().axes, threadsPerUnit: [1], blockThreads: [16, 64, 96] } }),
+  );
+  const { text } = await bench.render(run, 'triton', { limit: 1000 });
+  const warps = [...text.matchAll(/^ {4}\(1, \d+, \d+, ([\d.]+), (?:\d+|None)\):/gm)].map((match) => match[1]);
+  expect(new Set(warps)).toEqual(new Set(['2']));
 });
 
 describe('text', () => {

@@ -24,6 +24,7 @@ import {
 } from '../../src-renderer/views/landscape/map-zoom.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
+import { forAll } from '../for-all.ts';
 
 function grid(
   nx: number,
@@ -55,11 +56,9 @@ function grid(
 describe('OKLab scales', () => {
   it('are converted to OKLab and back', () => {
     const channel = fc.integer({ min: 0, max: 255 });
-    fc.assert(
-      fc.property(channel, channel, channel, (r, g, b) => {
-        expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]);
-      }),
-    );
+    forAll(channel, channel, channel, (r, g, b) => {
+      expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]);
+    });
   });
 
   it('start and end at their first and last stops, and darken evenly between black and white', () => {
@@ -80,17 +79,15 @@ describe('OKLab scales', () => {
 
   it('cover most cells and the best of every map, so that no map has only the last colour', () => {
     const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 60, noNaN: true })), { maxLength: 30 });
-    fc.assert(
-      fc.property(fc.array(times, { minLength: 1, maxLength: 5 }), (maps) => {
-        const clip = fittedClip(1, maps);
-        for (const map of maps) {
-          const best = Math.min(...map.filter((time) => !Number.isNaN(time)));
-          if (Number.isFinite(best)) expect(timeStep(best, 1, clip)).toBeLessThan(255);
-        }
-        const all = maps.flat().filter((time) => !Number.isNaN(time));
-        expect(all.filter((time) => time <= clip).length).toBeGreaterThanOrEqual(Math.floor(0.75 * all.length));
-      }),
-    );
+    forAll(fc.array(times, { minLength: 1, maxLength: 5 }), (maps) => {
+      const clip = fittedClip(1, maps);
+      for (const map of maps) {
+        const best = Math.min(...map.filter((time) => !Number.isNaN(time)));
+        if (Number.isFinite(best)) expect(timeStep(best, 1, clip)).toBeLessThan(255);
+      }
+      const all = maps.flat().filter((time) => !Number.isNaN(time));
+      expect(all.filter((time) => time <= clip).length).toBeGreaterThanOrEqual(Math.floor(0.75 * all.length));
+    });
     expect(fittedClip(2, [[2, 2.4, 2.1], [3.4]])).toBe(2);
     expect(fittedClip(2, [[2, 2.1, 2.05]])).toBe(1.1);
     expect(fittedClip(1, [[1, 2], [30]])).toBe(50);
@@ -134,14 +131,12 @@ describe('the visible part of a map', () => {
   });
 });
 
-describe('a rectangle on the map', () => {
-  it('becomes a part of the filter for each axis except the device', () => {
-    expect(axisNarrowing('blockThreads', ['32', '64', '128'], [0, 1])).toEqual({ blockThreads: { from: 32, to: 64 } });
-    expect(axisNarrowing('launch', ['1 per SM', 'grid 64'], [1])).toEqual({ launch: ['grid 64'] });
-    expect(axisNarrowing('registerCap', ['none', '64', '32'], [0, 1])).toEqual({ registerCap: [null, 64] });
-    expect(axisNarrowing('balancing', ['none', 'full-sort'], [0, 1])).toBeNull();
-    expect(axisNarrowing('device', ['A', 'B'], [0])).toBeNull();
-  });
+it('a rectangle on the map becomes a part of the filter for each axis except the device', () => {
+  expect(axisNarrowing('blockThreads', ['32', '64', '128'], [0, 1])).toEqual({ blockThreads: { from: 32, to: 64 } });
+  expect(axisNarrowing('launch', ['1 per SM', 'grid 64'], [1])).toEqual({ launch: ['grid 64'] });
+  expect(axisNarrowing('registerCap', ['none', '64', '32'], [0, 1])).toEqual({ registerCap: [null, 64] });
+  expect(axisNarrowing('balancing', ['none', 'full-sort'], [0, 1])).toBeNull();
+  expect(axisNarrowing('device', ['A', 'B'], [0])).toBeNull();
 });
 
 describe('the values of a grid', () => {
@@ -158,21 +153,19 @@ describe('the values of a grid', () => {
   });
 
   it('have marginals with the least time of each line', () => {
-    fc.assert(
-      fc.property(times, (values) => {
-        const cells = grid(
-          4,
-          3,
-          (i, j) => values[j * 4 + i],
-          () => 1,
-        );
-        const { x, y } = marginals(cells);
-        const least = (list: number[]) =>
-          list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
-        expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]))));
-        expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
-      }),
-    );
+    forAll(times, (values) => {
+      const cells = grid(
+        4,
+        3,
+        (i, j) => values[j * 4 + i],
+        () => 1,
+      );
+      const { x, y } = marginals(cells);
+      const least = (list: number[]) =>
+        list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
+      expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]))));
+      expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
+    });
   });
 
   it('have a boundary at one wave, but not along invalid cells', () => {
@@ -286,46 +279,42 @@ describe('parallel coordinates', () => {
     expect(movedEnd(block, up, 'high', -9)).toEqual({ low: up.low, high: up.low });
     expect(cap.text(movedEnd(cap, null, 'low', 2)!.low)).toBe('none');
     const ends = ['low', 'high'] as const;
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.constantFrom(...ends), fc.integer({ min: -60, max: 60 })), { maxLength: 12 }),
-        fc.constantFrom(cap, block, time),
-        (moves, axis) => {
-          let filter = {};
-          for (const [end, by] of moves) {
-            const span = movedEnd(axis, axis.brushed(filter), end, by);
-            if (span) expect(span.low).toBeLessThanOrEqual(span.high);
-            filter = (span && axis.narrow(span.low, span.high)) ?? {};
-          }
-        },
-      ),
+    forAll(
+      fc.array(fc.tuple(fc.constantFrom(...ends), fc.integer({ min: -60, max: 60 })), { maxLength: 12 }),
+      fc.constantFrom(cap, block, time),
+      (moves, axis) => {
+        let filter = {};
+        for (const [end, by] of moves) {
+          const span = movedEnd(axis, axis.brushed(filter), end, by);
+          if (span) expect(span.low).toBeLessThanOrEqual(span.high);
+          filter = (span && axis.narrow(span.low, span.high)) ?? {};
+        }
+      },
     );
   });
 });
 
-describe('slices', () => {
-  it('are ascending if their values are numbers, and keep the design marked', () => {
-    const [first] = prepareSlices(
-      [
-        {
-          axis: 'registerCap',
-          values: ['none', '64', '48'],
-          timeMs: Float64Array.of(1, 2, 3),
-          designIndex: Float64Array.of(5, 6, 7),
-          at: 1,
-        },
-      ],
-      ['registerCap'],
-      (axis) => axis,
-    );
-    expect(first).toEqual({
-      axis: 'registerCap',
-      title: 'registerCap',
-      values: ['48', '64', 'none'],
-      timeMs: Float64Array.of(3, 2, 1),
-      designIndex: Float64Array.of(7, 6, 5),
-      at: 1,
-    });
+it('slices are ascending if their values are numbers, and keep the design marked', () => {
+  const [first] = prepareSlices(
+    [
+      {
+        axis: 'registerCap',
+        values: ['none', '64', '48'],
+        timeMs: Float64Array.of(1, 2, 3),
+        designIndex: Float64Array.of(5, 6, 7),
+        at: 1,
+      },
+    ],
+    ['registerCap'],
+    (axis) => axis,
+  );
+  expect(first).toEqual({
+    axis: 'registerCap',
+    title: 'registerCap',
+    values: ['48', '64', 'none'],
+    timeMs: Float64Array.of(3, 2, 1),
+    designIndex: Float64Array.of(7, 6, 5),
+    at: 1,
   });
 });
 

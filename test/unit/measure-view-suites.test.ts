@@ -26,17 +26,15 @@ it('takes the median of several values, and no value if there is none', () => {
   expect(['one', 'several', 'none', 'odd', 'absent'].map((name) => valueOf(each, name))).toEqual([3, 2, null, null, null]);
 }); // prettier-ignore
 
-describe('contention', () => {
-  it('marks the nearest model of every row, and lists both workloads', () => {
-    const tables = contentionTables(SAMPLE_CONTENTION);
-    expect(tables.map(({ workload }) => workload)).toEqual(['triangular', 'amdahl']);
-    for (const { rows, models } of tables)
-      for (const row of rows) {
-        expect(row.models).toHaveLength(models.length);
-        expect(row.models.filter((cell) => cell?.best).map((cell) => cell!.error)).toEqual([0.008]);
-      }
-    expect(contentionTables({ ...SAMPLE_CONTENTION, workloads: [] })).toEqual([]);
-  });
+it('tables of contention mark the nearest model of every row, and list both workloads', () => {
+  const tables = contentionTables(SAMPLE_CONTENTION);
+  expect(tables.map(({ workload }) => workload)).toEqual(['triangular', 'amdahl']);
+  for (const { rows, models } of tables)
+    for (const row of rows) {
+      expect(row.models).toHaveLength(models.length);
+      expect(row.models.filter((cell) => cell?.best).map((cell) => cell!.error)).toEqual([0.008]);
+    }
+  expect(contentionTables({ ...SAMPLE_CONTENTION, workloads: [] })).toEqual([]);
 });
 
 describe('matrix power', () => {

@@ -50,6 +50,7 @@ import {
   sampleSavedProfile,
   sampleTime,
 } from './measure-samples.ts';
+import { forAll } from '../for-all.ts';
 
 const SETUP: MeasuringSetup = {
   target: 'webgpu',
@@ -124,51 +125,45 @@ describe('points', () => {
 
 describe('scatter', () => {
   it('shows every point, with the same ratio along both axes', () => {
-    fc.assert(
-      fc.property(times, (list) => {
-        const points = list;
-        const frame = scatterFrame(points)!;
-        for (const { predictedMs, medianMs } of points) {
-          expect(predictedMs).toBeGreaterThan(frame.xLowMs);
-          expect(predictedMs).toBeLessThan(frame.xHighMs);
-          expect(medianMs).toBeGreaterThan(frame.yLowMs);
-          expect(medianMs).toBeLessThan(frame.yHighMs);
-        }
-        const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
-        // Two exponentials of the same span, each rounded a few times.
-        expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
-      }),
-    );
+    forAll(times, (list) => {
+      const points = list;
+      const frame = scatterFrame(points)!;
+      for (const { predictedMs, medianMs } of points) {
+        expect(predictedMs).toBeGreaterThan(frame.xLowMs);
+        expect(predictedMs).toBeLessThan(frame.xHighMs);
+        expect(medianMs).toBeGreaterThan(frame.yLowMs);
+        expect(medianMs).toBeLessThan(frame.yHighMs);
+      }
+      const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
+      // Two exponentials of the same span, each rounded a few times.
+      expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
+    });
     expect(scatterFrame([])).toBeNull();
   });
 
   it('draws lines only within the frame, at their slope', () => {
-    fc.assert(
-      fc.property(times, timesMs, (list, scale) => {
-        const frame = scatterFrame(list)!;
-        const line = lineInFrame(frame, scale);
-        if (!line) return;
-        for (const [x, y] of line) {
-          expect(y / x).toBeCloseTo(scale, 6 - Math.ceil(Math.log10(scale)));
-          expect(x).toBeGreaterThanOrEqual(frame.xLowMs * (1 - 1e-12));
-          expect(y).toBeLessThanOrEqual(frame.yHighMs * (1 + 1e-12));
-        }
-      }),
-    );
+    forAll(times, timesMs, (list, scale) => {
+      const frame = scatterFrame(list)!;
+      const line = lineInFrame(frame, scale);
+      if (!line) return;
+      for (const [x, y] of line) {
+        expect(y / x).toBeCloseTo(scale, 6 - Math.ceil(Math.log10(scale)));
+        expect(x).toBeGreaterThanOrEqual(frame.xLowMs * (1 - 1e-12));
+        expect(y).toBeLessThanOrEqual(frame.yHighMs * (1 + 1e-12));
+      }
+    });
   });
 
   it('has at least two ticks, however short the axis', () => {
-    fc.assert(
-      fc.property(timesMs, fc.double({ min: 1.06, max: 1e4, noNaN: true }), (low, ratio) => {
-        const ticks = fineTicks(low, low * ratio);
-        expect(ticks.length).toBeGreaterThanOrEqual(2);
-        expect(ticks.length).toBeLessThanOrEqual(7);
-        for (const tick of ticks) {
-          expect(tick).toBeGreaterThanOrEqual(low * (1 - 1e-5));
-          expect(tick).toBeLessThanOrEqual(low * ratio * (1 + 1e-5));
-        }
-      }),
-    );
+    forAll(timesMs, fc.double({ min: 1.06, max: 1e4, noNaN: true }), (low, ratio) => {
+      const ticks = fineTicks(low, low * ratio);
+      expect(ticks.length).toBeGreaterThanOrEqual(2);
+      expect(ticks.length).toBeLessThanOrEqual(7);
+      for (const tick of ticks) {
+        expect(tick).toBeGreaterThanOrEqual(low * (1 - 1e-5));
+        expect(tick).toBeLessThanOrEqual(low * ratio * (1 + 1e-5));
+      }
+    });
   });
 
   it('shares a frame between two predictions only where that shows something', () => {
@@ -191,15 +186,13 @@ describe('scatter', () => {
   it('labels every point, no two on top of each other', () => {
     const coordinate = fc.integer({ min: 0, max: 30 });
     const points = fc.array(fc.record({ x: coordinate, y: coordinate }), { maxLength: 12 });
-    fc.assert(
-      fc.property(points, (crowd) => {
-        const places = labelPlaces(crowd, 10);
-        expect(places).toHaveLength(crowd.length);
-        for (const [i, a] of places.entries())
-          for (const b of places.slice(i + 1))
-            expect(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y))).toBeGreaterThan(10);
-      }),
-    );
+    forAll(points, (crowd) => {
+      const places = labelPlaces(crowd, 10);
+      expect(places).toHaveLength(crowd.length);
+      for (const [i, a] of places.entries())
+        for (const b of places.slice(i + 1))
+          expect(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y))).toBeGreaterThan(10);
+    });
     expect(labelPlaces([{ x: 0, y: 0 }, { x: 50, y: 0 }], 10)).toEqual([{ x: 0, y: 15 }, { x: 50, y: -8 }]); // prettier-ignore
   });
 
@@ -230,15 +223,13 @@ describe('residuals', () => {
   });
 
   it('has a scale for any spread', () => {
-    fc.assert(
-      fc.property(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
-        const { reach, ticks } = residualScale([
-          { axis: 'u', explained: 0, rows: [{ value: '1', median: 0, low: -most, high: most, count: 1, dots: [] }] },
-        ]);
-        expect(reach).toBeGreaterThan(most);
-        for (const { at } of ticks) expect(Math.abs(at)).toBeLessThanOrEqual(reach);
-      }),
-    );
+    forAll(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
+      const { reach, ticks } = residualScale([
+        { axis: 'u', explained: 0, rows: [{ value: '1', median: 0, low: -most, high: most, count: 1, dots: [] }] },
+      ]);
+      expect(reach).toBeGreaterThan(most);
+      for (const { at } of ticks) expect(Math.abs(at)).toBeLessThanOrEqual(reach);
+    });
   });
 });
 
@@ -288,14 +279,12 @@ describe('repeats of one design', () => {
   });
 
   it('the scale never lets one launch hide the others', () => {
-    fc.assert(
-      fc.property(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
-        const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
-        expect(lowMs).toBeLessThan(5);
-        expect(highMs).toBeGreaterThan(5);
-        expect(highMs).toBeLessThanOrEqual(11);
-      }),
-    );
+    forAll(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
+      const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
+      expect(lowMs).toBeLessThan(5);
+      expect(highMs).toBeGreaterThan(5);
+      expect(highMs).toBeLessThanOrEqual(11);
+    });
   });
 });
 

@@ -60,19 +60,17 @@ describe('reproduced figures', () => {
   });
 });
 
-describe('the previews', () => {
-  it('have highlighted pieces that add up to the text', () => {
-    const text = '#define A __launch_bounds__(64, 2)\nconstexpr unsigned x = 4u; // 3 "x"\n{"a": -1.5e-3, "b": null}\n';
-    const tokens = highlight(text);
-    expect(tokens.map((token) => token.text).join('')).toBe(text);
-    expect(tokens.filter(({ kind }) => kind === 'comment').map((token) => token.text)).toEqual(['// 3 "x"']);
-    expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual([
-      '64',
-      '2',
-      '4u',
-      '-1.5e-3',
-    ]);
-  });
+it('the previews have highlighted pieces that add up to the text', () => {
+  const text = '#define A __launch_bounds__(64, 2)\nconstexpr unsigned x = 4u; // 3 "x"\n{"a": -1.5e-3, "b": null}\n';
+  const tokens = highlight(text);
+  expect(tokens.map((token) => token.text).join('')).toBe(text);
+  expect(tokens.filter(({ kind }) => kind === 'comment').map((token) => token.text)).toEqual(['// 3 "x"']);
+  expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual([
+    '64',
+    '2',
+    '4u',
+    '-1.5e-3',
+  ]);
 });
 
 describe('the history', () => {

@@ -255,11 +255,9 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['bytes of no format', new Uint8Array([1, 0, 2]), /is not text, and its format is not known\. Choose CSV, a graph/],
 ]; // prettier-ignore
 
-describe('unreadable files are refused with the place of the error', () => {
-  it.each(REFUSALS.map(([what, bytes, message, columns]) => ({ what, bytes, message, columns })))(
-    '$what',
-    async ({ bytes, message, columns }) => {
-      expect(await refusal(bytes, columns)).toMatch(message);
-    },
-  );
-});
+it.each(REFUSALS.map(([what, bytes, message, columns]) => ({ what, bytes, message, columns })))(
+  'unreadable files are refused with the place of the error $what',
+  async ({ bytes, message, columns }) => {
+    expect(await refusal(bytes, columns)).toMatch(message);
+  },
+);

@@ -23,6 +23,7 @@ import {
 } from '../../src-renderer/views/ranking/paging.ts';
 import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
+import { forAll } from '../for-all.ts';
 
 const IN_MS = { ...timeColumn(1), decimals: 4 };
 
@@ -32,41 +33,35 @@ const geometries = fc.record({
   viewPx: fc.integer({ min: 100, max: 2000 }),
 });
 
-describe('pinned baselines', () => {
-  it('are read as they were saved; earlier versions saved one for all devices', () => {
-    expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
-    expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
-    expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
-      4,
-      null,
-      70,
-    ]);
-    expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
-    for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
-  });
+it('pinned baselines are read as they were saved; earlier versions saved one for all devices', () => {
+  expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
+  expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
+  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
+    4,
+    null,
+    70,
+  ]);
+  expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
+  for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
 });
 
 describe('scrolling', () => {
   it('never makes an element taller than browsers allow, and reaches the last row', () => {
-    fc.assert(
-      fc.property(geometries, (geometry) => {
-        expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
-        const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
-        // The tolerance covers the rounding of a product and a quotient of doubles.
-        expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
-        expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
-      }),
-    );
+    forAll(geometries, (geometry) => {
+      expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
+      const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
+      // The tolerance covers the rounding of a product and a quotient of doubles.
+      expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
+      expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
+    });
   });
 
   it('converts rows to positions of the scrollbar and back', () => {
-    fc.assert(
-      fc.property(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
-        const top = part * lastTopPx(geometry);
-        const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
-        expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
-      }),
-    );
+    forAll(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
+      const top = part * lastTopPx(geometry);
+      const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
+      expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
+    });
   });
 
   it('scales positions only beyond the limit', () => {
@@ -75,16 +70,14 @@ describe('scrolling', () => {
   });
 
   it('scrolls until a row is completely visible, and not if it is visible already', () => {
-    fc.assert(
-      fc.property(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
-        fc.pre(geometry.count > 0);
-        const row = at % geometry.count;
-        const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
-        expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
-        expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
-        expect(revealPx(geometry, top, row)).toBe(top);
-      }),
-    );
+    forAll(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
+      fc.pre(geometry.count > 0);
+      const row = at % geometry.count;
+      const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
+      expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
+      expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
+      expect(revealPx(geometry, top, row)).toBe(top);
+    });
   });
 
   it('requests visible rows first, then those ahead, and none beyond the list', () => {
@@ -113,15 +106,13 @@ describe('columns', () => {
 
   it('fill their width, and never overflow it while a column can be dropped', () => {
     const all = availableColumns({ ...world, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
-    fc.assert(
-      fc.property(fc.integer({ min: 500, max: 2400 }), (px) => {
-        const placed = placeColumns(all, 'both', px, 'timeMs');
-        const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
-        const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
-        expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
-        expect(sum).toBeGreaterThan(Math.min(px, 900) - 140);
-      }),
-    );
+    forAll(fc.integer({ min: 500, max: 2400 }), (px) => {
+      const placed = placeColumns(all, 'both', px, 'timeMs');
+      const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
+      const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
+      expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
+      expect(sum).toBeGreaterThan(Math.min(px, 900) - 140);
+    });
   });
 
   it('drop the sparkline first, then the occupancy difference, then occupancy', () => {
@@ -279,17 +270,15 @@ describe('waterfall', () => {
     }));
 
   it('leads from one time to the other, with faster parts before slower ones', () => {
-    fc.assert(
-      fc.property(breakdowns, breakdowns, (from, to) => {
-        const steps = waterfall(from, to);
-        const end = steps.at(-1)?.toMs ?? from.timeMs;
-        // Steps below 0.05 % of the baseline are left out; there are seven parts.
-        expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
-        const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
-        expect(signs).toEqual([...signs].sort((a, b) => a - b));
-        steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
-      }),
-    );
+    forAll(breakdowns, breakdowns, (from, to) => {
+      const steps = waterfall(from, to);
+      const end = steps.at(-1)?.toMs ?? from.timeMs;
+      // Steps below 0.05 % of the baseline are left out; there are seven parts.
+      expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
+      const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
+      expect(signs).toEqual([...signs].sort((a, b) => a - b));
+      steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
+    });
   });
 });
 
@@ -328,11 +317,9 @@ describe('filters', () => {
   });
 });
 
-describe('the logarithmic axis', () => {
-  it('converts values to positions and back', () => {
-    // The value passes through a logarithm and a power of doubles.
-    expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
-  });
+it('the logarithmic axis converts values to positions and back', () => {
+  // The value passes through a logarithm and a power of doubles.
+  expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
 });
 
 describe('the number of designs that pass a filter', () => {

@@ -173,27 +173,25 @@ it('refuses a setting that JSON cannot express', async () => {
     );
 });
 
-describe('two engines on one database', () => {
-  it('see each other, and only the owner of a run can change it', async () => {
-    const file = temporaryFile();
-    const first = await engineOn(file);
-    const second = await engineOn(file);
-    const changed = new Promise<void>((resolve) => {
-      const off = second.subscribe((event) => {
-        if (event !== 'store.changed') return;
-        off();
-        resolve();
-      });
+it('two engines on one database see each other, and only the owner of a run can change it', async () => {
+  const file = temporaryFile();
+  const first = await engineOn(file);
+  const second = await engineOn(file);
+  const changed = new Promise<void>((resolve) => {
+    const off = second.subscribe((event) => {
+      if (event !== 'store.changed') return;
+      off();
+      resolve();
     });
-    const { id } = await call(first, 'studies.save', { study: wide });
-    await changed;
-    const { runId } = await call(first, 'runs.start', { studyId: id });
-    expect(await second.call('runs.resume', { id: runId })).toFail('conflict');
-    expect(await second.call('runs.cancel', { id: runId })).toFail('conflict');
-    await call(first, 'runs.cancel', { id: runId });
-    const other = await sweep(second, smallStudy());
-    expect((await call(first, 'runs.get', { id: other.id })).state).toBe('complete');
   });
+  const { id } = await call(first, 'studies.save', { study: wide });
+  await changed;
+  const { runId } = await call(first, 'runs.start', { studyId: id });
+  expect(await second.call('runs.resume', { id: runId })).toFail('conflict');
+  expect(await second.call('runs.cancel', { id: runId })).toFail('conflict');
+  await call(first, 'runs.cancel', { id: runId });
+  const other = await sweep(second, smallStudy());
+  expect((await call(first, 'runs.get', { id: other.id })).state).toBe('complete');
 });
 
 describe('the boundary', () => {

@@ -79,39 +79,37 @@ function resultsOf(plan: PlanLine, sample: object = {}): string {
   return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
 }
 
-describe('clocks in a result file', () => {
-  it('are kept with power, temperature and reasons, and predictions are made for the measured clock', async () => {
-    const plan = await bundledPlan();
-    const sample = { clockMhz: 1260, memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
-    const text = resultsOf(plan, sample)
-      .replace('"properties":{', '"properties":{"pciBusId":"00000000:65:00.0",')
-      .replace('"clockMhz":1260', '"clockMhz":1512');
-    const { runId } = await importFile('clocks.jsonl', bytesOf(text));
-    const { cases, warnings } = await detailOf(runId);
-    const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
-    expect(cases.map(({ conditions }) => conditions)).toEqual([
-      { minClockMhz: 1260, maxClockMhz: 1512, ...steady },
-      ...new Array(3).fill({ minClockMhz: 1260, maxClockMhz: 1260, ...steady }),
-    ]);
-    expect(warnings).toEqual(
-      expect.arrayContaining([
-        'The clock varied from 1,260 to 1,512 MHz (20.0\u00a0%). To lock it, as an administrator: nvidia-smi -i 00000000:65:00.0 -lgc 1260 (and -rgc afterwards).',
-        'The device lowered its clocks because of its power limit in 4 of 4 cases.',
-      ]),
-    );
-    // The clock is half of the predicted 2520 MHz, so everything that does not wait for memory alone takes twice as
-    // long.
-    const compared = await call('bench.compare', { id: runId });
-    expect(compared.clockMhz).toBe(1260);
-    for (const { designIndex, predictedMs } of compared.designs) {
-      const at2520 = cases.find((one) => one.designIndex === designIndex)!.predictedMs!;
-      expect(predictedMs / at2520).toBeGreaterThan(1.2);
-      expect(predictedMs / at2520).toBeLessThanOrEqual(2.001);
-    }
-    const other = await importFile('own-clock.jsonl', bytesOf(resultsOf(plan, { clockMhz: 2520 })));
-    expect((await call('bench.compare', { id: other.runId })).clockMhz).toBeNull();
-    expect((await detailOf(other.runId)).warnings.join()).not.toContain('clock');
-  });
+it('clocks in a result file are kept with power, temperature and reasons, and predictions are made for the measured clock', async () => {
+  const plan = await bundledPlan();
+  const sample = { clockMhz: 1260, memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
+  const text = resultsOf(plan, sample)
+    .replace('"properties":{', '"properties":{"pciBusId":"00000000:65:00.0",')
+    .replace('"clockMhz":1260', '"clockMhz":1512');
+  const { runId } = await importFile('clocks.jsonl', bytesOf(text));
+  const { cases, warnings } = await detailOf(runId);
+  const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
+  expect(cases.map(({ conditions }) => conditions)).toEqual([
+    { minClockMhz: 1260, maxClockMhz: 1512, ...steady },
+    ...new Array(3).fill({ minClockMhz: 1260, maxClockMhz: 1260, ...steady }),
+  ]);
+  expect(warnings).toEqual(
+    expect.arrayContaining([
+      'The clock varied from 1,260 to 1,512 MHz (20.0\u00a0%). To lock it, as an administrator: nvidia-smi -i 00000000:65:00.0 -lgc 1260 (and -rgc afterwards).',
+      'The device lowered its clocks because of its power limit in 4 of 4 cases.',
+    ]),
+  );
+  // The clock is half of the predicted 2520 MHz, so everything that does not wait for memory alone takes twice as
+  // long.
+  const compared = await call('bench.compare', { id: runId });
+  expect(compared.clockMhz).toBe(1260);
+  for (const { designIndex, predictedMs } of compared.designs) {
+    const at2520 = cases.find((one) => one.designIndex === designIndex)!.predictedMs!;
+    expect(predictedMs / at2520).toBeGreaterThan(1.2);
+    expect(predictedMs / at2520).toBeLessThanOrEqual(2.001);
+  }
+  const other = await importFile('own-clock.jsonl', bytesOf(resultsOf(plan, { clockMhz: 2520 })));
+  expect((await call('bench.compare', { id: other.runId })).clockMhz).toBeNull();
+  expect((await detailOf(other.runId)).warnings.join()).not.toContain('clock');
 });
 
 describe('a result file', () => {
@@ -295,18 +293,16 @@ describe("Kernel Tuner's files", () => {
   });
 });
 
-describe('loops and published losses', () => {
-  it('become separate cases', async () => {
-    const loops = await importFile('spmv-times-ms.csv', dataFile('data/loops/spmv-times-ms.csv'));
-    expect(loops).toMatchObject({ kind: 'loops', cases: 15, failed: 1 });
-    expect(loops.warnings).toEqual(['The file does not name the device of the measurements.']);
-    expect((await detailOf(loops.runId)).device).toBeNull();
-    const smite = await importFile('measured-means.csv', dataFile('data/smite/measured-means.csv'), 'NVIDIA A100');
-    expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
-    const detail = await detailOf(smite.runId);
-    expect(detail.request.suite).toBe('matrix-power');
-    expect(detail.cases[7].values).toMatchObject({ meanLoss: 1.464614 });
-  });
+it('loops and published losses become separate cases', async () => {
+  const loops = await importFile('spmv-times-ms.csv', dataFile('data/loops/spmv-times-ms.csv'));
+  expect(loops).toMatchObject({ kind: 'loops', cases: 15, failed: 1 });
+  expect(loops.warnings).toEqual(['The file does not name the device of the measurements.']);
+  expect((await detailOf(loops.runId)).device).toBeNull();
+  const smite = await importFile('measured-means.csv', dataFile('data/smite/measured-means.csv'), 'NVIDIA A100');
+  expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
+  const detail = await detailOf(smite.runId);
+  expect(detail.request.suite).toBe('matrix-power');
+  expect(detail.cases[7].values).toMatchObject({ meanLoss: 1.464614 });
 });
 
 describe('the kind of a file', () => {

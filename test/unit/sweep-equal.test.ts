@@ -5,6 +5,7 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import { firstEquals, groupedDesigns } from '../../src-workers/sweep/equal.ts';
 import { axisPosition, createRanking, rankedDesigns, type Ranking } from '../../src-workers/sweep/ranking.ts';
+import { forAllOf } from '../for-all.ts';
 
 const MULTIPROCESSORS = 2;
 const device = (id: string) =>
@@ -69,39 +70,33 @@ function areEqual(ranking: Ranking, a: number, b: number): boolean {
 
 describe('designs that differ only in irrelevant values', () => {
   it('are represented by the first design that equals them, and no two representatives are equal', () => {
-    fc.assert(
-      fc.property(columnsOf, (columns) => {
-        const ranking = createRanking(AXES, columns);
-        const first = firstEquals(ranking, REGISTERS);
-        const standing: number[] = [];
-        const wrong: number[] = [];
-        first.forEach((other, design) => {
-          if (other === design) standing.push(design);
-          else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
-        });
-        expect(wrong).toEqual([]);
-        const valid = standing.filter((design) => columns.invalidReason[design] === 0);
-        expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
-      }),
-      { numRuns: 40 },
-    );
+    forAllOf(40)(columnsOf, (columns) => {
+      const ranking = createRanking(AXES, columns);
+      const first = firstEquals(ranking, REGISTERS);
+      const standing: number[] = [];
+      const wrong: number[] = [];
+      first.forEach((other, design) => {
+        if (other === design) standing.push(design);
+        else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
+      });
+      expect(wrong).toEqual([]);
+      const valid = standing.filter((design) => columns.invalidReason[design] === 0);
+      expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
+    });
   });
 
   it('are one row at the place of the first one, and the counts of rows add up to all designs', () => {
-    fc.assert(
-      fc.property(columnsOf, fc.boolean(), (columns, fromEnd) => {
-        const ranking = createRanking(AXES, columns);
-        const first = firstEquals(ranking, REGISTERS);
-        const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
-        const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
-        const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
-        const seen = new Set<number>();
-        const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
-        expect([...read(list)]).toEqual(wanted);
-        expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
-      }),
-      { numRuns: 40 },
-    );
+    forAllOf(40)(columnsOf, fc.boolean(), (columns, fromEnd) => {
+      const ranking = createRanking(AXES, columns);
+      const first = firstEquals(ranking, REGISTERS);
+      const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
+      const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
+      const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
+      const seen = new Set<number>();
+      const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
+      expect([...read(list)]).toEqual(wanted);
+      expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
+    });
   });
 
   it('are all listed after their row when it is opened', () => {

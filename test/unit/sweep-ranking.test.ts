@@ -12,6 +12,7 @@ import {
   type RankingFilter,
   type SortColumn,
 } from '../../src-workers/sweep/ranking.ts';
+import { forAllOf } from '../for-all.ts';
 
 /** A device with only the fields that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
@@ -80,83 +81,74 @@ const SORTS: readonly SortColumn[] = [
 
 describe('rankedDesigns', () => {
   it('keeps exactly the designs that pass, valid ones before invalid ones', () => {
-    fc.assert(
-      fc.property(columnsOf, filters, fc.constantFrom(...SORTS), (columns, filter, sort) => {
-        const ranking = createRanking(AXES, columns);
-        const list = Array.from(rankedDesigns(ranking, filter, sort));
-        const wanted = Array.from({ length: SIZE }, (_, design) => design).filter((design) => {
-          const valid = columns.invalidReason[design] === 0;
-          if (filter.validity !== 'all' && valid !== (filter.validity === 'valid')) return false;
-          for (const [axis, set] of Object.entries(filter.positions))
-            if (!(set ?? new Set()).has(axisPosition(ranking, Number(axis), design))) return false;
-          return filter.ranges.every(
-            ({ column, from, to }) => columns[column][design] >= from && columns[column][design] <= to,
-          );
-        });
-        expect([...list].sort((a, b) => a - b)).toEqual(wanted);
-        const firstInvalid = list.findIndex((design) => columns.invalidReason[design] !== 0);
-        if (firstInvalid >= 0)
-          expect(list.slice(firstInvalid).every((design) => columns.invalidReason[design] !== 0)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
+    forAllOf(60)(columnsOf, filters, fc.constantFrom(...SORTS), (columns, filter, sort) => {
+      const ranking = createRanking(AXES, columns);
+      const list = Array.from(rankedDesigns(ranking, filter, sort));
+      const wanted = Array.from({ length: SIZE }, (_, design) => design).filter((design) => {
+        const valid = columns.invalidReason[design] === 0;
+        if (filter.validity !== 'all' && valid !== (filter.validity === 'valid')) return false;
+        for (const [axis, set] of Object.entries(filter.positions))
+          if (!(set ?? new Set()).has(axisPosition(ranking, Number(axis), design))) return false;
+        return filter.ranges.every(
+          ({ column, from, to }) => columns[column][design] >= from && columns[column][design] <= to,
+        );
+      });
+      expect([...list].sort((a, b) => a - b)).toEqual(wanted);
+      const firstInvalid = list.findIndex((design) => columns.invalidReason[design] !== 0);
+      if (firstInvalid >= 0)
+        expect(list.slice(firstInvalid).every((design) => columns.invalidReason[design] !== 0)).toBe(true);
+    });
   });
 
   it('sorts valid designs by the column, then by time, then by number', () => {
-    fc.assert(
-      fc.property(columnsOf, fc.constantFrom(...SORTS), (columns, sort) => {
-        const ranking = createRanking(AXES, columns);
-        const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, sort);
-        const key = (design: number): number | string => {
-          switch (sort) {
-            case 'device':
-              return AXES.devices[axisPosition(ranking, AXIS.device, design)].name;
-            case 'threadsPerUnit':
-              return AXES.threadsPerUnit[axisPosition(ranking, AXIS.threadsPerUnit, design)];
-            case 'loop':
-              return AXES.loop[axisPosition(ranking, AXIS.loop, design)];
-            case 'balancing':
-              return AXES.balancing[axisPosition(ranking, AXIS.balancing, design)];
-            case 'registerCap':
-              return AXES.registerCap[axisPosition(ranking, AXIS.registerCap, design)] ?? Infinity;
-            case 'blockThreads':
-              return AXES.blockThreads[axisPosition(ranking, AXIS.blockThreads, design)];
-            case 'waves':
-              return ranking.waves[design];
-            case 'implementation':
-              return '';
-            default:
-              return columns[sort][design];
-          }
-        };
-        for (let i = 1; i < list.length; i += 1) {
-          const [a, b] = [list[i - 1], list[i]];
-          const [ka, kb] = [key(a), key(b)];
-          expect(ka <= kb).toBe(true);
-          if (ka === kb) {
-            expect(columns.timeMs[a] <= columns.timeMs[b]).toBe(true);
-            if (columns.timeMs[a] === columns.timeMs[b]) expect(a).toBeLessThan(b);
-          }
+    forAllOf(60)(columnsOf, fc.constantFrom(...SORTS), (columns, sort) => {
+      const ranking = createRanking(AXES, columns);
+      const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, sort);
+      const key = (design: number): number | string => {
+        switch (sort) {
+          case 'device':
+            return AXES.devices[axisPosition(ranking, AXIS.device, design)].name;
+          case 'threadsPerUnit':
+            return AXES.threadsPerUnit[axisPosition(ranking, AXIS.threadsPerUnit, design)];
+          case 'loop':
+            return AXES.loop[axisPosition(ranking, AXIS.loop, design)];
+          case 'balancing':
+            return AXES.balancing[axisPosition(ranking, AXIS.balancing, design)];
+          case 'registerCap':
+            return AXES.registerCap[axisPosition(ranking, AXIS.registerCap, design)] ?? Infinity;
+          case 'blockThreads':
+            return AXES.blockThreads[axisPosition(ranking, AXIS.blockThreads, design)];
+          case 'waves':
+            return ranking.waves[design];
+          case 'implementation':
+            return '';
+          default:
+            return columns[sort][design];
         }
-      }),
-      { numRuns: 60 },
-    );
+      };
+      for (let i = 1; i < list.length; i += 1) {
+        const [a, b] = [list[i - 1], list[i]];
+        const [ka, kb] = [key(a), key(b)];
+        expect(ka <= kb).toBe(true);
+        if (ka === kb) {
+          expect(columns.timeMs[a] <= columns.timeMs[b]).toBe(true);
+          if (columns.timeMs[a] === columns.timeMs[b]) expect(a).toBeLessThan(b);
+        }
+      }
+    });
   });
 
   it('lists the designs with one reason of invalidity on request, by number', () => {
-    fc.assert(
-      fc.property(columnsOf, (columns) => {
-        const list = rankedDesigns(
-          createRanking(AXES, columns),
-          { positions: {}, ranges: [], validity: 'valid', invalidReason: 2 },
-          'timeMs',
-        );
-        expect(Array.from(list)).toEqual(
-          [...columns.invalidReason.keys()].filter((design) => columns.invalidReason[design] === 2),
-        );
-      }),
-      { numRuns: 30 },
-    );
+    forAllOf(30)(columnsOf, (columns) => {
+      const list = rankedDesigns(
+        createRanking(AXES, columns),
+        { positions: {}, ranges: [], validity: 'valid', invalidReason: 2 },
+        'timeMs',
+      );
+      expect(Array.from(list)).toEqual(
+        [...columns.invalidReason.keys()].filter((design) => columns.invalidReason[design] === 2),
+      );
+    });
   });
 
   it('keeps answers apart for filters that differ in one number', () => {
@@ -175,18 +167,13 @@ describe('rankedDesigns', () => {
   });
 });
 
-describe('tieCount', () => {
-  it('counts the leading designs within the band of the first', () => {
-    fc.assert(
-      fc.property(columnsOf, fc.double({ min: 0, max: 0.5, noNaN: true }), (columns, fraction) => {
-        const ranking = createRanking(AXES, columns);
-        const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
-        const limit = list.length ? columns.timeMs[list[0]] * (1 + fraction) : 0;
-        expect(tieCount(ranking, list, fraction)).toBe(
-          [...list].filter((design) => columns.timeMs[design] <= limit).length,
-        );
-      }),
-      { numRuns: 60 },
+it('tieCount counts the leading designs within the band of the first', () => {
+  forAllOf(60)(columnsOf, fc.double({ min: 0, max: 0.5, noNaN: true }), (columns, fraction) => {
+    const ranking = createRanking(AXES, columns);
+    const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
+    const limit = list.length ? columns.timeMs[list[0]] * (1 + fraction) : 0;
+    expect(tieCount(ranking, list, fraction)).toBe(
+      [...list].filter((design) => columns.timeMs[design] <= limit).length,
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
+import { forAll, forAllOf } from '../for-all.ts';
 
 /** The reference for the radix sort is Array.sort, which is stable. Minus zero equals zero in both. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
@@ -32,34 +33,29 @@ const troublesome = fc.oneof(
 
 describe('sortByValue', () => {
   it('equals Array.sort over float64 values, and is stable for equal ones', () => {
-    fc.assert(
-      fc.property(fc.array(troublesome, { maxLength: 300 }), fc.infiniteStream(fc.nat()), (list, picks) => {
-        const values = Float64Array.from(list);
-        // The items are in any order, and some are left out.
-        const items = Uint32Array.from(
-          list.map((_, i) => i).sort((a, b) => ((a * 7919) % 311) - ((b * 7919) % 311) || a - b),
-        ).filter(() => picks.next().value % 8 !== 0);
-        const got = Array.from(sortByValue(items, values));
-        // Infinity − Infinity is NaN, so the reference compares instead of subtracting.
-        const wanted = Array.from(items).sort((a, b) => (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0));
-        expect(got).toEqual(wanted);
-      }),
-      { numRuns: 400 },
-    );
+    forAllOf(400)(fc.array(troublesome, { maxLength: 300 }), fc.infiniteStream(fc.nat()), (list, picks) => {
+      const values = Float64Array.from(list);
+      // The items are in any order, and some are left out.
+      const items = Uint32Array.from(
+        list.map((_, i) => i).sort((a, b) => ((a * 7919) % 311) - ((b * 7919) % 311) || a - b),
+      ).filter(() => picks.next().value % 8 !== 0);
+      const got = Array.from(sortByValue(items, values));
+      // Infinity − Infinity is NaN, so the reference compares instead of subtracting.
+      const wanted = Array.from(items).sort((a, b) => (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0));
+      expect(got).toEqual(wanted);
+    });
   });
 
   it('equals Array.sort over float32 and 16-bit columns', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.float({ noNaN: true, noDefaultInfinity: true })),
-        fc.array(fc.integer({ min: 0, max: 65535 })),
-        (floats, words) => {
-          for (const values of [Float32Array.from(floats), Uint16Array.from(words)]) {
-            const items = Uint32Array.from(values, (_, i) => i);
-            expect(Array.from(sortByValue(items, values))).toEqual(reference(items, values));
-          }
-        },
-      ),
+    forAll(
+      fc.array(fc.float({ noNaN: true, noDefaultInfinity: true })),
+      fc.array(fc.integer({ min: 0, max: 65535 })),
+      (floats, words) => {
+        for (const values of [Float32Array.from(floats), Uint16Array.from(words)]) {
+          const items = Uint32Array.from(values, (_, i) => i);
+          expect(Array.from(sortByValue(items, values))).toEqual(reference(items, values));
+        }
+      },
     );
   });
 
@@ -76,14 +72,10 @@ describe('sortByValue', () => {
   });
 });
 
-describe('sortByKey', () => {
-  it('equals a stable Array.sort by the key of the item', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1 }), (list) => {
-        const keys = Uint16Array.from(list);
-        const items = Uint32Array.from(list, (_, i) => list.length - 1 - i);
-        expect(Array.from(sortByKey(items, keys, 13))).toEqual(reference(items, keys));
-      }),
-    );
+it('sortByKey equals a stable Array.sort by the key of the item', () => {
+  forAll(fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1 }), (list) => {
+    const keys = Uint16Array.from(list);
+    const items = Uint32Array.from(list, (_, i) => list.length - 1 - i);
+    expect(Array.from(sortByKey(items, keys, 13))).toEqual(reference(items, keys));
   });
 });

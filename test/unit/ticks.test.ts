@@ -8,23 +8,22 @@ import {
   powersOfTwo,
   stepDecimals,
 } from '../../src-workers/numeric/ticks.ts';
+import { forAll } from '../for-all.ts';
 
 describe('ticks of a linear axis', () => {
   it('have round bounds around the values', () => {
-    fc.assert(
-      fc.property(
-        fc.double({ min: 0.01, max: 100, noNaN: true }),
-        fc.double({ min: 1.01, max: 5, noNaN: true }),
-        (low, ratio) => {
-          const bounds = niceBounds(low, low * ratio);
-          expect(bounds.low).toBeLessThanOrEqual(low * (1 + 1e-9));
-          expect(bounds.high).toBeGreaterThanOrEqual(low * ratio * (1 - 1e-9));
-          const ticks = multiples(bounds.low, bounds.high, bounds.step);
-          expect(ticks.length).toBeGreaterThanOrEqual(2);
-          expect(ticks.length).toBeLessThanOrEqual(8);
-          expect(ticks[0]).toBeCloseTo(bounds.low, 9);
-        },
-      ),
+    forAll(
+      fc.double({ min: 0.01, max: 100, noNaN: true }),
+      fc.double({ min: 1.01, max: 5, noNaN: true }),
+      (low, ratio) => {
+        const bounds = niceBounds(low, low * ratio);
+        expect(bounds.low).toBeLessThanOrEqual(low * (1 + 1e-9));
+        expect(bounds.high).toBeGreaterThanOrEqual(low * ratio * (1 - 1e-9));
+        const ticks = multiples(bounds.low, bounds.high, bounds.step);
+        expect(ticks.length).toBeGreaterThanOrEqual(2);
+        expect(ticks.length).toBeLessThanOrEqual(8);
+        expect(ticks[0]).toBeCloseTo(bounds.low, 9);
+      },
     );
   });
 
@@ -51,16 +50,14 @@ describe('ticks of a logarithmic axis', () => {
   ] as const;
 
   it('are inside and ascending, at most as many as requested, and far enough apart', () => {
-    fc.assert(
-      fc.property(...anyRange, fc.integer({ min: 5, max: 9 }), (low, span, most) => {
-        const ticks = logTicks(low, low * span, { max: most, apartFraction: 0.05 });
-        expect(ticks.length).toBeLessThanOrEqual(most);
-        ticks.forEach((tick, i) => {
-          expect(tick >= low && tick <= low * span).toBe(true);
-          if (i > 0) expect(Math.log(tick / ticks[i - 1]) / Math.log(span)).toBeGreaterThanOrEqual(0.05 - 1e-9);
-        });
-      }),
-    );
+    forAll(...anyRange, fc.integer({ min: 5, max: 9 }), (low, span, most) => {
+      const ticks = logTicks(low, low * span, { max: most, apartFraction: 0.05 });
+      expect(ticks.length).toBeLessThanOrEqual(most);
+      ticks.forEach((tick, i) => {
+        expect(tick >= low && tick <= low * span).toBe(true);
+        if (i > 0) expect(Math.log(tick / ticks[i - 1]) / Math.log(span)).toBeGreaterThanOrEqual(0.05 - 1e-9);
+      });
+    });
   });
 
   it('are empty if there is no range', () => {

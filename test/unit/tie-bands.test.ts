@@ -15,6 +15,7 @@ import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
 import { GPUS as devices, cpu, gpu } from '../catalogue.ts';
+import { forAll } from '../for-all.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
 const kept = JSON.parse(readFileSync(join(db, 'evidence', 'tie-bands.json'), 'utf8')) as KeptBands;
@@ -196,22 +197,20 @@ describe('missing evidence', () => {
   });
 });
 
-describe('kinds of implementations', () => {
-  it.each([
-    [1, 'none', 'thread-per-unit'],
-    [8, 'none', 'group-per-unit'],
-    [8, 'padded-slice(64)', 'padded'],
-    [1, 'merge-path', 'even-share'],
-    [1, 'nonzero-split', 'even-share'],
-    [2, 'dynamic-fetch(group)', 'dynamic-fetch'],
-    [1, 'window-sort(64)', 'reordered'],
-    [4, 'shuffle', 'reordered'],
-    [32, 'none', 'group-per-unit'],
-    [64, 'none', 'block-per-unit'],
-    [1, 'mixed(2)', 'mixed'],
-  ] as const)('%i threads per unit, %s: %s', (threadsPerUnit, balancing, kind) => {
-    expect(implementationKind(V100, threadsPerUnit, balancing)).toBe(kind);
-  });
+it.each([
+  [1, 'none', 'thread-per-unit'],
+  [8, 'none', 'group-per-unit'],
+  [8, 'padded-slice(64)', 'padded'],
+  [1, 'merge-path', 'even-share'],
+  [1, 'nonzero-split', 'even-share'],
+  [2, 'dynamic-fetch(group)', 'dynamic-fetch'],
+  [1, 'window-sort(64)', 'reordered'],
+  [4, 'shuffle', 'reordered'],
+  [32, 'none', 'group-per-unit'],
+  [64, 'none', 'block-per-unit'],
+  [1, 'mixed(2)', 'mixed'],
+] as const)('kinds of implementations %i threads per unit, %s: %s', (threadsPerUnit, balancing, kind) => {
+  expect(implementationKind(V100, threadsPerUnit, balancing)).toBe(kind);
 });
 
 const AXES: SpaceAxes = {
@@ -224,45 +223,38 @@ const AXES: SpaceAxes = {
   blockThreads: [64, 128],
 };
 
-describe('ties', () => {
-  it('are designs within the band of their own comparison with the fastest, at any place in the list', () => {
-    const table = tieTableOf(AXES);
-    const size = spaceSize(AXES);
-    const counts = axisCounts(AXES);
-    const kinds = Array.from({ length: size }, (_, design) => {
-      const [block, , , balancing, , threads, , , device] = [...counts]
-        .reverse()
-        .reduce<[number, number[]]>(
-          ([rest, positions], count) => [Math.floor(rest / count), [...positions, rest % count]],
-          [design, []],
-        )[1];
-      return { block, device, kind: implementationKind(V100, AXES.threadsPerUnit[threads], AXES.balancing[balancing]) };
-    });
-    fc.assert(
-      fc.property(
-        fc.array(fc.double({ min: 1, max: 1.4, noNaN: true }), { minLength: size, maxLength: size }),
-        (times) => {
-          const columns = allocateChunk(0, size);
-          columns.timeMs.set(times);
-          const ranking = createRanking(AXES, columns);
-          const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
-          const best = list[0];
-          const expected = times.map((time, design) => {
-            const [a, b] = [kinds[best], kinds[design]];
-            const own = AXES.devices[a.device];
-            const band =
-              a.device !== b.device
-                ? tieBandOfDevices(own, AXES.devices[b.device]).fraction
-                : (a.kind === b.kind ? tieBand(own) : tieBand(own, a.kind, b.kind)).fraction;
-            expect(tieFraction(table, best, design)).toBe(band);
-            return time <= times[best] * (1 + band);
-          });
-          const ties = tiesOf(ranking, table, list);
-          expect(times.map((_, design) => ties.isTied(design))).toEqual(expected);
-          expect(ties.count).toBe(expected.filter(Boolean).length);
-        },
-      ),
-    );
-    expect(encode(counts, [0, 0, 0, 0, 0, 0, 0, 0, 1])).toBe(1);
+it('ties are designs within the band of their own comparison with the fastest, at any place in the list', () => {
+  const table = tieTableOf(AXES);
+  const size = spaceSize(AXES);
+  const counts = axisCounts(AXES);
+  const kinds = Array.from({ length: size }, (_, design) => {
+    const [block, , , balancing, , threads, , , device] = [...counts]
+      .reverse()
+      .reduce<[number, number[]]>(
+        ([rest, positions], count) => [Math.floor(rest / count), [...positions, rest % count]],
+        [design, []],
+      )[1];
+    return { block, device, kind: implementationKind(V100, AXES.threadsPerUnit[threads], AXES.balancing[balancing]) };
   });
+  forAll(fc.array(fc.double({ min: 1, max: 1.4, noNaN: true }), { minLength: size, maxLength: size }), (times) => {
+    const columns = allocateChunk(0, size);
+    columns.timeMs.set(times);
+    const ranking = createRanking(AXES, columns);
+    const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
+    const best = list[0];
+    const expected = times.map((time, design) => {
+      const [a, b] = [kinds[best], kinds[design]];
+      const own = AXES.devices[a.device];
+      const band =
+        a.device !== b.device
+          ? tieBandOfDevices(own, AXES.devices[b.device]).fraction
+          : (a.kind === b.kind ? tieBand(own) : tieBand(own, a.kind, b.kind)).fraction;
+      expect(tieFraction(table, best, design)).toBe(band);
+      return time <= times[best] * (1 + band);
+    });
+    const ties = tiesOf(ranking, table, list);
+    expect(times.map((_, design) => ties.isTied(design))).toEqual(expected);
+    expect(ties.count).toBe(expected.filter(Boolean).length);
+  });
+  expect(encode(counts, [0, 0, 0, 0, 0, 0, 0, 0, 1])).toBe(1);
 });

@@ -148,12 +148,10 @@ describe('tune', () => {
   });
 });
 
-describe('the mark of a run', () => {
-  it('shows a failure if a complete measurement has no time', () => {
-    const run = { kind: 'bench', state: 'complete', bestTimeMs: null } as const;
-    expect(runOutcome(run)).toEqual({ mark: 'failed', text: 'complete, nothing measured' });
-    expect(runOutcome({ ...run, bestTimeMs: 2 }).mark).toBe('complete');
-    expect(runOutcome({ ...run, state: 'running' }).mark).toBe('running');
-    expect(runOutcome({ ...run, kind: 'sweep' }).mark).toBe('complete');
-  });
+it('the mark of a run shows a failure if a complete measurement has no time', () => {
+  const run = { kind: 'bench', state: 'complete', bestTimeMs: null } as const;
+  expect(runOutcome(run)).toEqual({ mark: 'failed', text: 'complete, nothing measured' });
+  expect(runOutcome({ ...run, bestTimeMs: 2 }).mark).toBe('complete');
+  expect(runOutcome({ ...run, state: 'running' }).mark).toBe('running');
+  expect(runOutcome({ ...run, kind: 'sweep' }).mark).toBe('complete');
 });

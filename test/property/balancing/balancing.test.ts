@@ -6,6 +6,7 @@ import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-dept
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { categoricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { lockstep } from '../../unit/predict/oracle.ts';
+import { forAll } from '../../for-all.ts';
 
 const laws = fc
   .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 1000 })), {
@@ -36,97 +37,83 @@ const SLACK = 1e-9;
 
 describe('balancing laws', () => {
   it('one more bucket never increases the loss', () => {
-    fc.assert(
-      fc.property(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
-        const fewer = depthOf(law, n, `best-buckets(${k})`).aggregateLoss;
-        expect(depthOf(law, n, `best-buckets(${k + 1})`).aggregateLoss).toBeLessThanOrEqual(fewer + SLACK);
-      }),
-    );
+    forAll(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
+      const fewer = depthOf(law, n, `best-buckets(${k})`).aggregateLoss;
+      expect(depthOf(law, n, `best-buckets(${k + 1})`).aggregateLoss).toBeLessThanOrEqual(fewer + SLACK);
+    });
   });
 
   it('the best cuts never have more loss than quantiles', () => {
-    fc.assert(
-      fc.property(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
-        const quantiles = depthOf(law, n, `quantile-buckets(${k})`).aggregateLoss;
-        expect(depthOf(law, n, `best-buckets(${k})`).aggregateLoss).toBeLessThanOrEqual(quantiles + SLACK);
-      }),
-    );
+    forAll(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
+      const quantiles = depthOf(law, n, `quantile-buckets(${k})`).aggregateLoss;
+      expect(depthOf(law, n, `best-buckets(${k})`).aggregateLoss).toBeLessThanOrEqual(quantiles + SLACK);
+    });
   });
 
   it('a window twice as large never has more loss, and a full sort has the least', () => {
-    fc.assert(
-      fc.property(laws, groupSizes, fc.integer({ min: 0, max: 6 }), (law, n, doublings) => {
-        const units = n * 2 ** doublings;
-        const small = depthOf(law, n, `window-sort(${units})`).aggregateLoss;
-        const large = depthOf(law, n, `window-sort(${2 * units})`).aggregateLoss;
-        expect(large).toBeLessThanOrEqual(small + SLACK);
-        expect(depthOf(law, n, 'full-sort').aggregateLoss).toBeLessThanOrEqual(large + SLACK);
-      }),
-    );
+    forAll(laws, groupSizes, fc.integer({ min: 0, max: 6 }), (law, n, doublings) => {
+      const units = n * 2 ** doublings;
+      const small = depthOf(law, n, `window-sort(${units})`).aggregateLoss;
+      const large = depthOf(law, n, `window-sort(${2 * units})`).aggregateLoss;
+      expect(large).toBeLessThanOrEqual(small + SLACK);
+      expect(depthOf(law, n, 'full-sort').aggregateLoss).toBeLessThanOrEqual(large + SLACK);
+    });
   });
 
   it('ordering never increases the loss, in one round or with nested loops', () => {
-    fc.assert(
-      fc.property(laws, groupSizes, fc.constantFrom(1, 2, 7, 40), (law, n, m) => {
-        const none = depthOf(law, n, 'none', 'nested', m);
-        for (const text of ['quantile-buckets(4)', 'best-buckets(3)', 'window-sort(128)', 'full-sort']) {
-          // Sorted units have a law of one round.
-          const ordered = depthOf(law, n, text, 'nested', text.includes('sort') ? 1 : m);
-          // Sums on a lattice omit 1e-10 at their ends.
-          expect(ordered.aggregateLoss).toBeLessThanOrEqual(none.aggregateLoss * (1 + 1e-7));
-        }
-      }),
-    );
+    forAll(laws, groupSizes, fc.constantFrom(1, 2, 7, 40), (law, n, m) => {
+      const none = depthOf(law, n, 'none', 'nested', m);
+      for (const text of ['quantile-buckets(4)', 'best-buckets(3)', 'window-sort(128)', 'full-sort']) {
+        // Sorted units have a law of one round.
+        const ordered = depthOf(law, n, text, 'nested', text.includes('sort') ? 1 : m);
+        // Sums on a lattice omit 1e-10 at their ends.
+        expect(ordered.aggregateLoss).toBeLessThanOrEqual(none.aggregateLoss * (1 + 1e-7));
+      }
+    });
   });
 
   it('flattening never increases the loss', () => {
-    fc.assert(
-      fc.property(
-        laws,
-        groupSizes,
-        fc.constantFrom(2, 5, 30),
-        fc.constantFrom('none', 'best-buckets(3)'),
-        (law, n, m, text) => {
-          const nested = depthOf(law, n, text, 'nested', m).aggregateLoss;
-          // Long sums are cumulant fits, which change a mean maximum by up to 1 %.
-          expect(depthOf(law, n, text, 'flattened', m).aggregateLoss).toBeLessThanOrEqual(nested * 1.01);
-        },
-      ),
+    forAll(
+      laws,
+      groupSizes,
+      fc.constantFrom(2, 5, 30),
+      fc.constantFrom('none', 'best-buckets(3)'),
+      (law, n, m, text) => {
+        const nested = depthOf(law, n, text, 'nested', m).aggregateLoss;
+        // Long sums are cumulant fits, which change a mean maximum by up to 1 %.
+        expect(depthOf(law, n, text, 'flattened', m).aggregateLoss).toBeLessThanOrEqual(nested * 1.01);
+      },
     );
   });
 
   it('survival functions fall along the values, grow with the block, and have the mean depth', () => {
-    fc.assert(
-      fc.property(laws, groupSizes, texts, loops, fc.constantFrom(1, 3, 20, 5000), (law, n, text, loop, rounds) => {
-        const depth = depthOf(law, n, text, loop, text.includes('sort') ? 1 : rounds);
-        const size = depth.values.length;
-        expect(size).toBeLessThanOrEqual(512);
-        expect(depth.aggregateLoss).toBeGreaterThanOrEqual(1);
-        expect(depth.meanLoss).toBeGreaterThanOrEqual(1);
-        const one = new Float64Array(size);
-        const three = new Float64Array(size);
-        depth.survivalInto(one, 1);
-        depth.survivalInto(three, 3);
-        expect(one[size - 1]).toBe(0);
-        let mean = depth.values[0];
-        for (let i = 0; i < size; i++) {
-          if (i > 0) {
-            expect(depth.values[i]).toBeGreaterThan(depth.values[i - 1]);
-            expect(one[i]).toBeLessThanOrEqual(one[i - 1] + SLACK);
-            mean += (depth.values[i] - depth.values[i - 1]) * one[i - 1];
-          }
-          expect(three[i]).toBeGreaterThanOrEqual(one[i] - SLACK);
+    forAll(laws, groupSizes, texts, loops, fc.constantFrom(1, 3, 20, 5000), (law, n, text, loop, rounds) => {
+      const depth = depthOf(law, n, text, loop, text.includes('sort') ? 1 : rounds);
+      const size = depth.values.length;
+      expect(size).toBeLessThanOrEqual(512);
+      expect(depth.aggregateLoss).toBeGreaterThanOrEqual(1);
+      expect(depth.meanLoss).toBeGreaterThanOrEqual(1);
+      const one = new Float64Array(size);
+      const three = new Float64Array(size);
+      depth.survivalInto(one, 1);
+      depth.survivalInto(three, 3);
+      expect(one[size - 1]).toBe(0);
+      let mean = depth.values[0];
+      for (let i = 0; i < size; i++) {
+        if (i > 0) {
+          expect(depth.values[i]).toBeGreaterThan(depth.values[i - 1]);
+          expect(one[i]).toBeLessThanOrEqual(one[i - 1] + SLACK);
+          mean += (depth.values[i] - depth.values[i - 1]) * one[i - 1];
         }
-        expect(Math.abs(mean / depth.meanDepth - 1)).toBeLessThan(1e-9);
-      }),
-    );
+        expect(three[i]).toBeGreaterThanOrEqual(one[i] - SLACK);
+      }
+      expect(Math.abs(mean / depth.meanDepth - 1)).toBeLessThan(1e-9);
+    });
   });
 
   it('parses its own text again', () => {
-    fc.assert(
-      fc.property(texts, (text) => {
-        expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
-      }),
-    );
+    forAll(texts, (text) => {
+      expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
+    });
   });
 });

@@ -6,6 +6,7 @@ import { mannKendall, summariseRepeats } from '../../../src-workers/models/calib
 import { randomMeasurements } from '../../../src-workers/models/calibration/search.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { concordance, kendall, medianInterval, spearman } from '../../../src-workers/numeric/statistics.ts';
+import { forAll, forAllOf } from '../../for-all.ts';
 
 /** Values are small integers, so that ties are common. */
 const columns = fc
@@ -16,97 +17,83 @@ const kept = (values: readonly number[]) => values.map(() => false);
 
 describe('rank correlations', () => {
   it('count the same pairs as a double loop', () => {
-    fc.assert(
-      fc.property(columns, ({ a, b }) => {
-        const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
-        for (let i = 0; i < a.length; i++)
-          for (let j = i + 1; j < a.length; j++) {
-            expected.score += Math.sign(a[i] - a[j]) * Math.sign(b[i] - b[j]);
-            expected.pairs++;
-            if (a[i] === a[j]) expected.tiedA++;
-            if (b[i] === b[j]) expected.tiedB++;
-          }
-        expect(concordance(a, b)).toEqual(expected);
-      }),
-    );
+    forAll(columns, ({ a, b }) => {
+      const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
+      for (let i = 0; i < a.length; i++)
+        for (let j = i + 1; j < a.length; j++) {
+          expected.score += Math.sign(a[i] - a[j]) * Math.sign(b[i] - b[j]);
+          expected.pairs++;
+          if (a[i] === a[j]) expected.tiedA++;
+          if (b[i] === b[j]) expected.tiedB++;
+        }
+      expect(concordance(a, b)).toEqual(expected);
+    });
   });
 
   it('are symmetric, within −1…1, and change sign with the order', () => {
-    fc.assert(
-      fc.property(columns, ({ a, b }) => {
-        for (const correlation of [kendall, spearman]) {
-          const value = correlation(a, b);
-          if (Number.isNaN(value)) return;
-          // These are sums of at most 60 squares.
-          expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
-          expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
-          expect(
-            Math.abs(
-              correlation(
-                a,
-                b.map((y) => -y),
-              ) + value,
-            ),
-          ).toBeLessThan(1e-14);
-        }
-      }),
-    );
+    forAll(columns, ({ a, b }) => {
+      for (const correlation of [kendall, spearman]) {
+        const value = correlation(a, b);
+        if (Number.isNaN(value)) return;
+        // These are sums of at most 60 squares.
+        expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
+        expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
+        expect(
+          Math.abs(
+            correlation(
+              a,
+              b.map((y) => -y),
+            ) + value,
+          ),
+        ).toBeLessThan(1e-14);
+      }
+    });
   });
 });
 
-describe('the interval of a median', () => {
-  it('covers at least the requested share, and is the narrowest interval that does', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0.5, max: 0.999, noNaN: true }), (n, asked) => {
-        const interval = medianInterval(n, asked);
-        if (!interval) {
-          expect(1 - 2 ** (1 - n)).toBeLessThan(asked);
-          return;
-        }
-        expect(interval.coverageFraction).toBeGreaterThanOrEqual(asked);
-        expect(interval.low + interval.high).toBe(n - 1);
-        expect(interval.low).toBeLessThan(interval.high);
-        // An interval that is one step narrower covers too little.
-        const inner = medianInterval(n, interval.coverageFraction + 1e-9);
-        if (inner) expect(inner.low).toBeLessThan(interval.low);
-      }),
-    );
+it('the interval of a median covers at least the requested share, and is the narrowest interval that does', () => {
+  forAll(fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0.5, max: 0.999, noNaN: true }), (n, asked) => {
+    const interval = medianInterval(n, asked);
+    if (!interval) {
+      expect(1 - 2 ** (1 - n)).toBeLessThan(asked);
+      return;
+    }
+    expect(interval.coverageFraction).toBeGreaterThanOrEqual(asked);
+    expect(interval.low + interval.high).toBe(n - 1);
+    expect(interval.low).toBeLessThan(interval.high);
+    // An interval that is one step narrower covers too little.
+    const inner = medianInterval(n, interval.coverageFraction + 1e-9);
+    if (inner) expect(inner.low).toBeLessThan(interval.low);
   });
 });
 
 describe('a summary of repeats', () => {
   it('is in order: least ≤ low ≤ median ≤ high ≤ largest', () => {
-    fc.assert(
-      fc.property(times, (values) => {
-        const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
-        const low = interval?.lowNs ?? medianNs;
-        const high = interval?.highNs ?? medianNs;
-        expect([minNs, low, medianNs, high, maxNs]).toEqual([minNs, low, medianNs, high, maxNs].sort((x, y) => x - y));
-      }),
-    );
+    forAll(times, (values) => {
+      const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
+      const low = interval?.lowNs ?? medianNs;
+      const high = interval?.highNs ?? medianNs;
+      expect([minNs, low, medianNs, high, maxNs]).toEqual([minNs, low, medianNs, high, maxNs].sort((x, y) => x - y));
+    });
   });
 
   it('does not depend on the unit: times twice as long get the same flags', () => {
-    fc.assert(
-      fc.property(times, (values) => {
-        const once = unwrap(summariseRepeats(values, kept(values)));
-        const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
-        expect(twice.warnings).toEqual(once.warnings);
-        expect(twice.outliers).toEqual(once.outliers);
-        expect(twice.medianNs).toBe(2 * once.medianNs);
-      }),
-    );
+    forAll(times, (values) => {
+      const once = unwrap(summariseRepeats(values, kept(values)));
+      const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
+      expect(twice.warnings).toEqual(once.warnings);
+      expect(twice.outliers).toEqual(once.outliers);
+      expect(twice.medianNs).toBe(2 * once.medianNs);
+    });
   });
 
   it('finds the opposite trend in the reversed order', () => {
-    fc.assert(
-      fc.property(times, (values) => {
-        const forward = mannKendall(Float64Array.from(values));
-        expect(Math.abs(mannKendall(Float64Array.from(values).reverse()) - forward)).toBeLessThan(1e-14);
-        expect(forward).toBeGreaterThanOrEqual(0);
-        expect(forward).toBeLessThanOrEqual(1);
-      }),
-    );
+    forAll(times, (values) => {
+      const forward = mannKendall(Float64Array.from(values));
+      expect(Math.abs(mannKendall(Float64Array.from(values).reverse()) - forward)).toBeLessThan(1e-14);
+      expect(forward).toBeGreaterThanOrEqual(0);
+      expect(forward).toBeLessThanOrEqual(1);
+    });
   });
 });
 
@@ -123,34 +110,27 @@ describe('agreement', () => {
   const shortlists = Array.from({ length: 30 }, (_, i) => i + 1);
 
   it('a longer shortlist never finds a worse design, and the whole list finds the best', () => {
-    fc.assert(
-      fc.property(designs, (input) => {
-        const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));
-        let last = Infinity;
-        for (const { regret, k, randomMeasurements: random } of result.shortlists) {
-          expect(regret).toBeGreaterThanOrEqual(0);
-          // Expectations over ties are sums of at most 30 terms.
-          expect(regret).toBeLessThanOrEqual(last + 1e-12);
-          expect(random).toBeLessThanOrEqual(input.measuredMs.length);
-          expect(k).toBeGreaterThan(0);
-          last = regret;
-        }
-        expect(last).toBe(0);
-      }),
-      { numRuns: 30 },
-    );
+    forAllOf(30)(designs, (input) => {
+      const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));
+      let last = Infinity;
+      for (const { regret, k, randomMeasurements: random } of result.shortlists) {
+        expect(regret).toBeGreaterThanOrEqual(0);
+        // Expectations over ties are sums of at most 30 terms.
+        expect(regret).toBeLessThanOrEqual(last + 1e-12);
+        expect(random).toBeLessThanOrEqual(input.measuredMs.length);
+        expect(k).toBeGreaterThan(0);
+        last = regret;
+      }
+      expect(last).toBe(0);
+    });
   });
 
   it('a better target never takes fewer random measurements', () => {
-    fc.assert(
-      fc.property(designs, ({ measuredMs }) => {
-        const sorted = measuredMs.slice().sort();
-        for (let i = 1; i < sorted.length; i++) {
-          expect(randomMeasurements(sorted, sorted[i - 1])).toBeGreaterThanOrEqual(
-            randomMeasurements(sorted, sorted[i]),
-          );
-        }
-      }),
-    );
+    forAll(designs, ({ measuredMs }) => {
+      const sorted = measuredMs.slice().sort();
+      for (let i = 1; i < sorted.length; i++) {
+        expect(randomMeasurements(sorted, sorted[i - 1])).toBeGreaterThanOrEqual(randomMeasurements(sorted, sorted[i]));
+      }
+    });
   });
 });

@@ -10,6 +10,7 @@ import {
   staircaseSteps,
   twoPhases,
 } from '../../../src-workers/models/contention/time.ts';
+import { forAll, forAllOf } from '../../for-all.ts';
 
 const loads = fc
   .array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1, maxLength: 80 })
@@ -27,98 +28,81 @@ function closeTo(a: number, b: number): boolean {
 
 describe('laws of memory contention', () => {
   it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () => {
-    fc.assert(
-      fc.property(memory, loads, (machine, bytes) => {
-        const staircase = staircaseMs(maxRateCurve(machine, bytes.length), bytes);
-        return closeTo(staircase, twoPhases(machine, bytes, 'derived').timeMs);
-      }),
-      { numRuns: 1000 },
-    );
+    forAllOf(1000)(memory, loads, (machine, bytes) => {
+      const staircase = staircaseMs(maxRateCurve(machine, bytes.length), bytes);
+      return closeTo(staircase, twoPhases(machine, bytes, 'derived').timeMs);
+    });
   });
 
   it('both forms agree on Amdahl’s loads, whatever K ≥ 2 up to the cores', () => {
-    fc.assert(
-      fc.property(memory, fc.integer({ min: 2, max: 80 }), fc.nat(), (machine, cores, pick) => {
-        const bytes = amdahlLoads(1e9, cores);
-        const knee = 2 + (pick % (cores - 1));
-        const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
-        return closeTo(derived, twoPhases(machine, bytes, 'tabulated', knee).timeMs);
-      }),
-    );
+    forAll(memory, fc.integer({ min: 2, max: 80 }), fc.nat(), (machine, cores, pick) => {
+      const bytes = amdahlLoads(1e9, cores);
+      const knee = 2 + (pick % (cores - 1));
+      const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
+      return closeTo(derived, twoPhases(machine, bytes, 'tabulated', knee).timeMs);
+    });
   });
 
   it('the tabulated form is never faster', () => {
-    fc.assert(
-      fc.property(memory, loads, fc.integer({ min: 1, max: 50 }), (machine, bytes, knee) => {
-        const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
-        expect(twoPhases(machine, bytes, 'tabulated', knee).timeMs).toBeGreaterThanOrEqual(derived * (1 - ROUNDING));
-      }),
-      { numRuns: 1000 },
-    );
+    forAllOf(1000)(memory, loads, fc.integer({ min: 1, max: 50 }), (machine, bytes, knee) => {
+      const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
+      expect(twoPhases(machine, bytes, 'tabulated', knee).timeMs).toBeGreaterThanOrEqual(derived * (1 - ROUNDING));
+    });
   });
 
   it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () => {
-    fc.assert(
-      fc.property(memory, loads, (machine, bytes) => {
-        fc.pre(saturatingCores(machine) <= bytes.length);
-        const { timeMs } = twoPhases(machine, bytes, 'derived');
-        expect(noImbalanceMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-        expect(noContentionMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-        expect(timeMs).toBeLessThanOrEqual(fullContentionMs(machine, bytes) * (1 + ROUNDING));
-      }),
-      { numRuns: 1000 },
-    );
+    forAllOf(1000)(memory, loads, (machine, bytes) => {
+      fc.pre(saturatingCores(machine) <= bytes.length);
+      const { timeMs } = twoPhases(machine, bytes, 'derived');
+      expect(noImbalanceMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(noContentionMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(timeMs).toBeLessThanOrEqual(fullContentionMs(machine, bytes) * (1 + ROUNDING));
+    });
   });
 
   it('more bandwidth is never slower, at any number of active cores', () => {
-    fc.assert(
-      fc.property(
-        loads,
-        fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 })), {
-          minLength: 80,
-          maxLength: 80,
-        }),
-        (bytes, points) => {
-          const curve = Float64Array.of(0, ...points.map(([base]) => base));
-          const faster = Float64Array.of(0, ...points.map(([base, more]) => base + more));
-          expect(staircaseMs(faster, bytes)).toBeLessThanOrEqual(staircaseMs(curve, bytes) * (1 + ROUNDING));
-        },
-      ),
+    forAll(
+      loads,
+      fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 })), {
+        minLength: 80,
+        maxLength: 80,
+      }),
+      (bytes, points) => {
+        const curve = Float64Array.of(0, ...points.map(([base]) => base));
+        const faster = Float64Array.of(0, ...points.map(([base, more]) => base + more));
+        expect(staircaseMs(faster, bytes)).toBeLessThanOrEqual(staircaseMs(curve, bytes) * (1 + ROUNDING));
+      },
     );
   });
 
   it('the time does not depend on which core has which load', () => {
-    fc.assert(
-      fc.property(
-        memory,
-        loads.chain((bytes) =>
-          fc.tuple(fc.constant(bytes), fc.shuffledSubarray([...bytes], { minLength: bytes.length })),
-        ),
-        (machine, [bytes, shuffled]) => {
-          const curve = maxRateCurve(machine, bytes.length);
-          expect(staircaseMs(curve, Float64Array.from(shuffled))).toBe(staircaseMs(curve, bytes));
-          expect(twoPhases(machine, Float64Array.from(shuffled), 'tabulated').timeMs).toBe(
-            twoPhases(machine, bytes, 'tabulated').timeMs,
-          );
-        },
+    forAll(
+      memory,
+      loads.chain((bytes) =>
+        fc.tuple(fc.constant(bytes), fc.shuffledSubarray([...bytes], { minLength: bytes.length })),
       ),
+      (machine, [bytes, shuffled]) => {
+        const curve = maxRateCurve(machine, bytes.length);
+        expect(staircaseMs(curve, Float64Array.from(shuffled))).toBe(staircaseMs(curve, bytes));
+        expect(twoPhases(machine, Float64Array.from(shuffled), 'tabulated').timeMs).toBe(
+          twoPhases(machine, bytes, 'tabulated').timeMs,
+        );
+      },
     );
   });
 
   it('the steps follow each other, and move all bytes', () => {
-    fc.assert(
-      fc.property(memory, loads, (machine, bytes) => {
-        const steps = staircaseSteps(maxRateCurve(machine, bytes.length), bytes);
-        let movedBytes = 0;
-        steps.forEach((step, i) => {
-          expect(step.fromMs).toBe(i === 0 ? 0 : steps[i - 1].toMs);
-          if (i > 0) expect(step.activeCores).toBeLessThan(steps[i - 1].activeCores);
-          movedBytes += (step.toMs - step.fromMs) * step.bandwidthGbS * 1e6;
-        });
-        const total = bytes.reduce((sum, load) => sum + load, 0);
-        // Differences of times lose accuracy by the ratio of the total time to a single step.
-        expect(Math.abs(movedBytes - total)).toBeLessThanOrEqual(1e-9 * Math.max(1, total));
-      }),
-    );
+    forAll(memory, loads, (machine, bytes) => {
+      const steps = staircaseSteps(maxRateCurve(machine, bytes.length), bytes);
+      let movedBytes = 0;
+      steps.forEach((step, i) => {
+        expect(step.fromMs).toBe(i === 0 ? 0 : steps[i - 1].toMs);
+        if (i > 0) expect(step.activeCores).toBeLessThan(steps[i - 1].activeCores);
+        movedBytes += (step.toMs - step.fromMs) * step.bandwidthGbS * 1e6;
+      });
+      const total = bytes.reduce((sum, load) => sum + load, 0);
+      // Differences of times lose accuracy by the ratio of the total time to a single step.
+      expect(Math.abs(movedBytes - total)).toBeLessThanOrEqual(1e-9 * Math.max(1, total));
+    });
   });
 });

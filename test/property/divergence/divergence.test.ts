@@ -4,55 +4,47 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { runProgram } from '../../../src-workers/models/divergence/emulator.ts';
 import { distinctLengths, expectedDivergence } from '../../../src-workers/models/divergence/expected.ts';
 import { DOUBLE_LOOP, SINGLE_LOOP } from '../../../src-workers/models/divergence/program.ts';
+import { forAllOf } from '../../for-all.ts';
 
 const limits = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 32 });
 const shape = fc.record({ fastEntries: fc.constantFrom(4, 8, 16), chunkEntries: fc.constantFrom(1, 2, 4) });
 
 describe('laws of the reconvergence stack', () => {
   it('a loop diverges once for each distinct length except one, and spills in chunks beyond the fast part of the stack', () => {
-    fc.assert(
-      fc.property(limits, shape, (M, stack) => {
-        const run = unwrap(runProgram(SINGLE_LOOP, { M }, stack));
-        expect(run.divergentBranches).toBe(new Set(M).size - 1);
-        const above = new Set(M.filter((length) => length > 0)).size;
-        expect(run.spills).toBe(Math.max(0, Math.ceil((above - stack.fastEntries) / stack.chunkEntries)));
-      }),
-      { numRuns: 500 },
-    );
+    forAllOf(500)(limits, shape, (M, stack) => {
+      const run = unwrap(runProgram(SINGLE_LOOP, { M }, stack));
+      expect(run.divergentBranches).toBe(new Set(M).size - 1);
+      const above = new Set(M.filter((length) => length > 0)).size;
+      expect(run.spills).toBe(Math.max(0, Math.ceil((above - stack.fastEntries) / stack.chunkEntries)));
+    });
   });
 
   it('every push is popped, every spill is loaded back, and all lanes leave together', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), {
-          minLength: 1,
-          maxLength: 32,
-        }),
-        shape,
-        (pairs, stack) => {
-          const registers = { M: pairs.map(([m]) => m), N: pairs.map(([, n]) => n) };
-          const run = unwrap(runProgram(DOUBLE_LOOP, registers, stack));
-          expect(run.pops).toBe(run.pushes);
-          expect(run.loads).toBe(run.spills);
-          expect(run.depths.at(-1)).toBe(0);
-          expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
-          expect(run.maxDepth).toBe(Math.max(...run.depths));
-          // According to the events, the stack has the same depth as stated.
-          expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
-        },
-      ),
-      { numRuns: 300 },
+    forAllOf(300)(
+      fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), {
+        minLength: 1,
+        maxLength: 32,
+      }),
+      shape,
+      (pairs, stack) => {
+        const registers = { M: pairs.map(([m]) => m), N: pairs.map(([, n]) => n) };
+        const run = unwrap(runProgram(DOUBLE_LOOP, registers, stack));
+        expect(run.pops).toBe(run.pushes);
+        expect(run.loads).toBe(run.spills);
+        expect(run.depths.at(-1)).toBe(0);
+        expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
+        expect(run.maxDepth).toBe(Math.max(...run.depths));
+        // According to the events, the stack has the same depth as stated.
+        expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
+      },
     );
   });
 
   it('the inner loop body runs as often as the longest lane of each pass needs', () => {
-    fc.assert(
-      fc.property(limits, (lengths) => {
-        const run = unwrap(runProgram(SINGLE_LOOP, { M: lengths }));
-        expect(run.programCounters.filter((pc) => pc === 5)).toHaveLength(Math.max(...lengths));
-      }),
-      { numRuns: 200 },
-    );
+    forAllOf(200)(limits, (lengths) => {
+      const run = unwrap(runProgram(SINGLE_LOOP, { M: lengths }));
+      expect(run.programCounters.filter((pc) => pc === 5)).toHaveLength(Math.max(...lengths));
+    });
   });
 
   it('the expectation equals the mean over all draws of a small law', () => {
@@ -68,25 +60,22 @@ describe('laws of the reconvergence stack', () => {
         return { label: 'test', support, probability: Float64Array.from(used, (w) => w / sum), truncatedMass: 0 };
       });
     const stack = { fastEntries: 2, chunkEntries: 1 };
-    fc.assert(
-      fc.property(law, fc.integer({ min: 1, max: 4 }), (drawn, lanes) => {
-        const values = drawn.support.length;
-        let divergentBranches = 0;
-        let spills = 0;
-        for (let draw = 0; draw < values ** lanes; draw++) {
-          const picks = Array.from({ length: lanes }, (_, lane) => Math.floor(draw / values ** lane) % values);
-          const chance = picks.reduce((product, pick) => product * drawn.probability[pick], 1);
-          const run = unwrap(runProgram(SINGLE_LOOP, { M: picks.map((pick) => drawn.support[pick]) }, stack));
-          divergentBranches += chance * run.divergentBranches;
-          spills += chance * run.spills;
-        }
-        const expected = expectedDivergence(drawn, lanes, stack);
-        // At most 256 draws are summed, each with a few roundings.
-        expect(Math.abs(expected.divergentBranches - divergentBranches)).toBeLessThan(1e-12);
-        expect(Math.abs(expected.spills - spills)).toBeLessThan(1e-12);
-        expect(Math.abs(distinctLengths(drawn, lanes).reduce((a, b) => a + b, 0) - 1)).toBeLessThan(1e-12);
-      }),
-      { numRuns: 60 },
-    );
+    forAllOf(60)(law, fc.integer({ min: 1, max: 4 }), (drawn, lanes) => {
+      const values = drawn.support.length;
+      let divergentBranches = 0;
+      let spills = 0;
+      for (let draw = 0; draw < values ** lanes; draw++) {
+        const picks = Array.from({ length: lanes }, (_, lane) => Math.floor(draw / values ** lane) % values);
+        const chance = picks.reduce((product, pick) => product * drawn.probability[pick], 1);
+        const run = unwrap(runProgram(SINGLE_LOOP, { M: picks.map((pick) => drawn.support[pick]) }, stack));
+        divergentBranches += chance * run.divergentBranches;
+        spills += chance * run.spills;
+      }
+      const expected = expectedDivergence(drawn, lanes, stack);
+      // At most 256 draws are summed, each with a few roundings.
+      expect(Math.abs(expected.divergentBranches - divergentBranches)).toBeLessThan(1e-12);
+      expect(Math.abs(expected.spills - spills)).toBeLessThan(1e-12);
+      expect(Math.abs(distinctLengths(drawn, lanes).reduce((a, b) => a + b, 0) - 1)).toBeLessThan(1e-12);
+    });
   });
 });

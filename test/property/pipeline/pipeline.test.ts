@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cyclesPerIteration, wavesTime } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { forAll } from '../../for-all.ts';
 
 const parameters = fc.record({
   latencyCycles: fc.double({ min: 1, max: 2000, noNaN: true }),
@@ -12,28 +13,19 @@ const parameters = fc.record({
 const SLACK = 1e-12;
 
 it('an iteration costs at least the larger of latency and issue, at most their sum, and never less with more thread groups', () => {
-  fc.assert(
-    fc.property(parameters, fc.integer({ min: 0, max: 64 }), (p, groups) => {
-      const cycles = cyclesPerIteration(p, groups);
-      const issue = p.issueCycles * p.schedulers * Math.ceil(groups / p.schedulers);
-      expect(cycles).toBeGreaterThanOrEqual(Math.max(p.latencyCycles, issue) * (1 - SLACK));
-      expect(cycles).toBeLessThanOrEqual((p.latencyCycles + issue) * (1 + SLACK));
-      expect(cyclesPerIteration(p, groups + 1)).toBeGreaterThanOrEqual(cycles * (1 - SLACK));
-    }),
-  );
+  forAll(parameters, fc.integer({ min: 0, max: 64 }), (p, groups) => {
+    const cycles = cyclesPerIteration(p, groups);
+    const issue = p.issueCycles * p.schedulers * Math.ceil(groups / p.schedulers);
+    expect(cycles).toBeGreaterThanOrEqual(Math.max(p.latencyCycles, issue) * (1 - SLACK));
+    expect(cycles).toBeLessThanOrEqual((p.latencyCycles + issue) * (1 + SLACK));
+    expect(cyclesPerIteration(p, groups + 1)).toBeGreaterThanOrEqual(cycles * (1 - SLACK));
+  });
 });
 
 it('more blocks never take less time', () => {
-  fc.assert(
-    fc.property(
-      parameters,
-      fc.integer({ min: 1, max: 8 }),
-      fc.integer({ min: 0, max: 40 }),
-      (p, groupsPerBlock, blocks) => {
-        const at = (blocksPerMultiprocessor: number) =>
-          wavesTime(p, { groupsPerBlock, blocksPerMultiprocessor, residentBlocks: 8 });
-        expect(at(blocks + 1)).toBeGreaterThanOrEqual(at(blocks) * (1 - SLACK));
-      },
-    ),
-  );
+  forAll(parameters, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 40 }), (p, groupsPerBlock, blocks) => {
+    const at = (blocksPerMultiprocessor: number) =>
+      wavesTime(p, { groupsPerBlock, blocksPerMultiprocessor, residentBlocks: 8 });
+    expect(at(blocks + 1)).toBeGreaterThanOrEqual(at(blocks) * (1 - SLACK));
+  });
 });

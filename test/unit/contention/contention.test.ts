@@ -31,14 +31,12 @@ const cpu: CpuDevice = {
   sources: {},
 };
 
-describe('loads', () => {
-  it('splits a triangle as 1, 3, 5, …, and gives half of the work in Amdahl’s case to one core besides its share', () => {
-    expect([...triangularLoads(16, 4)]).toEqual([1, 3, 5, 7]);
-    expect([...amdahlLoads(16, 4)]).toEqual([10, 2, 2, 2]);
-    expect([...indivisibleTaskLoads(6, 9, 4)]).toEqual([6, 3, 3, 3]);
-    expect([...indivisibleTaskLoads(6, 9, 1)]).toEqual([15]);
-    expect(totalLoad(triangularLoads(16, 4))).toBe(16);
-  });
+it('splits the loads of a triangle as 1, 3, 5, …, and gives half of the work in Amdahl’s case to one core besides its share', () => {
+  expect([...triangularLoads(16, 4)]).toEqual([1, 3, 5, 7]);
+  expect([...amdahlLoads(16, 4)]).toEqual([10, 2, 2, 2]);
+  expect([...indivisibleTaskLoads(6, 9, 4)]).toEqual([6, 3, 3, 3]);
+  expect([...indivisibleTaskLoads(6, 9, 1)]).toEqual([15]);
+  expect(totalLoad(triangularLoads(16, 4))).toBe(16);
 });
 
 describe('staircase', () => {

@@ -13,6 +13,7 @@ import {
 } from '../../../src-workers/models/pipeline/kim.ts';
 import { GPUS as devices } from '../../catalogue.ts';
 import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
+import { forAllOf } from '../../for-all.ts';
 
 const byId = (id: string) => devices.find((device) => device.id === id)!;
 const kernel: KernelProfile = {
@@ -108,13 +109,10 @@ describe('block allocation', () => {
   });
 
   it('never has negative costs', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...devices), fc.integer({ min: 1, max: 1024 }), (device, blockThreads) => {
-        const model = kimDevice(device, kernel);
-        const { inefficiency } = kimGridSeries(model, kimLaunch(device, kernel, blockThreads, 1), 40);
-        for (const value of inefficiency) expect(Number.isNaN(value) || value >= 1).toBe(true);
-      }),
-      { numRuns: 200 },
-    );
+    forAllOf(200)(fc.constantFrom(...devices), fc.integer({ min: 1, max: 1024 }), (device, blockThreads) => {
+      const model = kimDevice(device, kernel);
+      const { inefficiency } = kimGridSeries(model, kimLaunch(device, kernel, blockThreads, 1), 40);
+      for (const value of inefficiency) expect(Number.isNaN(value) || value >= 1).toBe(true);
+    });
   });
 });

@@ -8,6 +8,7 @@ import {
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/partition/partition.ts';
 import { lockstep } from './oracle.ts';
+import { forAll } from '../../for-all.ts';
 
 describe('text form', () => {
   it('reads names and numbers, and allows spaces', () => {
@@ -97,19 +98,17 @@ describe('partitions of sparse rows', () => {
 
   it('lose no row and no entry, and the merge path is even within one item', () => {
     const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
-    fc.assert(
-      fc.property(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
-        const entries = rows.reduce((sum, length) => sum + length, 0);
-        for (const cut of [evenRows, evenNonZeros, mergePath]) {
-          const parts = cut(rows, workers);
-          expect(parts.rows.reduce((sum, value) => sum + value, 0)).toBe(rows.length);
-          expect(parts.nonZeros.reduce((sum, value) => sum + value, 0)).toBe(entries);
-          expect(Math.min(...parts.rows, ...parts.nonZeros)).toBeGreaterThanOrEqual(0);
-        }
-        const merged = mergePath(rows, workers);
-        const most = Math.ceil((rows.length + entries) / workers);
-        merged.rows.forEach((ended, w) => expect(ended + merged.nonZeros[w]).toBeLessThanOrEqual(most));
-      }),
-    );
+    forAll(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
+      const entries = rows.reduce((sum, length) => sum + length, 0);
+      for (const cut of [evenRows, evenNonZeros, mergePath]) {
+        const parts = cut(rows, workers);
+        expect(parts.rows.reduce((sum, value) => sum + value, 0)).toBe(rows.length);
+        expect(parts.nonZeros.reduce((sum, value) => sum + value, 0)).toBe(entries);
+        expect(Math.min(...parts.rows, ...parts.nonZeros)).toBeGreaterThanOrEqual(0);
+      }
+      const merged = mergePath(rows, workers);
+      const most = Math.ceil((rows.length + entries) / workers);
+      merged.rows.forEach((ended, w) => expect(ended + merged.nonZeros[w]).toBeLessThanOrEqual(most));
+    });
   });
 });

@@ -19,6 +19,7 @@ import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/w
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { dealtUnits } from '../../../src-workers/simulate/units.ts';
 import { categorical } from '../../categorical.ts';
+import { forAll, forAllOf } from '../../for-all.ts';
 
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
@@ -41,24 +42,21 @@ function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number,
 
 describe('a sorted order', () => {
   it('is ascending within every window, and contains the lengths of the law as often as they are likely', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(geometric, uniform, rare),
-        fc.integer({ min: 1000, max: 30_000 }),
-        fc.integer({ min: 1, max: 6000 }),
-        (law, units, wanted) => {
-          const window = Math.min(wanted, units);
-          const { lengths } = makeSortedOrder(law, units, window);
-          expect(lengths).toHaveLength(units);
-          expect(lengths.findIndex((length, i) => i % window !== 0 && !(length >= lengths[i - 1]))).toBe(-1);
-          const counts = new Map<number, number>();
-          for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
-          law.support.forEach((length, i) =>
-            expect(Math.abs((counts.get(length) ?? 0) - law.probability[i] * units)).toBeLessThan(1 + 1e-6),
-          );
-        },
-      ),
-      { numRuns: 40 },
+    forAllOf(40)(
+      fc.constantFrom(geometric, uniform, rare),
+      fc.integer({ min: 1000, max: 30_000 }),
+      fc.integer({ min: 1, max: 6000 }),
+      (law, units, wanted) => {
+        const window = Math.min(wanted, units);
+        const { lengths } = makeSortedOrder(law, units, window);
+        expect(lengths).toHaveLength(units);
+        expect(lengths.findIndex((length, i) => i % window !== 0 && !(length >= lengths[i - 1]))).toBe(-1);
+        const counts = new Map<number, number>();
+        for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
+        law.support.forEach((length, i) =>
+          expect(Math.abs((counts.get(length) ?? 0) - law.probability[i] * units)).toBeLessThan(1 + 1e-6),
+        );
+      },
     );
   });
 
@@ -112,61 +110,55 @@ describe('a reader of a sorted order', () => {
     });
 
   it('adds up the longest units of groups and of whole blocks, wherever windows end', () => {
-    fc.assert(
-      fc.property(launch, ({ window, dealing, block, group }) => {
-        const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks } = dealing;
-        const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
-        const slots = slotsPerBlock * gridBlocks;
-        for (const [first, count] of [
-          [block * slotsPerBlock + group * n, Math.min(n, slotsPerBlock - group * n)],
-          [block * slotsPerBlock, slotsPerBlock],
-        ]) {
-          let expected = 0;
-          let ascends = true;
-          for (let position = first; position < units; position += slots) {
-            const lengths: number[] = [];
-            for (let at = position; at < Math.min(units, position + count); at++) lengths.push(reader.lengthAt(at));
-            const longest = Math.max(...lengths);
-            expected += longest;
-            ascends &&= lengths[lengths.length - 1] === longest;
-          }
-          expect(reader.longestSum(first, count, slots)).toBe(expected);
-          // It may miss a run that rises across the end of a window.
-          if (reader.ascends(first, count, slots)) expect(ascends).toBe(true);
+    forAllOf(400)(launch, ({ window, dealing, block, group }) => {
+      const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks } = dealing;
+      const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
+      const slots = slotsPerBlock * gridBlocks;
+      for (const [first, count] of [
+        [block * slotsPerBlock + group * n, Math.min(n, slotsPerBlock - group * n)],
+        [block * slotsPerBlock, slotsPerBlock],
+      ]) {
+        let expected = 0;
+        let ascends = true;
+        for (let position = first; position < units; position += slots) {
+          const lengths: number[] = [];
+          for (let at = position; at < Math.min(units, position + count); at++) lengths.push(reader.lengthAt(at));
+          const longest = Math.max(...lengths);
+          expected += longest;
+          ascends &&= lengths[lengths.length - 1] === longest;
         }
-      }),
-      { numRuns: 400 },
-    );
+        expect(reader.longestSum(first, count, slots)).toBe(expected);
+        // It may miss a run that rises across the end of a window.
+        if (reader.ascends(first, count, slots)) expect(ascends).toBe(true);
+      }
+    });
   });
 
   it('computes the same depth of a group as adding up its lanes one by one', () => {
-    fc.assert(
-      fc.property(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
-        const { window, block, group } = one;
-        const dealing: Dealing = { ...one.dealing, loop, setupIterations };
-        const reader = readSorted(makeSortedOrder(geometric, dealing.units, window), dealing);
-        const slow: UnitOrder = {
-          lengthAt: reader.lengthAt,
-          longestSum: (first, count, stride) =>
-            sumLongest(
-              (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
-              dealing.units,
-              first,
-              count,
-              stride,
-            ),
-          ascends: () => false,
-        };
-        const depthOf = (order: UnitOrder): number =>
-          computeGroupDepth(order, dealing, block, group, createDealingScratch(dealing));
-        const { units, slotsPerBlock, gridBlocks } = dealing;
-        // If units end within the last round of a group, its last lane has one unit less than the others.
-        const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
-        if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
-        else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
-      }),
-      { numRuns: 400 },
-    );
+    forAllOf(400)(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
+      const { window, block, group } = one;
+      const dealing: Dealing = { ...one.dealing, loop, setupIterations };
+      const reader = readSorted(makeSortedOrder(geometric, dealing.units, window), dealing);
+      const slow: UnitOrder = {
+        lengthAt: reader.lengthAt,
+        longestSum: (first, count, stride) =>
+          sumLongest(
+            (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
+            dealing.units,
+            first,
+            count,
+            stride,
+          ),
+        ascends: () => false,
+      };
+      const depthOf = (order: UnitOrder): number =>
+        computeGroupDepth(order, dealing, block, group, createDealingScratch(dealing));
+      const { units, slotsPerBlock, gridBlocks } = dealing;
+      // If units end within the last round of a group, its last lane has one unit less than the others.
+      const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
+      if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
+      else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
+    });
   });
 });
 
@@ -311,98 +303,90 @@ describe('depths of dealt units', () => {
   });
 
   it('are the sum of the longest units of the rounds in nested loops, and the longest sum in a flattened one', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
-        fc.integer({ min: 1, max: 8 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1, max: 5 }),
-        fc.integer({ min: 0, max: 3 }),
-        fc.constantFrom('nested', 'flattened'),
-        (lengths, n, W, gridBlocks, setupIterations, loop) => {
-          const units = lengths.length;
-          const dealing: Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
-          const slots = n * W * gridBlocks;
-          const longestOf = (position: number, count: number): number =>
-            Math.max(...lengths.slice(position, position + count));
-          const order: UnitOrder = {
-            lengthAt: (position) => lengths[position],
-            longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
-            ascends: () => false,
-          };
-          const scratch = createDealingScratch(dealing);
-          for (let block = 0; block < gridBlocks; block++)
-            for (let g = 0; g < W; g++) {
-              const lanes = Array.from({ length: n }, (_, lane) => {
-                const own: number[] = [];
-                for (let at = (block * W + g) * n + lane; at < units; at += slots) own.push(lengths[at]);
-                return own;
-              });
-              const rounds = Math.max(...lanes.map((own) => own.length));
-              const sums = lanes.map((own) => own.reduce((sum, length) => sum + length, 0));
-              const starts = new Set(
-                lanes.flatMap((own) => own.map((_, j) => own.slice(0, j).reduce((sum, length) => sum + length, 0))),
-              );
-              const nested = Array.from({ length: rounds }, (_, j) => Math.max(...lanes.map((own) => own[j] ?? 0)));
-              const expected =
-                loop === 'nested'
-                  ? nested.reduce((sum, length) => sum + length + setupIterations, 0)
-                  : Math.max(...sums) + setupIterations * (n > 1 && setupIterations > 0 ? starts.size : rounds);
-              expect(computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
-            }
-        },
-      ),
+    forAll(
+      fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
+      fc.integer({ min: 1, max: 8 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.constantFrom('nested', 'flattened'),
+      (lengths, n, W, gridBlocks, setupIterations, loop) => {
+        const units = lengths.length;
+        const dealing: Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
+        const slots = n * W * gridBlocks;
+        const longestOf = (position: number, count: number): number =>
+          Math.max(...lengths.slice(position, position + count));
+        const order: UnitOrder = {
+          lengthAt: (position) => lengths[position],
+          longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
+          ascends: () => false,
+        };
+        const scratch = createDealingScratch(dealing);
+        for (let block = 0; block < gridBlocks; block++)
+          for (let g = 0; g < W; g++) {
+            const lanes = Array.from({ length: n }, (_, lane) => {
+              const own: number[] = [];
+              for (let at = (block * W + g) * n + lane; at < units; at += slots) own.push(lengths[at]);
+              return own;
+            });
+            const rounds = Math.max(...lanes.map((own) => own.length));
+            const sums = lanes.map((own) => own.reduce((sum, length) => sum + length, 0));
+            const starts = new Set(
+              lanes.flatMap((own) => own.map((_, j) => own.slice(0, j).reduce((sum, length) => sum + length, 0))),
+            );
+            const nested = Array.from({ length: rounds }, (_, j) => Math.max(...lanes.map((own) => own[j] ?? 0)));
+            const expected =
+              loop === 'nested'
+                ? nested.reduce((sum, length) => sum + length + setupIterations, 0)
+                : Math.max(...sums) + setupIterations * (n > 1 && setupIterations > 0 ? starts.size : rounds);
+            expect(computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
+          }
+      },
     );
   });
 });
 
-describe('the starts of a group', () => {
-  it('are counted once each, for any number of them and for lengths that are not whole', () => {
-    const scratch = createDealingScratch({ unitsPerGroup: 4 });
-    const random = seededRandom(5);
-    for (const count of [3, 5000, 40, 700]) {
-      beginGroup(scratch);
-      const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
-      const added = [...starts, ...starts].map((start) => addStart(scratch, start));
-      expect(added.reduce((sum, one) => sum + one, 0)).toBe(new Set(starts).size);
-    }
-  });
+it('the starts of a group are counted once each, for any number of them and for lengths that are not whole', () => {
+  const scratch = createDealingScratch({ unitsPerGroup: 4 });
+  const random = seededRandom(5);
+  for (const count of [3, 5000, 40, 700]) {
+    beginGroup(scratch);
+    const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
+    const added = [...starts, ...starts].map((start) => addStart(scratch, start));
+    expect(added.reduce((sum, one) => sum + one, 0)).toBe(new Set(starts).size);
+  }
 });
 
 describe('units of buckets over rounds that are not whole', () => {
   it('add up to the shares, and the remaining round belongs to the last bucket', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
-        fc.double({ min: 1, max: 40, noNaN: true }),
-        (parts, rounds) => {
-          const total = parts.reduce((sum, part) => sum + part, 0);
-          const shares = parts.map((part) => part / total);
-          const patterns = listRoundPatterns(shares, rounds);
-          expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
-          shares.forEach((share, b) => {
-            const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
-            expect(units).toBeCloseTo(share * rounds, 6);
-          });
-          for (const { counts } of patterns) {
-            expect(counts.every((count) => count >= 0)).toBe(true);
-            const played = counts.reduce((sum, count) => sum + count, 0);
-            expect(played === Math.floor(rounds + 1e-9) || played === Math.ceil(rounds - 1e-9)).toBe(true);
-          }
-        },
-      ),
+    forAll(
+      fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+      fc.double({ min: 1, max: 40, noNaN: true }),
+      (parts, rounds) => {
+        const total = parts.reduce((sum, part) => sum + part, 0);
+        const shares = parts.map((part) => part / total);
+        const patterns = listRoundPatterns(shares, rounds);
+        expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
+        shares.forEach((share, b) => {
+          const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
+          expect(units).toBeCloseTo(share * rounds, 6);
+        });
+        for (const { counts } of patterns) {
+          expect(counts.every((count) => count >= 0)).toBe(true);
+          const played = counts.reduce((sum, count) => sum + count, 0);
+          expect(played === Math.floor(rounds + 1e-9) || played === Math.ceil(rounds - 1e-9)).toBe(true);
+        }
+      },
     );
   });
 
   it('are tabulated for slightly more units than exist, never for fewer', () => {
-    fc.assert(
-      fc.property(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
-        const { units, scale } = tabulateRounds(mean);
-        expect(units).toBeGreaterThanOrEqual(Math.max(1, mean * (1 - 1e-9)));
-        expect(units).toBeLessThanOrEqual(Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
-        expect(scale * units).toBeCloseTo(mean, 9);
-      }),
-    );
+    forAll(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
+      const { units, scale } = tabulateRounds(mean);
+      expect(units).toBeGreaterThanOrEqual(Math.max(1, mean * (1 - 1e-9)));
+      expect(units).toBeLessThanOrEqual(Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
+      expect(scale * units).toBeCloseTo(mean, 9);
+    });
     const keys = Array.from({ length: 4000 }, (_, i) => tabulateRounds(1 + i / 50));
     expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ units }) => units)).size);
   });

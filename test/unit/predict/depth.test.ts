@@ -241,70 +241,66 @@ function sampledStarts(units: readonly LengthLaw[], lanes: number, groups: numbe
   return total / groups;
 }
 
-describe('depths kept for another setup', () => {
-  it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
-    'of %s equal those of a new law',
-    (text) => {
-      for (const loop of ['nested', 'flattened'] as const)
-        for (const m of [1, 3]) {
-          getDepthTable(depthOf(geometric, 8, text, loop, m, 0.5));
-          const kept = depthOf(geometric, 8, text, loop, m, 2);
-          const { withoutSetup: _, ...first } = depthOf({ ...geometric }, 8, text, loop, m, 2);
-          expect(kept.values).toEqual(first.values);
-          expect([kept.meanDepth, kept.meanLoss, kept.aggregateLoss]).toEqual([
-            first.meanDepth,
-            first.meanLoss,
-            first.aggregateLoss,
-          ]);
-          const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
-          expect(table.edges).toEqual(expected.edges);
-          // Steps between shifted values are rounded.
-          table.doublings.forEach((row, j) =>
-            row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
-          );
-        }
-    },
-  );
-});
+it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
+  'depths kept for another setup of %s equal those of a new law',
+  (text) => {
+    for (const loop of ['nested', 'flattened'] as const)
+      for (const m of [1, 3]) {
+        getDepthTable(depthOf(geometric, 8, text, loop, m, 0.5));
+        const kept = depthOf(geometric, 8, text, loop, m, 2);
+        const { withoutSetup: _, ...first } = depthOf({ ...geometric }, 8, text, loop, m, 2);
+        expect(kept.values).toEqual(first.values);
+        expect([kept.meanDepth, kept.meanLoss, kept.aggregateLoss]).toEqual([
+          first.meanDepth,
+          first.meanLoss,
+          first.aggregateLoss,
+        ]);
+        const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
+        expect(table.edges).toEqual(expected.edges);
+        // Steps between shifted values are rounded.
+        table.doublings.forEach((row, j) =>
+          row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
+        );
+      }
+  },
+);
 
-describe('blocks of sorted windows', () => {
-  it.each([1, 2, 3, 4, 5, 7])(
-    'with %d groups in windows of three have the activity that counting one by one gives',
-    (groups) => {
-      const units = 6;
-      const n = 2;
-      const survival = 0.3;
-      // Computes P(k of a window's units are at most x), and the groups that are active then.
-      const window = Array.from({ length: units + 1 }, (_, k) => {
-        const ways = [1, 6, 15, 20, 15, 6, 1][k];
-        const active = [1, 2, 3].map((r) => Number(k < r * n));
-        return { probability: ways * (1 - survival) ** k * survival ** (units - k), active };
-      });
-      const expected = { block: 0, group: 0, pair: 0 };
-      const windows = Math.ceil((groups + 2) / 3);
-      const count = (probability: number, row: readonly number[]): void => {
-        if (row.length < 3 * windows) {
-          for (const one of window) count(probability * one.probability, [...row, ...one.active]);
-          return;
-        }
-        // Consecutive blocks start at every position of a window, or at the same one if a block is whole windows.
-        const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
-        for (const start of starts) {
-          const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
-          expected.block += (probability * Number(active > 0)) / starts.length;
-          expected.group += (probability * active) / groups / starts.length;
-          if (groups > 1)
-            expected.pair += (probability * active * (active - 1)) / (groups * (groups - 1)) / starts.length;
-        }
-      };
-      count(1, []);
-      const got = { block: 0, group: 0, pair: 0 };
-      computeWindowActivity({ units, n }, groups)(survival, got);
-      for (const key of ['block', 'group', 'pair'] as const)
-        expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
-    },
-  );
-});
+it.each([1, 2, 3, 4, 5, 7])(
+  'blocks of sorted windows with %d groups in windows of three have the activity that counting one by one gives',
+  (groups) => {
+    const units = 6;
+    const n = 2;
+    const survival = 0.3;
+    // Computes P(k of a window's units are at most x), and the groups that are active then.
+    const window = Array.from({ length: units + 1 }, (_, k) => {
+      const ways = [1, 6, 15, 20, 15, 6, 1][k];
+      const active = [1, 2, 3].map((r) => Number(k < r * n));
+      return { probability: ways * (1 - survival) ** k * survival ** (units - k), active };
+    });
+    const expected = { block: 0, group: 0, pair: 0 };
+    const windows = Math.ceil((groups + 2) / 3);
+    const count = (probability: number, row: readonly number[]): void => {
+      if (row.length < 3 * windows) {
+        for (const one of window) count(probability * one.probability, [...row, ...one.active]);
+        return;
+      }
+      // Consecutive blocks start at every position of a window, or at the same one if a block is whole windows.
+      const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
+      for (const start of starts) {
+        const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
+        expected.block += (probability * Number(active > 0)) / starts.length;
+        expected.group += (probability * active) / groups / starts.length;
+        if (groups > 1)
+          expected.pair += (probability * active * (active - 1)) / (groups * (groups - 1)) / starts.length;
+      }
+    };
+    count(1, []);
+    const got = { block: 0, group: 0, pair: 0 };
+    computeWindowActivity({ units, n }, groups)(survival, got);
+    for (const key of ['block', 'group', 'pair'] as const)
+      expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
+  },
+);
 
 describe('losses', () => {
   it('agrees with the published figures of window sorts', () => {

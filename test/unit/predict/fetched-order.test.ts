@@ -6,6 +6,7 @@ import { computeLossInOrder, type GivenOrder } from '../../../src-workers/predic
 import { computeMean } from '../../../src-workers/predict/depth/discrete-law.ts';
 import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
+import { forAll } from '../../for-all.ts';
 
 function orderOf(lengths: readonly number[], units: number): GivenOrder {
   const own = Float64Array.from(lengths);
@@ -65,49 +66,45 @@ function playedByIteration(
 
 describe('the units that groups fetch from a given order', () => {
   it('are the same as those of lanes that fetch one after another', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 60 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.constantFrom(1, 2, 8),
-        fc.integer({ min: 1, max: 9 }),
-        fc.constantFrom(1, 3),
-        fc.constantFrom(0, 2),
-        (lengths, groups, lanes, fetchesPerLane, perFetch, setup) => {
-          const unitsPerLane = fetchesPerLane * perFetch;
-          const units = groups * lanes * unitsPerLane;
-          const group = readFetchedOrder(orderOf(lengths, units), perFetch, lanes).group(unitsPerLane, setup);
-          const device = { groups, lanes, perFetch, setup };
-          const { starts, fetches } = playedByIteration((unit) => lengths[unit % lengths.length], units, device);
-          expect(Math.abs(group.starts * groups - starts)).toBeLessThan(1e-6);
-          expect(Math.abs((group.events + 1) * groups - fetches)).toBeLessThan(1e-6);
-        },
-      ),
+    forAll(
+      fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 60 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.constantFrom(1, 2, 8),
+      fc.integer({ min: 1, max: 9 }),
+      fc.constantFrom(1, 3),
+      fc.constantFrom(0, 2),
+      (lengths, groups, lanes, fetchesPerLane, perFetch, setup) => {
+        const unitsPerLane = fetchesPerLane * perFetch;
+        const units = groups * lanes * unitsPerLane;
+        const group = readFetchedOrder(orderOf(lengths, units), perFetch, lanes).group(unitsPerLane, setup);
+        const device = { groups, lanes, perFetch, setup };
+        const { starts, fetches } = playedByIteration((unit) => lengths[unit % lengths.length], units, device);
+        expect(Math.abs(group.starts * groups - starts)).toBeLessThan(1e-6);
+        expect(Math.abs((group.events + 1) * groups - fetches)).toBeLessThan(1e-6);
+      },
     );
   });
 
   it('lose no work: it is done when the units run out, or still left then', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 200 }),
-        fc.integer({ min: 1, max: 40 }),
-        fc.integer({ min: 1, max: 20 }),
-        (lengths, lanes, unitsPerLane) => {
-          const units = lanes * unitsPerLane * 16;
-          const { depth, iterations } = readFetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
-          const mean =
-            Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
-          const longest = Math.max(...lengths);
-          // The lanes of a group need at least the mean of their work, and at most one more unit.
-          expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
-          expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
-          expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
-          depth.survival.forEach((above, i) => {
-            expect(above).toBeGreaterThanOrEqual(0);
-            expect(above).toBeLessThanOrEqual(i === 0 ? 1 : depth.survival[i - 1]);
-          });
-        },
-      ),
+    forAll(
+      fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 200 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 20 }),
+      (lengths, lanes, unitsPerLane) => {
+        const units = lanes * unitsPerLane * 16;
+        const { depth, iterations } = readFetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
+        const mean =
+          Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
+        const longest = Math.max(...lengths);
+        // The lanes of a group need at least the mean of their work, and at most one more unit.
+        expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
+        expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
+        expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
+        depth.survival.forEach((above, i) => {
+          expect(above).toBeGreaterThanOrEqual(0);
+          expect(above).toBeLessThanOrEqual(i === 0 ? 1 : depth.survival[i - 1]);
+        });
+      },
     );
   });
 

@@ -16,6 +16,7 @@ import { computeLossInOrder, readGiven, type GivenBalancing } from '../../../src
 import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
 import { makeUnitLaw, makeGivenLengths, repeatUnits } from '../../../src-workers/predict/ordered.ts';
 import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
+import { forAll, forAllOf } from '../../for-all.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['test/data/matrices', 'db/examples'];
@@ -77,20 +78,13 @@ describe('losses in the given order', () => {
   });
 
   it('equal those of the units one by one, whether repeated or cut off', () => {
-    fc.assert(
-      fc.property(
-        lengthsOf(40),
-        fc.integer({ min: 1, max: 400 }),
-        fc.integer({ min: 1, max: 33 }),
-        (lengths, units, n) => {
-          const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
-          const found = computeLossInOrder(lengths.subarray(0, units), units, n);
-          if (Number.isFinite(expected.aggregateLoss))
-            expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
-          expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
-        },
-      ),
-    );
+    forAll(lengthsOf(40), fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 33 }), (lengths, units, n) => {
+      const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
+      const found = computeLossInOrder(lengths.subarray(0, units), units, n);
+      if (Number.isFinite(expected.aggregateLoss))
+        expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
+      expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
+    });
   });
 });
 
@@ -139,69 +133,61 @@ const launch = fc
 
 describe('a given order', () => {
   it('is the same as in measurements', () => {
-    fc.assert(
-      fc.property(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
-        const all = repeatUnits(lengths, units);
-        const order = arrangeUnits(lengths, units, law, kind, unitsPerGroup);
-        const { lengthAt } = readGiven(order, { units, unitsPerGroup, ...rest });
-        if (isPadded(kind)) {
-          const slice = countSliceUnits(kind, units);
-          for (let position = 0; position < units; position++) {
-            const from = position - (position % slice);
-            expect(lengthAt(position)).toBe(Math.max(...all.subarray(from, from + slice)));
-          }
-          return;
+    forAll(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
+      const all = repeatUnits(lengths, units);
+      const order = arrangeUnits(lengths, units, law, kind, unitsPerGroup);
+      const { lengthAt } = readGiven(order, { units, unitsPerGroup, ...rest });
+      if (isPadded(kind)) {
+        const slice = countSliceUnits(kind, units);
+        for (let position = 0; position < units; position++) {
+          const from = position - (position % slice);
+          expect(lengthAt(position)).toBe(Math.max(...all.subarray(from, from + slice)));
         }
-        const expected = unwrap(unitOrder(Uint32Array.from(all), kind, unitsPerGroup));
-        for (let position = 0; position < units; position++) expect(lengthAt(position)).toBe(all[expected[position]]);
-      }),
-    );
+        return;
+      }
+      const expected = unwrap(unitOrder(Uint32Array.from(all), kind, unitsPerGroup));
+      for (let position = 0; position < units; position++) expect(lengthAt(position)).toBe(all[expected[position]]);
+    });
   });
 
   it('has the law of its units', () => {
-    fc.assert(
-      fc.property(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
-        const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
-        const { support, probability } = makeUnitLaw('x', makeGivenLengths(lengths), units);
-        expect(support).toEqual(expected.support);
-        probability.forEach((p, i) => expect(Math.abs(p - expected.probability[i])).toBeLessThan(1e-12));
-      }),
-    );
+    forAll(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
+      const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
+      const { support, probability } = makeUnitLaw('x', makeGivenLengths(lengths), units);
+      expect(support).toEqual(expected.support);
+      probability.forEach((p, i) => expect(Math.abs(p - expected.probability[i])).toBeLessThan(1e-12));
+    });
   });
 
   it('is dealt like any other, and a launch knows the depth of every group', () => {
-    fc.assert(
-      fc.property(launch, ({ lengths, law, kind, dealing }) => {
-        const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
-        const order = arrangeUnits(lengths, units, law, kind, n);
-        const { blocks } = computeGivenLaunch(order, dealing, 1);
-        expect(blocks.lives.length).toBe(G);
-        const scratch = createDealingScratch(dealing);
-        const { lengthAt } = readGiven(order, dealing);
-        // Units are read one by one, without the reader's knowledge of the order.
-        const plain = {
-          lengthAt,
-          longestSum: (first: number, count: number, stride: number) => {
-            let sum = 0;
-            for (let position = first; position < units; position += stride) {
-              let longest = 0;
-              for (let i = 0; i < count && position + i < units; i++)
-                longest = Math.max(longest, lengthAt(position + i));
-              sum += longest;
-            }
-            return sum;
-          },
-          ascends: () => false,
-        };
-        for (let block = 0; block < G; block++) {
-          const expected = Array.from({ length: W }, (_, g) => computeGroupDepth(plain, dealing, block, g, scratch));
-          expected.sort((a, b) => a - b);
-          expect(Array.from(blocks.depths.subarray(block * W, (block + 1) * W).sort())).toEqual(expected);
-          expect(blocks.lives[block]).toBe(expected[W - 1]);
-        }
-      }),
-      { numRuns: 300 },
-    );
+    forAllOf(300)(launch, ({ lengths, law, kind, dealing }) => {
+      const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
+      const order = arrangeUnits(lengths, units, law, kind, n);
+      const { blocks } = computeGivenLaunch(order, dealing, 1);
+      expect(blocks.lives.length).toBe(G);
+      const scratch = createDealingScratch(dealing);
+      const { lengthAt } = readGiven(order, dealing);
+      // Units are read one by one, without the reader's knowledge of the order.
+      const plain = {
+        lengthAt,
+        longestSum: (first: number, count: number, stride: number) => {
+          let sum = 0;
+          for (let position = first; position < units; position += stride) {
+            let longest = 0;
+            for (let i = 0; i < count && position + i < units; i++) longest = Math.max(longest, lengthAt(position + i));
+            sum += longest;
+          }
+          return sum;
+        },
+        ascends: () => false,
+      };
+      for (let block = 0; block < G; block++) {
+        const expected = Array.from({ length: W }, (_, g) => computeGroupDepth(plain, dealing, block, g, scratch));
+        expected.sort((a, b) => a - b);
+        expect(Array.from(blocks.depths.subarray(block * W, (block + 1) * W).sort())).toEqual(expected);
+        expect(blocks.lives[block]).toBe(expected[W - 1]);
+      }
+    });
   });
 
   it('has a trend if some parts of a launch have more work, however the launch is dealt', () => {

@@ -26,6 +26,7 @@ import { prepareDevice } from '../../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { forAll } from '../../for-all.ts';
 
 const KNOWN = { ...KERNEL, lengthsKnownBeforeLaunch: true };
 
@@ -65,47 +66,45 @@ describe('even shares', () => {
   }
 
   it('are the same as for a kernel that walks over the items, for any lengths and launch', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom('nonzero-split' as const, 'merge-path' as const),
-        fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 60 }),
-        fc.constantFrom(1, 2, 4, 8),
-        fc.integer({ min: 1, max: 3 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.constantFrom(0, 2),
-        fc.integer({ min: 1, max: 150 }),
-        (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
-          const dealing: Dealing = {
-            units,
-            unitsPerGroup: n,
-            groupsPerBlock,
-            slotsPerBlock: n * groupsPerBlock,
-            gridBlocks,
-            loop: 'nested',
-            setupIterations,
-          };
-          // Some lengths occur repeatedly.
-          const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
-          const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
-          const items = itemsOf(kind, repeated);
-          const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
-          expect(shared.items).toBe(items.length);
-          expect(computeEvenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
-          const scratch = createShareScratch(share);
-          for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
-            const own = Array.from({ length: n }, (_, lane) => {
-              const from = (group * n + lane) * share;
-              return items.slice(from, from + share);
-            });
-            const depth = Math.max(...own.map((items) => items.length));
-            const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
-            const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
-            expect(computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
-              depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
-            );
-          }
-        },
-      ),
+    forAll(
+      fc.constantFrom('nonzero-split' as const, 'merge-path' as const),
+      fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 60 }),
+      fc.constantFrom(1, 2, 4, 8),
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.constantFrom(0, 2),
+      fc.integer({ min: 1, max: 150 }),
+      (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
+        const dealing: Dealing = {
+          units,
+          unitsPerGroup: n,
+          groupsPerBlock,
+          slotsPerBlock: n * groupsPerBlock,
+          gridBlocks,
+          loop: 'nested',
+          setupIterations,
+        };
+        // Some lengths occur repeatedly.
+        const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
+        const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
+        const items = itemsOf(kind, repeated);
+        const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
+        expect(shared.items).toBe(items.length);
+        expect(computeEvenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
+        const scratch = createShareScratch(share);
+        for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
+          const own = Array.from({ length: n }, (_, lane) => {
+            const from = (group * n + lane) * share;
+            return items.slice(from, from + share);
+          });
+          const depth = Math.max(...own.map((items) => items.length));
+          const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
+          const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
+          expect(computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
+            depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
+          );
+        }
+      },
     );
   });
 
@@ -206,14 +205,12 @@ describe('even shares', () => {
   });
 
   it('contain every item, and only the last slot has fewer', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
-        const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
-        expect(workingSlots).toBeLessThanOrEqual(slots);
-        expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
-        expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);
-      }),
-    );
+    forAll(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
+      const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
+      expect(workingSlots).toBeLessThanOrEqual(slots);
+      expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
+      expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);
+    });
   });
 
   it('need known lengths', async () => {

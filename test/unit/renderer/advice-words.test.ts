@@ -77,11 +77,9 @@ describe('inputs', () => {
   });
 });
 
-describe('the interval beside the bar', () => {
-  it('ends at the edge with a mark if it continues beyond it', () => {
-    expect(whisker({ lowMs: 2, highMs: 6 }, 8)).toEqual({ from: 0.25, to: 0.75, beyond: false });
-    expect(whisker({ lowMs: 2, highMs: 20 }, 8)).toEqual({ from: 0.25, to: 1, beyond: true });
-  });
+it('the interval beside the bar ends at the edge with a mark if it continues beyond it', () => {
+  expect(whisker({ lowMs: 2, highMs: 6 }, 8)).toEqual({ from: 0.25, to: 0.75, beyond: false });
+  expect(whisker({ lowMs: 2, highMs: 20 }, 8)).toEqual({ from: 0.25, to: 1, beyond: true });
 });
 
 describe('the recommendation in one line', () => {

@@ -219,61 +219,57 @@ describe('figures', () => {
   });
 });
 
-describe('active thread groups of a launch', () => {
-  it('add up to the depths of its groups', () => {
-    const played: PlayedLaunch = unwrap(
-      playLaunch(unwrap(geometricLaw(0.1)), {
-        unitsPerGroup: 4,
-        groupsPerBlock: 1,
-        residentBlocks: 2,
-        multiprocessors: 3,
-        gridBlocks: 30,
-        pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
-        seed: 1,
-      }),
-    );
-    const corners = activity(played);
-    let area = 0;
-    for (let i = 1; i < corners.length; i += 1) area += corners[i - 1][1] * (corners[i][0] - corners[i - 1][0]);
-    // With one group in each block, a block is active from its start to its end.
-    const busy = played.blockEndCycles.reduce((sum, end, i) => sum + end - played.blockStartCycles[i], 0);
-    expect(area * played.multiprocessors).toBeCloseTo(busy, 6);
-    expect(corners.at(-1)![1]).toBe(0);
-  });
+it('active thread groups of a launch add up to the depths of its groups', () => {
+  const played: PlayedLaunch = unwrap(
+    playLaunch(unwrap(geometricLaw(0.1)), {
+      unitsPerGroup: 4,
+      groupsPerBlock: 1,
+      residentBlocks: 2,
+      multiprocessors: 3,
+      gridBlocks: 30,
+      pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
+      seed: 1,
+    }),
+  );
+  const corners = activity(played);
+  let area = 0;
+  for (let i = 1; i < corners.length; i += 1) area += corners[i - 1][1] * (corners[i][0] - corners[i - 1][0]);
+  // With one group in each block, a block is active from its start to its end.
+  const busy = played.blockEndCycles.reduce((sum, end, i) => sum + end - played.blockStartCycles[i], 0);
+  expect(area * played.multiprocessors).toBeCloseTo(busy, 6);
+  expect(corners.at(-1)![1]).toBe(0);
 });
 
-describe('the evidence', () => {
-  it('draw a point for every measured matrix, and state the cost of the choice', () => {
-    for (const gpu of ['ginkgo K40m', 'loops unnamed']) {
-      const figures = figuresOf('evidence', { gpu });
-      const charts = blocksOf(figures).filter((block) => typeof block === 'object' && block.kind === 'chart');
-      expect(charts).toHaveLength(2);
-      for (const chart of charts) {
-        if (typeof chart === 'string' || chart.kind !== 'chart') continue;
-        const [, ...points] = chart.data();
-        expect(points.length).toBeGreaterThan(800);
-      }
-      const [least, , always] = table(figures, 'Choice');
-      // Choosing by prediction beats the best fixed implementation.
-      expect(Number(least.cells[0])).toBeLessThan(Number(String(always.cells[0]).split(' ').at(-1)));
+it('the evidence has a point for every measured matrix, and states the cost of the choice', () => {
+  for (const gpu of ['ginkgo K40m', 'loops unnamed']) {
+    const figures = figuresOf('evidence', { gpu });
+    const charts = blocksOf(figures).filter((block) => typeof block === 'object' && block.kind === 'chart');
+    expect(charts).toHaveLength(2);
+    for (const chart of charts) {
+      if (typeof chart === 'string' || chart.kind !== 'chart') continue;
+      const [, ...points] = chart.data();
+      expect(points.length).toBeGreaterThan(800);
     }
-    for (const [gpu, points, charts] of [
-      ['convolution A100', 857, 2],
-      ['hasan K20', 110, 2],
-      ['smite A100', 15, 1],
-      ['swiftshader SwiftShader', 60, 2],
-    ] as const) {
-      const drawnCharts = blocksOf(figuresOf('evidence', { gpu })).filter(
-        (block) => typeof block === 'object' && block.kind === 'chart',
-      );
-      expect(drawnCharts).toHaveLength(charts);
-      for (const chart of drawnCharts)
-        if (typeof chart === 'object' && chart.kind === 'chart') expect(chart.data()).toHaveLength(points + 1);
-    }
-    expect(table(figuresOf('evidence', { gpu: 'loops unnamed' }), 'Implementations').map(({ head }) => head)).toEqual([
-      'thread mapped',
-      'group mapped',
-      'merge path',
-    ]);
-  });
+    const [least, , always] = table(figures, 'Choice');
+    // Choosing by prediction beats the best fixed implementation.
+    expect(Number(least.cells[0])).toBeLessThan(Number(String(always.cells[0]).split(' ').at(-1)));
+  }
+  for (const [gpu, points, charts] of [
+    ['convolution A100', 857, 2],
+    ['hasan K20', 110, 2],
+    ['smite A100', 15, 1],
+    ['swiftshader SwiftShader', 60, 2],
+  ] as const) {
+    const drawnCharts = blocksOf(figuresOf('evidence', { gpu })).filter(
+      (block) => typeof block === 'object' && block.kind === 'chart',
+    );
+    expect(drawnCharts).toHaveLength(charts);
+    for (const chart of drawnCharts)
+      if (typeof chart === 'object' && chart.kind === 'chart') expect(chart.data()).toHaveLength(points + 1);
+  }
+  expect(table(figuresOf('evidence', { gpu: 'loops unnamed' }), 'Implementations').map(({ head }) => head)).toEqual([
+    'thread mapped',
+    'group mapped',
+    'merge path',
+  ]);
 });

@@ -15,52 +15,48 @@ import { inMemoryBySteps, nextEvent, stackAt } from '../../../src-renderer/views
 const COLUMNS = 'group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles,measured_mimd_cycles';
 const FILES: Readonly<Record<string, string>> = { geometric: 'geo_005', uniform: 'uniform_20_40' };
 
-describe('published work groups', () => {
-  it.each(PUBLISHED_GROUPS)(
-    'for $law have the counts of the published rows, and the model agrees',
-    ({ law, n, simulated, measured }) => {
-      const name = `measured-${FILES[law]}-n${n}-first4096.csv.gz`;
-      const [head, ...lines] = gunzipSync(readFileSync(join(import.meta.dirname, '../../data/smite', name)))
-        .toString()
-        .trim()
-        .split('\n');
-      expect(head).toBe(COLUMNS);
-      const rows = lines.map((line) => line.split(',').map(Number));
-      const losses = [1, 3].map((at) =>
-        Float64Array.from(rows, (row) => (row[at + 1] === 0 ? 1 : row[at] / row[at + 1])),
-      );
-      const { modelled, observed } = lossComparison(lawOf(law), n, losses, LOSS_BINS);
-      const counts = observed.map((parts) => Array.from(parts, (part) => Math.round(part * rows.length)));
-      expect(counts).toEqual([simulated, measured]);
-      // Each bin of the published simulation is within five binomial standard errors of the model.
-      observed[0].forEach((part, bin) => {
-        const p = modelled[bin];
-        expect(Math.abs(part - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / rows.length) + 1 / rows.length);
-      });
-      const [expected] = lossMoments(lawOf(law), [n]);
-      const [simulatedMean, measuredMean] = losses.map(mean);
-      const standardError = expected.standardDeviationLoss / Math.sqrt(rows.length);
-      expect(Math.abs(simulatedMean - expected.meanLoss)).toBeLessThan(4 * standardError);
-      // The paper's measurement is within 2 % of the model, this one within 3 %.
-      expect(Math.abs(measuredMean / expected.meanLoss - 1)).toBeLessThan(0.03);
-    },
-  );
-});
-
-describe('the drawn distribution', () => {
-  it('agrees with its simulation within sampling error', () => {
-    const { modelled, observed, groups, modelledMean, simulatedMean } = FIGURES.lossDistribution({
-      law: 'uniform',
-      n: 8,
-      seed: 3,
-    });
-    expect(modelled.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
-    // The limit is five standard errors of a bin's share, which one bin in a million would exceed.
-    modelled.forEach((p, i) =>
-      expect(Math.abs(observed[0][i] - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
+it.each(PUBLISHED_GROUPS)(
+  'published work groups for $law have the counts of the published rows, and the model agrees',
+  ({ law, n, simulated, measured }) => {
+    const name = `measured-${FILES[law]}-n${n}-first4096.csv.gz`;
+    const [head, ...lines] = gunzipSync(readFileSync(join(import.meta.dirname, '../../data/smite', name)))
+      .toString()
+      .trim()
+      .split('\n');
+    expect(head).toBe(COLUMNS);
+    const rows = lines.map((line) => line.split(',').map(Number));
+    const losses = [1, 3].map((at) =>
+      Float64Array.from(rows, (row) => (row[at + 1] === 0 ? 1 : row[at] / row[at + 1])),
     );
-    expect(Math.abs(simulatedMean - modelledMean)).toBeLessThan(0.005);
+    const { modelled, observed } = lossComparison(lawOf(law), n, losses, LOSS_BINS);
+    const counts = observed.map((parts) => Array.from(parts, (part) => Math.round(part * rows.length)));
+    expect(counts).toEqual([simulated, measured]);
+    // Each bin of the published simulation is within five binomial standard errors of the model.
+    observed[0].forEach((part, bin) => {
+      const p = modelled[bin];
+      expect(Math.abs(part - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / rows.length) + 1 / rows.length);
+    });
+    const [expected] = lossMoments(lawOf(law), [n]);
+    const [simulatedMean, measuredMean] = losses.map(mean);
+    const standardError = expected.standardDeviationLoss / Math.sqrt(rows.length);
+    expect(Math.abs(simulatedMean - expected.meanLoss)).toBeLessThan(4 * standardError);
+    // The paper's measurement is within 2 % of the model, this one within 3 %.
+    expect(Math.abs(measuredMean / expected.meanLoss - 1)).toBeLessThan(0.03);
+  },
+);
+
+it('the drawn distribution agrees with its simulation within sampling error', () => {
+  const { modelled, observed, groups, modelledMean, simulatedMean } = FIGURES.lossDistribution({
+    law: 'uniform',
+    n: 8,
+    seed: 3,
   });
+  expect(modelled.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+  // The limit is five standard errors of a bin's share, which one bin in a million would exceed.
+  modelled.forEach((p, i) =>
+    expect(Math.abs(observed[0][i] - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
+  );
+  expect(Math.abs(simulatedMean - modelledMean)).toBeLessThan(0.005);
 });
 
 describe('the replay of the stack', () => {

@@ -18,6 +18,7 @@ import {
   timeText,
   timeUnit,
 } from '../../../src-renderer/format/numbers.ts';
+import { forAll } from '../../for-all.ts';
 
 describe('numbers in the form in which the program shows them', () => {
   it('groups digits and uses a true minus', () => {
@@ -96,11 +97,9 @@ describe('numbers as they are typed', () => {
   });
 
   it('reads back every whole number that it writes', () => {
-    fc.assert(
-      fc.property(fc.integer(), (value) => {
-        expect(parseNumber(count(value))).toBe(value);
-      }),
-    );
+    forAll(fc.integer(), (value) => {
+      expect(parseNumber(count(value))).toBe(value);
+    });
   });
 });
 
@@ -132,17 +131,15 @@ describe('sizes of memories', () => {
     );
   });
   it('are read back to the byte', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.nat(),
-          fc.integer({ min: 0, max: 2 ** 40 }),
-          fc.integer({ min: 2 ** 31, max: 2 ** 32 }).map((n) => n * 256),
-        ),
-        (value) => {
-          expect(parseMemorySize(memorySize(value))).toBe(value);
-        },
+    forAll(
+      fc.oneof(
+        fc.nat(),
+        fc.integer({ min: 0, max: 2 ** 40 }),
+        fc.integer({ min: 2 ** 31, max: 2 ** 32 }).map((n) => n * 256),
       ),
+      (value) => {
+        expect(parseMemorySize(memorySize(value))).toBe(value);
+      },
     );
   });
 });

@@ -12,6 +12,7 @@ import {
   timelineTable,
 } from '../../../src-renderer/views/ranking/timeline.ts';
 import { term } from '../../../src-workers/domain/terms.ts';
+import { forAll } from '../../for-all.ts';
 
 /** The sample shows two of four multiprocessors; the first uses two slots, one of them with two blocks. */
 const timeline: SimulationTimeline = {
@@ -73,31 +74,27 @@ describe('the bars', () => {
   });
 });
 
-describe('rows', () => {
-  test('fill the available height, and scroll if they would be too flat', () => {
-    expect(rowGeometry(2, 2, 56).totalPx).toBe(56);
-    const crowded = rowGeometry(128, 16, 400);
-    expect(crowded.lanePx).toBe(2);
-    expect(crowded.totalPx).toBe(128 * crowded.rowPx);
-  });
+test('rows fill the available height, and scroll if they would be too flat', () => {
+  expect(rowGeometry(2, 2, 56).totalPx).toBe(56);
+  const crowded = rowGeometry(128, 16, 400);
+  expect(crowded.lanePx).toBe(2);
+  expect(crowded.totalPx).toBe(128 * crowded.rowPx);
 });
 
 describe('the window', () => {
   const place = fc.double({ min: 0, max: 1, noNaN: true });
   const closest = 1 / 2000;
   test('stays within the launch after every step', () => {
-    fc.assert(
-      fc.property(place, place, fc.double({ min: 0.01, max: 100, noNaN: true }), place, (a, b, by, at) => {
-        const from = Math.min(a, b) * (1 - closest);
-        const view: Zoom = [from, Math.max(from + closest, Math.max(a, b))];
-        for (const next of [zoomed(view, by, at, closest), moved(view, by), moved(view, -by)]) {
-          expect(next[0]).toBeGreaterThanOrEqual(0);
-          // The tolerance covers two roundings of numbers up to 1.
-          expect(next[1]).toBeLessThanOrEqual(1 + 4 * Number.EPSILON);
-          expect(next[1] - next[0]).toBeGreaterThan(closest * (1 - 1e-9));
-        }
-      }),
-    );
+    forAll(place, place, fc.double({ min: 0.01, max: 100, noNaN: true }), place, (a, b, by, at) => {
+      const from = Math.min(a, b) * (1 - closest);
+      const view: Zoom = [from, Math.max(from + closest, Math.max(a, b))];
+      for (const next of [zoomed(view, by, at, closest), moved(view, by), moved(view, -by)]) {
+        expect(next[0]).toBeGreaterThanOrEqual(0);
+        // The tolerance covers two roundings of numbers up to 1.
+        expect(next[1]).toBeLessThanOrEqual(1 + 4 * Number.EPSILON);
+        expect(next[1] - next[0]).toBeGreaterThan(closest * (1 - 1e-9));
+      }
+    });
   });
   test('keeps the place under the pointer', () => {
     const next = zoomed([0.25, 0.75], 0.5, 0.25, closest);

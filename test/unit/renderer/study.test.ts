@@ -47,16 +47,14 @@ describe('distributions of the editor', () => {
   });
 });
 
-describe('the lengths of a law', () => {
-  it('are counted as distinct lengths, and only a part that was left out is mentioned', () => {
-    const law = (support: readonly number[], truncatedMass = 0) => ({
-      support: Float64Array.from(support),
-      truncatedMass,
-    });
-    expect(supportText(law([32]))).toBe('1 distinct length');
-    expect(supportText(law([1, 2, 5]))).toBe('3 distinct lengths');
-    expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths; 1.0e−6 of the units are longer and left out');
+it('the lengths of a law are counted as distinct lengths, and only a part that was left out is mentioned', () => {
+  const law = (support: readonly number[], truncatedMass = 0) => ({
+    support: Float64Array.from(support),
+    truncatedMass,
   });
+  expect(supportText(law([32]))).toBe('1 distinct length');
+  expect(supportText(law([1, 2, 5]))).toBe('3 distinct lengths');
+  expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths; 1.0e−6 of the units are longer and left out');
 });
 
 describe('the list of devices', () => {
@@ -120,24 +118,20 @@ describe('bars of the lengths', () => {
   });
 });
 
-describe('axis steps', () => {
-  it('are round, and all labels of an axis have the necessary decimals', () => {
-    expect(niceStep(0.082, 5)).toBe(0.02);
-    expect(niceStep(1, 4)).toBe(0.25);
-    expect(niceStep(300, 4)).toBe(100);
-    expect([0.02, 0.25, 1, 50, 0.004].map(stepDecimals)).toEqual([2, 2, 0, 0, 3]);
-  });
+it('axis steps are round, and all labels of an axis have the necessary decimals', () => {
+  expect(niceStep(0.082, 5)).toBe(0.02);
+  expect(niceStep(1, 4)).toBe(0.25);
+  expect(niceStep(300, 4)).toBe(100);
+  expect([0.02, 0.25, 1, 50, 0.004].map(stepDecimals)).toEqual([2, 2, 0, 0, 3]);
 });
 
-describe('vocabularies', () => {
-  it('have a word for every term', () => {
-    for (const { id } of VOCABULARIES) expect(term('threadGroup', id, 'many')).not.toBe('');
-    expect(term('threadGroup', 'cuda')).toBe('warp');
-    expect(term('block', 'opencl', 'many')).toBe('work-groups');
-    // If a block is a work-group, the group in lockstep must have another name.
-    for (const { id } of VOCABULARIES)
-      expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
-  });
+it('vocabularies have a word for every term', () => {
+  for (const { id } of VOCABULARIES) expect(term('threadGroup', id, 'many')).not.toBe('');
+  expect(term('threadGroup', 'cuda')).toBe('warp');
+  expect(term('block', 'opencl', 'many')).toBe('work-groups');
+  // If a block is a work-group, the group in lockstep must have another name.
+  for (const { id } of VOCABULARIES)
+    expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
 });
 
 describe('the cost of sharing a unit', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
+import { forAllOf } from '../../for-all.ts';
 
 /**
  * Times increase with the distance from one design in a grid of sizes. `wrong` is the error of ln(time) along the first
@@ -111,24 +112,21 @@ describe('createTuner', () => {
   });
 
   it('never proposes a design twice, nor a rejected one, and ends when none is left', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 7 }), fc.nat(1000), (side, step, seed) => {
-        const { space, trueMs } = grid(side, 0.5);
-        const tuner = createTuner(space, seed);
-        const uniform = mersenneTwister(seed);
-        const seen: number[] = [];
-        for (let designs = tuner.propose(step); designs.length > 0; designs = tuner.propose(step)) {
-          expect(designs.length).toBeLessThanOrEqual(step);
-          for (const design of designs) {
-            if (uniform() < 0.3) tuner.reject(design);
-            else tuner.observe(design, trueMs[design], 0.02);
-            seen.push(design);
-          }
+    forAllOf(40)(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 7 }), fc.nat(1000), (side, step, seed) => {
+      const { space, trueMs } = grid(side, 0.5);
+      const tuner = createTuner(space, seed);
+      const uniform = mersenneTwister(seed);
+      const seen: number[] = [];
+      for (let designs = tuner.propose(step); designs.length > 0; designs = tuner.propose(step)) {
+        expect(designs.length).toBeLessThanOrEqual(step);
+        for (const design of designs) {
+          if (uniform() < 0.3) tuner.reject(design);
+          else tuner.observe(design, trueMs[design], 0.02);
+          seen.push(design);
         }
-        expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from(trueMs.keys()));
-      }),
-      { numRuns: 40 },
-    );
+      }
+      expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from(trueMs.keys()));
+    });
   });
 
   it('gives the same result for any common scale of the measured times', () => {
@@ -165,12 +163,10 @@ describe('createTuner', () => {
   });
 });
 
-describe('shownSkill', () => {
-  it('is the rank correlation as soon as there are enough measurements', () => {
-    const times = Array.from({ length: 12 }, (_, at) => at + 1);
-    expect(shownSkill(times, times)).toBeCloseTo(1);
-    expect(shownSkill(times, times.toReversed())).toBeCloseTo(-1);
-    expect(shownSkill(times.slice(1), times.slice(1))).toBeNull();
-    expect(shownSkill(new Array<number>(12).fill(1), times)).toBeNull();
-  });
+it('shownSkill is the rank correlation as soon as there are enough measurements', () => {
+  const times = Array.from({ length: 12 }, (_, at) => at + 1);
+  expect(shownSkill(times, times)).toBeCloseTo(1);
+  expect(shownSkill(times, times.toReversed())).toBeCloseTo(-1);
+  expect(shownSkill(times.slice(1), times.slice(1))).toBeNull();
+  expect(shownSkill(new Array<number>(12).fill(1), times)).toBeNull();
 });
