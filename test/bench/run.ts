@@ -13,7 +13,6 @@ const BENCHES = [
   'simulations',
   'store',
   'sweep',
-  'measured',
   'spmv',
   'cycle-sim',
   'h100',

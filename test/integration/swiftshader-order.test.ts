@@ -5,7 +5,7 @@ import { lacks } from '../tools.mjs';
 /*
  * A real lockstep machine confirms an order of designs that the models predict with a difference of 20 % or more. This
  * holds even under other load, because the fastest of many launches counts, and more launches are made if these do not
- * suffice. The figures are those of `npm run bench -- measured`.
+ * suffice.
  */
 const APART = 1.2;
 const ROUNDS = [1, 2, 4, 8];
@@ -15,7 +15,7 @@ it.skipIf(lacks('swiftshader')).each(['geometric(0.05)', 'geometric(0.3)'])(
   async (text) => {
     let wrong: string[] = [];
     for (const rounds of ROUNDS) {
-      const { rows } = await measureLoss(text, rounds);
+      const rows = await measureLoss(text, rounds);
       const pairs = rows.flatMap((a) => rows.map((b) => [a, b] as const));
       const apart = pairs.filter(([a, b]) => a.modelLoss >= APART * b.modelLoss);
       const orders = apart.filter(([a, b]) => a.balancing === 'none' && b.balancing === 'full-sort');

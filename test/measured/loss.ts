@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { MeasuringDevice, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
+import type { UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
 import type { Design, WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
@@ -17,7 +17,6 @@ import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
  * loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
-export const LOSS_WORKLOADS = ['geometric(0.05)', 'uniform(20,40)', 'file:acts-propagation-steps.csv'];
 const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'none' },
   { kind: 'window-sort', units: 64 },
@@ -57,7 +56,7 @@ function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): nu
  * Measures the loss of a workload in every order, and puts the loss of the models beside it.
  * @param rounds how often all orders are measured in turn; the fastest launch of all rounds counts
  */
-export async function measureLoss(text: string, rounds: number): Promise<{ rows: LossRow[]; device: MeasuringDevice }> {
+export async function measureLoss(text: string, rounds: number): Promise<readonly LossRow[]> {
   const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));
   const { mean } = moments(law);
   const groups = Math.max(64, 64 * Math.round(ITERATIONS / mean / 64));
@@ -100,10 +99,10 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
       },
     ];
   });
-  const { samplesNs, device } = await timeInTurn(batches, rounds, REPEATS);
+  const { samplesNs } = await timeInTurn(batches, rounds, REPEATS);
   const fastestMs = (batch: number, at: number): number => Math.min(...samplesNs[batch][at]) / 1e6;
   const alone = fastestMs(0, 0) - fastestMs(1, 0);
-  const rows = UNITS_PER_GROUP.flatMap((n, i) =>
+  return UNITS_PER_GROUP.flatMap((n, i) =>
     BALANCINGS.map((balancing, j): LossRow => {
       const timeMs = fastestMs(2 * i, j);
       const emptyMs = fastestMs(2 * i + 1, 0);
@@ -120,5 +119,4 @@ export async function measureLoss(text: string, rounds: number): Promise<{ rows:
       };
     }),
   );
-  return { rows, device };
 }

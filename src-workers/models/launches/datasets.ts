@@ -90,7 +90,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
   {
     id: 'swiftshader',
     title: 'Designs of a unit loop on SwiftShader',
-    source: 'measured with `npm run bench -- measured` on two cores of a Xeon: 60 designs drawn from 924',
+    source: 'measured with Lockstep on two cores of a Xeon, November 2026: 60 designs drawn from 924',
     licence: 'MIT, part of Lockstep',
     notes: [
       'Parameters are calibrated on 60 other designs. SwiftShader is a software adapter with four lanes, without the memory system of a GPU.',
