@@ -135,7 +135,7 @@ describe('migrating', () => {
   it.each([1, 2, 3, 4, 5])('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
-      copyFileSync(goldenFile(version as number), file);
+      copyFileSync(goldenFile(version), file);
       const open = opened(file);
       expect(unwrap(open.store.getRun(1))).toMatchObject({ ...sampleDraft(), studyId: 1, kept: null });
       expect(checkGolden(open.store, version)).toEqual([]);
