@@ -25,6 +25,7 @@ export function createCaches(budget = threadBudget): Caches {
     shared: null,
     dealt: new Map(),
     tiled: new Map(),
+    classes: new Map(),
   };
 }
 

@@ -43,8 +43,17 @@ function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed
   };
 }
 
+/** What a predictor of lanes or tiles has from the predictor of their units. */
+type OfUnits = Partial<Pick<Predictor, 'shapes' | 'elements' | 'cpuLoads'>>;
+
 /** @param allowed values of the axes that the plan's kernel supports; `null` for all */
-function makePredictor(plan: SweepPlan, caches: Caches, allowed: Allowed | null, isClass = false): Predictor {
+function makePredictor(
+  plan: SweepPlan,
+  caches: Caches,
+  allowed: Allowed | null,
+  isClass = false,
+  ofUnits: OfUnits = {},
+): Predictor {
   const { axes, kernel } = plan;
   const registers = (cap: number | null): number =>
     cap === null ? kernel.registersPerThread : Math.min(cap, kernel.registersPerThread);
@@ -56,19 +65,21 @@ function makePredictor(plan: SweepPlan, caches: Caches, allowed: Allowed | null,
     allowed,
     counts: axisCounts(axes),
     balancing: axes.balancing.map((text) => unwrap(parseBalancing(text))),
-    shapes: axes.devices.map((device) =>
-      device.kind === 'cpu'
-        ? axes.launch.map((launch) => makeCoresShape(device, launch))
-        : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
-            axes.registerCap.flatMap((cap) =>
-              axes.blockThreads.map((blockThreads) =>
-                makeShape(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength),
+    shapes:
+      ofUnits.shapes ??
+      axes.devices.map((device) =>
+        device.kind === 'cpu'
+          ? axes.launch.map((launch) => makeCoresShape(device, launch))
+          : axes.threadsPerUnit.flatMap((threadsPerUnit) =>
+              axes.registerCap.flatMap((cap) =>
+                axes.blockThreads.map((blockThreads) =>
+                  makeShape(plan, device, registers(cap), blockThreads, threadsPerUnit, meanLength),
+                ),
               ),
             ),
-          ),
-    ),
+      ),
     meanLength,
-    elements: meanLength,
+    elements: ofUnits.elements ?? meanLength,
     dealt: new Map(),
     tiled: new Map(),
     paces: {
@@ -82,9 +93,10 @@ function makePredictor(plan: SweepPlan, caches: Caches, allowed: Allowed | null,
     longestGiven: plan.law.support[plan.law.support.length - 1],
     openStep: findOpenStep(plan.law, plan.units),
     cpuLoads:
-      plan.ordered && axes.devices.some((device) => device.kind === 'cpu')
+      ofUnits.cpuLoads ??
+      (plan.ordered && axes.devices.some((device) => device.kind === 'cpu')
         ? createCpuLoads(kernel, plan.units, plan.ordered)
-        : null,
+        : null),
     paddedLaws: new Map(),
     isClass,
     classes: new Map(),
@@ -123,9 +135,8 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
     if (!ofLanes) caches.dealt.set(threads, (ofLanes = createCaches(caches.budget)));
-    const lanes = makePredictor({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass);
-    const { shapes, elements, cpuLoads } = predictor;
-    dealt.set(threadsAt, (found = { ...lanes, shapes, elements, cpuLoads }));
+    found = makePredictor({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass, predictor);
+    dealt.set(threadsAt, found);
   }
   return found;
 }
@@ -145,7 +156,7 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
     const { law, units, lengths } = orderByTiles(given, plan.units, plan.law, width, tile);
     const places = { ...plan, law, units, ordered: makeGivenLengths(lengths) };
     const own = kept(caches.tiled, most, key, () => createCaches(caches.budget));
-    return { ...makePredictor(places, own, predictor.allowed, predictor.isClass), shapes, cpuLoads };
+    return makePredictor(places, own, predictor.allowed, predictor.isClass, { shapes, cpuLoads });
   });
 }
 

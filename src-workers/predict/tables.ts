@@ -149,6 +149,8 @@ export interface Caches {
   readonly dealt: Map<number, Caches>;
   /** Caches for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Caches>;
+  /** Caches for the units of a class, by its threads per unit and the lengths of its units. */
+  readonly classes: Map<string, Caches>;
 }
 
 export interface DepthLaws {

@@ -3,6 +3,7 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { createCaches } from '../caches.ts';
+import { kept, keptFor, keptWith } from '../../numeric/kept.ts';
 import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
 import { computePhaseDemands, computeStepFactor } from '../cost/phases.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
@@ -10,6 +11,11 @@ import { makeGivenLengths, makeUnitLaw } from '../ordered.ts';
 import { getGivenOrder, type SweepPlan } from '../plan.ts';
 import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
+
+/** Maximum number of classes whose units and laws are kept, because edits of a kernel often choose the same ones. */
+const MAX_CLASSES = 16;
+/** The units of classes, by the order of all units. */
+const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
 /** Number of threads that share a unit of a class, in blocks of this size. */
 export function resolveThreads(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
@@ -30,7 +36,8 @@ export function getClasses(predictor: Predictor, balancing: MixedBalancing, devi
       const above = at === 0 ? -1 : ends[at - 1];
       const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
       if (!plan) return [];
-      const caches = createCaches(predictor.caches.budget);
+      const { budget, classes: known } = predictor.caches;
+      const caches = kept(known, MAX_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
       return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
     });
     byDevice[deviceAt] = classes;
@@ -60,13 +67,17 @@ function makeClassPlan(
     axes: { ...axes, threadsPerUnit, balancing: ['none'] },
   };
   if (given) {
-    const first = given.subarray(0, units);
-    const own = first.filter(isOf);
-    if (own.length === 0) return null;
-    const rest = first.subarray(0, units % first.length).filter(isOf).length;
-    const count = Math.floor(units / first.length) * own.length + rest;
-    const ordered = makeGivenLengths(own);
-    return { ...common, units: count, ordered, law: makeUnitLaw(law.label, ordered, count) };
+    const key = `${law.label} ${units} ${above} ${upTo}`;
+    const own = keptFor(givenClasses, given, MAX_CLASSES, key, () => {
+      const first = given.subarray(0, units);
+      const lengths = first.filter(isOf);
+      if (lengths.length === 0) return null;
+      const rest = first.subarray(0, units % first.length).filter(isOf).length;
+      const count = Math.floor(units / first.length) * lengths.length + rest;
+      const ordered = makeGivenLengths(lengths);
+      return { units: count, ordered, law: makeUnitLaw(law.label, ordered, count) };
+    });
+    return own && { ...common, ...own };
   }
   const support = law.support.filter(isOf);
   const parts = law.probability.filter((_, at) => isOf(law.support[at]));
@@ -88,13 +99,10 @@ export function chooseClasses(
   most: number,
 ): readonly LengthClass[] {
   const { kernel } = plan;
-  const { support, probability } = coarsenLaw(plan.law);
+  const { support, cuts, points, classes: possible } = findPossibleClasses(plan.law);
   const width = device.threadGroupWidth;
   const launchCycles = PASS_OVERHEAD_MS * device.clockMhz * 1e3;
   const choices: LengthClass['threads'][] = [...listPowersOfTwo(width / 2), 'group', 'block'];
-  // A class may end after each of these positions of the law.
-  const cuts = chooseEvenCuts(probability, CLASS_CUTS);
-  const points = cuts.length - 1;
   let best = new Float64Array(points + 1).fill(Infinity);
   best[0] = 0;
   const stages: { readonly from: Int32Array; readonly choice: Int32Array }[] = [];
@@ -108,16 +116,9 @@ export function chooseClasses(
     const { unit } = computePhaseDemands(kernel, device, u);
     const lanes = kernel.sharing === 'deal' ? u : 1;
     const work = (perUnit * plan.units) / device.multiprocessors;
+    const depths = possible(n, lanes);
     return (from: number, to: number): number => {
-      let share = 0;
-      for (let at = cuts[from]; at < cuts[to]; at++) share += probability[at];
-      let below = 0;
-      let depth = 0;
-      for (let at = cuts[from]; at < cuts[to]; at++) {
-        const before = below;
-        below += probability[at] / share;
-        depth += Math.ceil(support[at] / lanes) * (Math.pow(below, n) - Math.pow(before, n));
-      }
+      const { share, depth } = depths[from][to];
       const longest = Math.ceil(Math.min(support[cuts[to] - 1], longestLength) / lanes);
       const issued = phi * depth * issueCycles + unit.issueCycles;
       return share * issued * work + phi * longest * latencyCycles + unit.latencyCycles + launchCycles;
@@ -152,6 +153,45 @@ export function chooseClasses(
   }
   return classes;
 }
+
+/** The share of the units in a class, and the mean depth of its groups. */
+interface PossibleClass {
+  readonly share: number;
+  readonly depth: number;
+}
+
+/** The classes that a law may be cut into. They do not depend on the kernel, so that its edits find them. */
+const findPossibleClasses = keptWith((law: LengthLaw) => {
+  const { support, probability } = coarsenLaw(law);
+  // A class may end after each of these positions of the law.
+  const cuts = chooseEvenCuts(probability, CLASS_CUTS);
+  const points = cuts.length - 1;
+  const known = new Map<string, readonly (readonly PossibleClass[])[]>();
+  const findClass = (from: number, to: number, n: number, lanes: number): PossibleClass => {
+    let share = 0;
+    for (let at = from; at < to; at++) share += probability[at];
+    let below = 0;
+    let depth = 0;
+    for (let at = from; at < to; at++) {
+      const before = below;
+      below += probability[at] / share;
+      depth += Math.ceil(support[at] / lanes) * (Math.pow(below, n) - Math.pow(before, n));
+    }
+    return { share, depth };
+  };
+  /**
+   * Lists the classes by the position of their first cut, then of their last.
+   * @param n units of a group
+   * @param lanes lanes that a unit is dealt to
+   */
+  const classes = (n: number, lanes: number): readonly (readonly PossibleClass[])[] =>
+    kept(known, Infinity, `${n} ${lanes}`, () =>
+      Array.from({ length: points }, (_, start) =>
+        Array.from({ length: points + 1 }, (_, end) => findClass(cuts[start], cuts[end], n, lanes)),
+      ),
+    );
+  return { support, cuts, points, classes };
+});
 
 /** A law of about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
 function coarsenLaw({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
