@@ -5,7 +5,7 @@ import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts'
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
-import { keptWith } from '../../../src-workers/numeric/kept.ts';
+import { kept, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import type { TieTable } from '../../../src-workers/sweep/ties.ts';
@@ -84,6 +84,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
     balancing: axes.balancing,
   };
   const key = sha256(JSON.stringify(shared));
+  const facts = new Map<string, readonly InputFact[]>();
   const { devices: _devices, ...rest } = axes;
   return {
     study,
@@ -111,7 +112,8 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
         ties: tieTableOf(own),
       };
     }),
-    facts: (device, implementation) => listInputs(study, axes, device, implementation),
+    facts: (device, implementation) =>
+      kept(facts, Infinity, `${device.id} ${implementation}`, () => listInputs(study, axes, device, implementation)),
   };
 }
 

@@ -6,9 +6,10 @@ import {
   type ImplementationKind,
   type TieBand,
 } from '../../../src-workers/domain/evidence.ts';
-import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
+import { axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
+import { kept, keptFor } from '../../../src-workers/numeric/kept.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
@@ -24,23 +25,25 @@ import { percent } from '../export/text.ts';
  * unknown device would count as more certain than half of the known ones, and the narrowest bands come from a simple
  * kernel (Hasan's) and from an adapter calibrated on itself. With the maximum, a single data set would decide.
  */
-const kept = data as KeptBands;
+const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
 
 /** Returns the measured device with the same chip: the device itself, or another board with this chip. */
 function measuredChip(device: Device): MeasuredChip | undefined {
   if (device.kind !== 'gpu') return undefined;
   const { architecture, multiprocessors } = device;
-  const boards = kept.chips.filter(
+  const boards = keptBands.chips.filter(
     (chip) => chip.architecture === architecture && chip.multiprocessors === multiprocessors,
   );
   const apart = ({ memoryBandwidthGbS }: MeasuredChip) =>
     Math.abs(Math.log(memoryBandwidthGbS / device.memoryBandwidthGbS));
-  return kept.chips.find(({ id }) => id === device.id) ?? boards.sort((one, other) => apart(one) - apart(other))[0];
+  return (
+    keptBands.chips.find(({ id }) => id === device.id) ?? boards.sort((one, other) => apart(one) - apart(other))[0]
+  );
 }
 
 /** The measured bands by the compared devices and kinds. */
-const measured = new Map(kept.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
+const measured = new Map(keptBands.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
 function keyOf(devices: readonly string[], kinds: readonly string[]): string {
   return [...devices.toSorted(), '|', ...kinds.toSorted()].join(' ');
 }
@@ -51,7 +54,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
   const { fraction, count, dataset } = found;
   return {
     fraction: Math.max(AGREEMENT_FRACTION, fraction),
-    source: `measured times of ${text} (${dataset}: ${percent(kept.quantile)} of ${count.toLocaleString('en')} pairs err by less)`,
+    source: `measured times of ${text} (${dataset}: ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs err by less)`,
     takenFrom: null,
     count,
   };
@@ -67,7 +70,7 @@ function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
   return { fraction: Math.max(AGREEMENT_FRACTION, fraction), source: null, takenFrom, count: 0 };
 }
 
-const ofOneDevice = kept.bands.filter(({ devices }) => devices.length === 1);
+const ofOneDevice = keptBands.bands.filter(({ devices }) => devices.length === 1);
 const TAKEN = {
   shapes: takenBand(
     'shapes on # other devices',
@@ -79,7 +82,7 @@ const TAKEN = {
   ),
   devices: takenBand(
     '# other pairs of devices',
-    kept.bands.filter(({ devices }) => devices.length === 2),
+    keptBands.bands.filter(({ devices }) => devices.length === 2),
   ),
 };
 
@@ -112,6 +115,13 @@ export function tieBand(
   device: Device,
   ...kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]
 ): TieBand {
+  return keptFor(bandsOfDevices, device, Infinity, kinds.join(' '), () => findBand(device, kinds));
+}
+
+/** A table of a space asks for the same bands many times. */
+const bandsOfDevices = new WeakMap<Device, Map<string, TieBand>>();
+
+function findBand(device: Device, kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]): TieBand {
   const chip = measuredChip(device);
   if (kinds.length > 0) {
     const between = chip && measuredBand([chip.id], kinds, `${pairText(kinds)} on ${chip.name}`);
@@ -134,8 +144,15 @@ function tieBandBetween(best: TiePlace, other: TiePlace): TieBand {
   return isShape ? tieBand(best.device) : tieBand(best.device, best.kind, other.kind);
 }
 
+/** The number of tables to keep: those of the devices on screen, before and after an edit of an axis. */
+const MAX_TABLES = 16;
+const tables = new Map<string, TieTable>();
+
+/** Returns the table of a space. It is kept, because every edit of a kernel asks for it again. */
 export function tieTableOf(axes: SpaceAxes): TieTable {
-  return tieTable(axes, (best, other) => tieBandBetween(best, other).fraction);
+  const { devices, threadsPerUnit, balancing } = axes;
+  const key = JSON.stringify([devices, threadsPerUnit, balancing, axisCounts(axes)]);
+  return kept(tables, MAX_TABLES, key, () => tieTable(axes, (best, other) => tieBandBetween(best, other).fraction));
 }
 
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
@@ -145,7 +162,7 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;
   const chip = measuredChip(device);
-  const agreement = kept.devices.flatMap(({ device: id, ...figures }) => (id === chip?.id ? [figures] : []));
+  const agreement = keptBands.devices.flatMap(({ device: id, ...figures }) => (id === chip?.id ? [figures] : []));
   const evidence = chip ? { device: chip.name, agreement } : null;
   evidences.set(device, evidence);
   return evidence;
@@ -157,6 +174,6 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
  */
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>
-    Math.log1p(fraction) / normalQuantile((1 + kept.quantile) / 2) / Math.SQRT2;
+    Math.log1p(fraction) / normalQuantile((1 + keptBands.quantile) / 2) / Math.SQRT2;
   return { shapes: widthOf(tieBand(device).fraction) };
 }
