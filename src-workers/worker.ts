@@ -222,6 +222,37 @@ export function survey({
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
+/** A list of designs of a plan; the first `leading` ones come first (`predictPromising`). */
+type GlancedPart = OfAdvice<{
+  part: Uint32Array;
+  leading: number;
+  /** Whether a valid design must be found, however long it takes. */
+  isNeeded: boolean;
+}>;
+
+/**
+ * The fastest designs that are found in some lists until a time, ms since 1970. The time is divided among the lists. A
+ * search ends if its slowest step so far would take too long once more, because a law of depths may take longer than
+ * all else together.
+ */
+export function glance({
+  parts,
+  untilMs,
+}: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
+  let slowest = 0;
+  return parts.map(({ plan, key, part, leading, isNeeded }, at) => {
+    let last = Date.now();
+    const until = last + (untilMs - last) / (parts.length - at);
+    const isOver = (isFound: boolean): boolean => {
+      const now = Date.now();
+      slowest = Math.max(slowest, now - last);
+      last = now;
+      return (isFound || !isNeeded) && now + slowest >= until;
+    };
+    return surveyFastest(getAdvisor(plan, key), part, Infinity, { isOver, leading });
+  });
+}
+
 /** Times of the same designs under changes of inputs, by change, then design. A null change changes nothing. */
 export function vary({
   plan,

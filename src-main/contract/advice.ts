@@ -64,7 +64,7 @@ export interface Recommendation {
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` if the call looked only for the fastest designs. */
+    /** `null` if the call looked only for the fastest designs, or only glanced. */
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };

@@ -92,7 +92,7 @@ export class Advice {
           this.#answeredQuestion = question(input);
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
-          this.#state = look === 'coarse' && !whole ? 'coarse' : 'exact';
+          this.#state = (look === 'glance' || look === 'coarse') && !whole ? 'coarse' : 'exact';
           if (this.#state === 'exact') this.#exact = this.#answer;
         } else {
           this.#failure = result.error;

@@ -3,20 +3,21 @@ import type { Result } from '../../src-workers/domain/result.ts';
 /** The exact answer is requested when an input has not changed for this time. */
 const RESTS_AFTER_MS = 150;
 
-/** A subset of the designs, all that could equal the fastest, or all. */
-export type Look = 'coarse' | 'fastest' | 'all';
+/** What is found in a short time, a subset of the designs, all that could equal the fastest, or all. */
+export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
-  /** Shows a coarse answer while the input changes, then the exact answer or its failure, then the whole one. */
+  /** Shows first answers while the input changes, then the exact answer or its failure, then the whole one. */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 
 /**
- * Follows an input that may change with every frame. One coarse call runs at a time, always for the newest input. When
- * the input stops changing, exact answers are requested, first for only the fastest designs. Answers for older inputs
- * are dropped, except coarse ones while nothing newer is known, because they keep the picture moving. A call may
- * replace any earlier one, which then fails.
+ * Follows an input that may change with every frame. One glance runs at a time, always for the newest input. If the
+ * input has not changed then, a coarse answer follows, which is better and has the small maps. When the input stops
+ * changing, exact answers are requested, first for only the fastest designs. Answers for older inputs are dropped,
+ * except glances while nothing newer is known, because they keep the picture moving. A call may replace any earlier
+ * one, which then fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
@@ -37,7 +38,7 @@ export class CoarseFirst<In, Out> {
     this.#input = input;
     this.#version += 1;
     this.#wait();
-    if (!this.#asking) void this.#coarse();
+    if (!this.#asking) void this.#glance();
   }
 
   /** While the user holds a slider, its input counts as changing. */
@@ -60,16 +61,22 @@ export class CoarseFirst<In, Out> {
     this.#settled = this.#version;
   }
 
-  async #coarse(): Promise<void> {
+  async #glance(): Promise<void> {
     this.#asking = true;
     for (let asked = 0; this.#input !== null && asked !== this.#version && this.#settled !== this.#version;) {
       asked = this.#version;
-      const input = this.#input;
-      const answer = await this.#calls.ask(input, 'coarse');
-      // A subset may have no valid design although the space has one, so only the exact answer decides about failure.
-      if (answer.ok && this.#settled < asked) this.#calls.show(answer, input, 'coarse');
+      await this.#first(this.#input, asked, 'glance');
     }
     this.#asking = false;
+    if (this.#input !== null && this.#exactly !== this.#version)
+      await this.#first(this.#input, this.#version, 'coarse');
+  }
+
+  async #first(input: In, version: number, look: 'glance' | 'coarse'): Promise<void> {
+    const answer = await this.#calls.ask(input, look);
+    // A subset may have no valid design although the space has one, so only the exact answer decides about failure.
+    const isWanted = look === 'glance' || version === this.#version;
+    if (answer.ok && isWanted && this.#settled < version) this.#calls.show(answer, input, look);
   }
 
   async #exact(): Promise<void> {

@@ -168,6 +168,20 @@ function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): n
   return computeCloseBusyCycles(own, candidate, device) + computeFetchingCycles(own, candidate, device);
 }
 
+/** The limit of a search that need not be complete. */
+export interface Hurry {
+  /** Whether the search must end. @param isFound whether a valid design is known */
+  readonly isOver: (isFound: boolean) => boolean;
+  /** The number of leading designs of the list that are predicted before the search. */
+  readonly leading: number;
+}
+
+/** Predictions of a list, and the number of designs that may be near the fastest, but were not reached. */
+interface Promising {
+  readonly columns: PredictionColumns;
+  readonly unreached: number;
+}
+
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
  * gets the time NaN, and only the reason if it is invalid.
@@ -175,13 +189,15 @@ function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): n
  * bounds, then for its time. After some predictions the fastest time hardly improves. The other designs then follow in
  * the order in which neighbours share the most laws.
  * @param bestMs the known time of another design, as if it were in the list
+ * @param hurry ends the search early
  */
 export function predictPromising(
   predictor: Predictor,
   designs: Uint32Array,
   fraction: number,
   bestMs = Infinity,
-): PredictionColumns {
+  hurry: Hurry = { isOver: () => false, leading: 0 },
+): Promising {
   const columns = allocateChunk(0, designs.length);
   columns.timeMs.fill(NaN);
   const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
@@ -189,6 +205,7 @@ export function predictPromising(
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   let limit = bestMs * (1 + fraction);
+  const isOver = (): boolean => hurry.isOver(limit < Infinity);
   const bound = new Float64Array(designs.length);
   /** The number of bounds of each design that were computed. */
   const bounds = new Uint8Array(designs.length);
@@ -200,17 +217,19 @@ export function predictPromising(
   const predict = (at: number): void => {
     decodeInto(positions, predictor.counts, designs[at]);
     predictInto(columns, at, predictor, positions, candidate, timed);
-    limit = Math.min(limit, columns.timeMs[at] * (1 + fraction));
+    if (columns.invalidReason[at] === 0) limit = Math.min(limit, columns.timeMs[at] * (1 + fraction));
   };
 
+  let next = 0;
+  for (; next < hurry.leading && !isOver(); next += 1) predict(next);
   const queue = indexedQueue(bound);
-  for (let at = 0; at < designs.length; at += 1) {
-    columns.invalidReason[at] = invalidReason(designs[at]);
-    if (columns.invalidReason[at] !== 0) continue;
-    comeCloser(at);
-    if (bound[at] <= limit) queue.push(at);
+  for (; next < designs.length && !isOver(); next += 1) {
+    columns.invalidReason[next] = invalidReason(designs[next]);
+    if (columns.invalidReason[next] !== 0) continue;
+    comeCloser(next);
+    if (bound[next] <= limit) queue.push(next);
   }
-  for (let predicted = 0; predicted < BEST_FIRST && queue.size() > 0;) {
+  for (let predicted = 0; predicted < BEST_FIRST && queue.size() > 0 && !isOver();) {
     const at = queue.first();
     if (bound[at] > limit) break;
     if (bounds[at] < closer.length) {
@@ -225,11 +244,15 @@ export function predictPromising(
   const rest: number[] = [];
   while (queue.size() > 0 && bound[queue.first()] <= limit) rest.push(queue.pop());
   const order = neighbourly(predictor.counts);
+  let unreached = designs.length - next;
   for (const at of rest.sort((a, b) => order(designs[a]) - order(designs[b]))) {
-    while (bound[at] <= limit && bounds[at] < closer.length) comeCloser(at);
-    if (bound[at] <= limit) predict(at);
+    if (isOver()) unreached += 1;
+    else {
+      while (bound[at] <= limit && bounds[at] < closer.length) comeCloser(at);
+      if (bound[at] <= limit) predict(at);
+    }
   }
-  return columns;
+  return { columns, unreached };
 }
 
 /** Orders designs so that equal laws are together: by block size, launch and register cap, as in `predictRanges`. */

@@ -156,7 +156,7 @@ function competitors(predictor: Predictor, { input, near, recommended }: TrialOp
   if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
   const { axes } = predictor.plan;
   const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
-  const families = findFamilies(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).timeMs);
+  const families = findFamilies(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).columns.timeMs);
   return Uint32Array.from(new Set([...looked, ...listMembers(axes, families)]));
 }
 
@@ -164,7 +164,7 @@ function findBest(predictor: Predictor, options: TrialOptions): Best {
   const { recommended } = options;
   const { axes } = predictor.plan;
   const designs = competitors(predictor, options);
-  const { timeMs, gridBlocks } = predictPromising(predictor, designs, AGREEMENT_FRACTION);
+  const { timeMs, gridBlocks } = predictPromising(predictor, designs, AGREEMENT_FRACTION).columns;
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const bestMs = timeMs.reduce(smaller, Infinity);
   const tied = Array.from(designs.keys())

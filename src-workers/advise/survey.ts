@@ -6,7 +6,7 @@ import type { Predictor } from '../predict/tables.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 import { wavesOn } from '../sweep/ranking.ts';
 import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties.ts';
-import { predictPromising } from './bound.ts';
+import { predictPromising, type Hurry } from './bound.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
 /** Designs to predict: a range, or a list. */
@@ -14,7 +14,7 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** The result of predicting a part of the space. It keeps only the designs that can be among the best of the space. */
 export interface Survey {
-  /** Number of designs of the part. It includes designs that were skipped because their bound is too slow. */
+  /** Number of designs of the part. It includes designs whose bound is too slow, but not those that were not reached. */
   readonly predicted: number;
   /** Number of these designs that cannot run. */
   readonly invalid: number;
@@ -78,16 +78,17 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 /**
  * Finds only the fastest design of a part, if it is not slower than `bestMs`, the known time of some design. Most other
  * designs are not predicted, so ties, groups and cells stay unknown.
+ * @param hurry ends the search early
  */
-export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number): Survey {
+export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number, hurry?: Hurry): Survey {
   const designs =
     part instanceof Uint32Array ? part : Uint32Array.from({ length: part.count }, (_, at) => part.first + at);
-  const columns = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs);
+  const { columns, unreached } = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs, hurry);
   const best = columns.timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
   const entries = [...designs.keys()].filter((at) => columns.timeMs[at] <= best * (1 + AGREEMENT_FRACTION));
   const none = new Uint32Array();
   return {
-    predicted: designs.length,
+    predicted: designs.length - unreached,
     invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, (at) => designs[at]),
     columns: pickColumns(columns, entries),

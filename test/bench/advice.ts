@@ -10,7 +10,7 @@ import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
- * example study, over all its devices. The times are measured from the edit on: the first (coarse) answer, the exact
+ * example study, over all its devices. The times are measured from the edit on: the first answer (a glance), the exact
  * one, the one with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which
  * need all designs. Each time by the clock is printed beside the CPU time of all processors, which other programs
  * affect less. On two idle cores, the time by the clock is between half of the CPU time and all of it. `--fields A,B`
@@ -140,7 +140,7 @@ async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
     const { device } = unwrap(await engine.call('advice.recommend', { study, folder: EXAMPLES, ...more }));
     return device.id;
   };
-  await ask({ look: 'coarse' });
+  await ask({ look: 'glance' });
   const first = taken();
   const deviceId = await ask({ look: 'fastest' });
   const exact = taken();

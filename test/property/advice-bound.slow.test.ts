@@ -110,7 +110,7 @@ describe('the shortest time of a design', () => {
       const moving = moves ? { ...read, kernel: { ...read.kernel, bytesPerIteration: 16 } } : read;
       const study = name === 'shares' ? { ...read, axes: { ...read.axes, ...SHARES } } : moving;
       const { timeMs, all } = await expectBounds(study);
-      const promising = predictPromising(createPredictor(await planOf(study)), all, BAND).timeMs;
+      const promising = predictPromising(createPredictor(await planOf(study)), all, BAND).columns.timeMs;
       const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
       for (const design of all) if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
       const predicted = promising.filter((time) => !Number.isNaN(time)).length;

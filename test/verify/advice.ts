@@ -27,7 +27,7 @@ async function verifyAdvice(report: Report, amount: number): Promise<void> {
       try {
         const { device, designIndex } = await call(engine, 'advice.recommend', about);
         for (const deviceId of study.devices)
-          for (const look of ['coarse', 'fastest', 'all'])
+          for (const look of ['glance', 'coarse', 'fastest', 'all'])
             await call(engine, 'advice.recommend', { ...about, deviceId, look });
         const asked = { ...about, deviceId: device.id, designIndex };
         const { inputs } = await call(engine, 'advice.sensitivity', { ...asked, inputs: VARIED_INPUTS });

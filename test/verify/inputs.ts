@@ -44,7 +44,7 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
         return null;
       };
       const found = (await ask('advice.recommend', {
-        look: oneOf(uniform, ['coarse', 'fastest', 'all']),
+        look: oneOf(uniform, ['glance', 'coarse', 'fastest', 'all']),
       })) as Recommendation | null;
       const { designIndex, device } = found ?? { designIndex: 0, device: { id: study.devices[0] } };
       if (found && !(found.time.ms > 0 && found.time.lowMs <= found.time.ms && found.time.ms <= found.time.highMs))

@@ -9,8 +9,11 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
-/** The designs of a device to examine for the fastest: a subset, or all. Or `all` designs are predicted. */
-export type Look = 'coarse' | 'fastest' | 'all';
+/**
+ * The designs of a device to examine for the fastest: a subset, or all. A glance ends after a short time, whatever it
+ * has found by then. Or `all` designs are predicted.
+ */
+export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 /** A coarse subset may also be predicted as a whole, for ties and small maps. */
 type Extent = Look | 'whole-coarse';
 /** Whether every design is predicted, also one that cannot be the fastest. */
@@ -54,6 +57,10 @@ const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 /** A coarse subset includes at most this many of the designs that were best before an edit. */
 const MAX_REMEMBERED = 192;
+/** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
+const GLANCE_MS = 60;
+/** The number of designs that were best before an edit and that a glance predicts first, for each device and worker. */
+const MAX_LEADING = 8;
 
 /** Designs of a device that a worker examines in one task. */
 interface Job {
@@ -67,15 +74,15 @@ export function createPredictions(pool: Pool): Predictions {
   /** The fastest time of a coarse subset, ms, by plan; Infinity if none of its designs is valid. */
   const coarseMs = new Map<string, number>();
 
-  /** Lists a coarse subset of the designs of a device, and those that were best before an edit. */
-  const listCoarse = (device: AdvisedDevice): ReadonlySet<number> =>
-    new Set([...coarseDesigns(device.plan.axes), ...(best.get(spaceOf(device)) ?? [])]);
+  /** Lists the designs that were best before an edit, and a coarse subset of the designs of a device. */
+  const listCoarse = (device: AdvisedDevice, coarse = coarseDesigns(device.plan.axes)): ReadonlySet<number> =>
+    new Set([...(best.get(spaceOf(device)) ?? []), ...coarse]);
 
   /** Lists the parts of a device for each worker. */
-  function listParts(device: AdvisedDevice, look: Extent): readonly (readonly DesignPart[])[] {
+  function listParts(device: AdvisedDevice, look: Extent, coarse: Uint32Array): readonly (readonly DesignPart[])[] {
     if (look === 'all') return deal(exactParts(device), pool.workers);
     const designs =
-      look === 'fastest' ? Array.from({ length: device.size }, (_, design) => design) : listCoarse(device);
+      look === 'fastest' ? Array.from({ length: device.size }, (_, design) => design) : listCoarse(device, coarse);
     return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
@@ -98,7 +105,9 @@ export function createPredictions(pool: Pool): Predictions {
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
     };
-    const parts = devices.map((device) => ({ device, parts: listParts(device, look) }));
+    // The devices of a study differ in nothing else.
+    const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
+    const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
     // A worker first takes its own jobs, because it still has their laws from the last edit. Then it takes jobs that
     // other workers have not started.
@@ -109,15 +118,47 @@ export function createPredictions(pool: Pool): Predictions {
     return surveys;
   }
 
+  /** Surveys what is found in a short time. Each worker gets one task, because sending a plan takes a millisecond. */
+  async function glance(
+    devices: readonly AdvisedDevice[],
+    turn: AbortSignal,
+  ): Promise<ReadonlyMap<AdvisedDevice, readonly Survey[]>> {
+    const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
+    if (devices.length === 0) return surveys;
+    const untilMs = Date.now() + GLANCE_MS;
+    // The devices of a study differ in nothing else.
+    const coarse = coarseDesigns(devices[0].plan.axes);
+    const parts = devices.map((device) =>
+      splitByLaws(device, Uint32Array.from(listCoarse(device, coarse)), pool.workers),
+    );
+    const work = async (worker: number): Promise<void> => {
+      const jobs = devices.flatMap((device, at) => {
+        const remembered = new Set(best.get(spaceOf(device)));
+        return parts[at][worker].map((part) => {
+          const leading = part.subarray(0, MAX_LEADING).filter((design) => remembered.has(design)).length;
+          return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
+        });
+      });
+      // The remembered designs of all devices come before any search.
+      jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
+      const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
+      const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });
+      for (const [at, { device }] of jobs.entries()) surveys.get(device)!.push(found[at]);
+    };
+    await Promise.all(Array.from({ length: pool.workers }, (_, worker) => work(worker)));
+    return surveys;
+  }
+
   return {
     known: ({ plan }) => kept.get(plan.id) ?? null,
     async of(devices, look, turn) {
-      const found = new Map<AdvisedDevice, DevicePrediction>();
+      const predictions = new Map<AdvisedDevice, DevicePrediction>();
       const predict = async (wanted: readonly AdvisedDevice[], look: Extent): Promise<void> => {
-        for (const [device, surveys] of await survey(wanted, look, turn)) {
+        const found = look === 'glance' ? glance(wanted, turn) : survey(wanted, look, turn);
+        for (const [device, surveys] of await found) {
           const { plan, size } = device;
           const prediction = joined(device, surveys, look);
-          found.set(device, prediction);
+          predictions.set(device, prediction);
           if (prediction.predicted === size) {
             keep(kept, MAX_KEPT, plan.id, prediction);
             keep(best, MAX_KEPT, spaceOf(device), prediction.equal.slice(0, MAX_REMEMBERED));
@@ -127,7 +168,7 @@ export function createPredictions(pool: Pool): Predictions {
       const isKnown = (device: AdvisedDevice): boolean => {
         const known = kept.get(device.plan.id);
         if (!known || (look === 'all' && !known.others)) return false;
-        found.set(device, known);
+        predictions.set(device, known);
         return true;
       };
       const unknown = devices.filter((device) => !isKnown(device));
@@ -137,7 +178,7 @@ export function createPredictions(pool: Pool): Predictions {
           'coarse',
         );
       // If the coarse subset of a device has all designs, the answer is exact.
-      else if (look !== 'all')
+      else if (look !== 'all' && look !== 'glance')
         await predict(
           unknown.filter((device) => listCoarse(device).size === device.size),
           'all',
@@ -146,7 +187,7 @@ export function createPredictions(pool: Pool): Predictions {
         unknown.filter((device) => !isKnown(device)),
         look,
       );
-      return devices.map((device) => found.get(device)!);
+      return devices.map((device) => predictions.get(device)!);
     },
   };
 }

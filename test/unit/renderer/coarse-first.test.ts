@@ -33,15 +33,28 @@ describe('an input that changes with every frame', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('has one coarse call at a time, always for the newest input', async () => {
+  it('has one glance at a time, always for the newest input, and a coarse call when that has not changed', async () => {
     const { calls, shown, following } = follower();
     for (const input of ['a', 'b', 'c']) following.follow(input);
     expect(calls.map(({ input }) => input)).toEqual(['a']);
     await calls[0].answer();
     expect(calls.map(({ input }) => input)).toEqual(['a', 'c']);
     await calls[1].answer();
-    expect(calls).toHaveLength(2);
-    expect(shown).toEqual(['coarse a', 'coarse c']);
+    expect(calls.map(({ look }) => look)).toEqual(['glance', 'glance', 'coarse']);
+    await calls[2].answer();
+    expect(calls).toHaveLength(3);
+    expect(shown).toEqual(['glance a', 'glance c', 'coarse c']);
+  });
+
+  it('drops a coarse answer for an outdated input', async () => {
+    const { calls, shown, following } = follower();
+    following.follow('a');
+    await calls[0].answer();
+    following.follow('b');
+    expect(calls.map(({ input, look }) => `${look} ${input}`)).toEqual(['glance a', 'coarse a', 'glance b']);
+    await calls[2].answer();
+    await calls[1].answer();
+    expect(shown).toEqual(['glance a', 'glance b']);
   });
 
   it('gets an exact call once it rests, however slow the coarse answer is', async () => {
@@ -50,7 +63,7 @@ describe('an input that changes with every frame', () => {
     await vi.advanceTimersByTimeAsync(100);
     following.follow('b');
     await vi.advanceTimersByTimeAsync(100);
-    expect(calls.every(({ look }) => look === 'coarse')).toBe(true);
+    expect(calls.every(({ look }) => look === 'glance')).toBe(true);
     await vi.advanceTimersByTimeAsync(60);
     expect(calls.at(-1)).toMatchObject({ input: 'b', look: 'fastest' });
     await calls.at(-1)!.answer();
@@ -65,8 +78,9 @@ describe('an input that changes with every frame', () => {
     following.held = true;
     following.follow('a');
     await calls[0].answer();
+    await calls[1].answer();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(calls).toHaveLength(1);
+    expect(calls.map(({ look }) => look)).toEqual(['glance', 'coarse']);
     following.held = false;
     await vi.advanceTimersByTimeAsync(200);
     expect(calls.at(-1)).toMatchObject({ input: 'a', look: 'fastest' });
@@ -75,7 +89,7 @@ describe('an input that changes with every frame', () => {
     following.held = true;
     following.held = false;
     await vi.advanceTimersByTimeAsync(1000);
-    expect(calls).toHaveLength(3);
+    expect(calls).toHaveLength(4);
   });
 
   it('drops the exact answer for an outdated input', async () => {
@@ -88,17 +102,17 @@ describe('an input that changes with every frame', () => {
     following.follow('b');
     await exact.answer();
     await calls.at(-1)!.answer();
-    expect(shown).toEqual(['coarse a', 'coarse b']);
+    expect(shown).toEqual(['glance a', 'glance b']);
   });
 
-  it('shows the failure of an exact call, but not of a coarse one', async () => {
+  it('shows the failure of an exact call, but not of a first one', async () => {
     const { calls, shown, following } = follower();
     following.follow('a');
-    await calls[0].answer(fail('conflict', 'No design is valid'));
+    for (const call of [0, 1]) await calls[call].answer(fail('conflict', 'No design is valid'));
     await vi.advanceTimersByTimeAsync(200);
-    await calls[1].answer(fail('conflict', 'No design is valid'));
+    await calls[2].answer(fail('conflict', 'No design is valid'));
     expect(shown).toEqual(['fastest conflict']);
-    expect(calls).toHaveLength(2);
+    expect(calls).toHaveLength(3);
   });
 
   it('drops the whole answer for an outdated input, and repeats a call that another one replaced', async () => {
@@ -106,15 +120,15 @@ describe('an input that changes with every frame', () => {
     following.follow('a');
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(200);
-    await calls[1].answer();
-    await calls[2].answer(fail('cancelled', 'A newer call of the same client took its place.'));
+    await calls[2].answer();
+    await calls[3].answer(fail('cancelled', 'A newer call of the same client took its place.'));
     await vi.advanceTimersByTimeAsync(200);
-    expect(calls.map(({ look }) => look)).toEqual(['coarse', 'fastest', 'all', 'fastest']);
-    await calls[3].answer();
-    following.follow('b');
+    expect(calls.map(({ look }) => look)).toEqual(['glance', 'coarse', 'fastest', 'all', 'fastest']);
     await calls[4].answer();
+    following.follow('b');
     await calls[5].answer();
-    expect(shown).toEqual(['coarse a', 'fastest a', 'fastest a', 'coarse b']);
+    await calls[6].answer();
+    expect(shown).toEqual(['glance a', 'fastest a', 'fastest a', 'glance b']);
   });
 
   it('shows nothing more once it is stopped', async () => {
