@@ -68,6 +68,34 @@ function swiftShader() {
 }
 
 /**
+ * A program on PATH, whose package in Debian has its name.
+ * @param {string} name
+ * @param {string} use
+ * @param {string} get
+ */
+const program = (name, use, get) => ({ use, get, debian: name, find: () => inPath([name]) });
+
+/**
+ * Modules of Python, whose packages in Debian have their names.
+ * @param {string} use
+ * @param {...string} modules
+ */
+const python = (use, ...modules) => ({
+  use,
+  get: `install ${modules.join(', ')} for Python`,
+  debian: modules.map((name) => `python3-${name}`).join(' '),
+  find: () => pythonWith(...modules),
+});
+
+/**
+ * Packages of npm.
+ * @param {string} use
+ * @param {string} npm
+ * @param {() => string | null} find
+ */
+const ofNpm = (use, npm, find) => ({ use, get: 'npm test fetches it from npm', debian: null, npm, find });
+
+/**
  * The tools. `debian` names the Debian packages with the tool, separated by spaces; npm test installs them if it may.
  * `npm` names its packages of npm, which go into a folder with the name of the tool in `NPM_TOOLS`. `needs` is another
  * tool that it requires.
@@ -87,42 +115,16 @@ export const TOOLS = {
     debian: 'chromium',
     find: swiftShader,
   },
-  'g++': {
-    use: 'the CUDA sources, in an emulation and as the host compiler of nvcc',
-    get: 'install a C++17 compiler',
-    debian: 'g++',
-    find: () => inPath(['g++']),
-  },
-  shellcheck: {
-    use: 'the script of a bundle',
-    get: 'install ShellCheck',
-    debian: 'shellcheck',
-    find: () => inPath(['shellcheck']),
-  },
-  sqlite3: {
-    use: 'the integrity check of another SQLite',
-    get: "install SQLite's command line",
-    debian: 'sqlite3',
-    find: () => inPath(['sqlite3']),
-  },
-  'redis-server': {
-    use: 'agents on other machines',
-    get: 'install Redis 6.2 or newer',
-    debian: 'redis-server',
-    find: () => inPath(['redis-server']),
-  },
-  openssl: {
-    use: 'a Redis with TLS',
-    get: 'install OpenSSL',
-    debian: 'openssl',
-    find: () => inPath(['openssl']),
-  },
-  python3: {
-    use: 'lockstep.py, and measuring a program in Python',
-    get: 'install Python 3',
-    debian: 'python3',
-    find: () => inPath(['python3']),
-  },
+  'g++': program(
+    'g++',
+    'the CUDA sources, in an emulation and as the host compiler of nvcc',
+    'install a C++17 compiler',
+  ),
+  shellcheck: program('shellcheck', 'the script of a bundle', 'install ShellCheck'),
+  sqlite3: program('sqlite3', 'the integrity check of another SQLite', "install SQLite's command line"),
+  'redis-server': program('redis-server', 'agents on other machines', 'install Redis 6.2 or newer'),
+  openssl: program('openssl', 'a Redis with TLS', 'install OpenSSL'),
+  python3: program('python3', 'lockstep.py, and measuring a program in Python', 'install Python 3'),
   kokkos: {
     use: 'the Kokkos export under Kokkos itself',
     get: "install Debian's Kokkos",
@@ -137,35 +139,13 @@ export const TOOLS = {
     find: () => inPath(['nvcc']),
   },
   hipcc: {
-    use: 'the same sources for AMD devices',
-    get: "install Debian's hipcc, or ROCm",
-    debian: null,
-    find: () => inPath(['hipcc']),
+    ...program('hipcc', 'the same sources for AMD devices', "install Debian's hipcc, or ROCm"),
+    debian: null, // It is not installed by npm test.
   },
-  optuna: {
-    use: 'the export for Optuna and its storages, with Optuna itself',
-    get: 'install Optuna',
-    debian: 'python3-optuna',
-    find: () => pythonWith('optuna'),
-  },
-  networkx: {
-    use: 'files of graphs as networkx writes them',
-    get: 'install networkx',
-    debian: 'python3-networkx',
-    find: () => pythonWith('networkx'),
-  },
-  scipy: {
-    use: 'files of NumPy, SciPy and pandas',
-    get: 'install SciPy and pandas',
-    debian: 'python3-scipy python3-pandas',
-    find: () => pythonWith('scipy', 'pandas'),
-  },
-  nbconvert: {
-    use: 'the exported notebook with its plots',
-    get: 'install nbconvert, ipykernel, pandas and Matplotlib',
-    debian: 'python3-nbconvert python3-ipykernel python3-pandas python3-matplotlib',
-    find: () => pythonWith('nbconvert', 'ipykernel', 'pandas', 'matplotlib'),
-  },
+  optuna: python('the export for Optuna and its storages, with Optuna itself', 'optuna'),
+  networkx: python('files of graphs as networkx writes them', 'networkx'),
+  scipy: python('files of NumPy, SciPy and pandas', 'scipy', 'pandas'),
+  nbconvert: python('the exported notebook with its plots', 'nbconvert', 'ipykernel', 'pandas', 'matplotlib'),
   opencl: {
     use: 'measuring an OpenCL kernel through its driver',
     get: 'install PyOpenCL and an OpenCL driver (python3-pyopencl, pocl-opencl-icd)',
@@ -185,34 +165,22 @@ export const TOOLS = {
       return programs.includes(null) ? null : programs[0];
     },
   },
-  speedscope: {
-    use: 'a launch trace in the real speedscope',
-    get: 'npm test fetches it from npm',
-    debian: null,
-    npm: 'speedscope@1.25.0',
-    find: () => npmTool('speedscope', 'speedscope/dist/release/index.html'),
-  },
-  duckdb: {
-    use: 'Parquet files that DuckDB writes',
-    get: 'npm test fetches it from npm',
-    debian: null,
-    npm: '@duckdb/node-api@1.5.6-r.1',
-    find: () => npmTool('duckdb', '@duckdb/node-api/package.json'),
-  },
-  arrow: {
-    use: 'files of Arrow, and Parquet as the Rust library writes it',
-    get: 'npm test fetches it from npm',
-    debian: null,
-    npm: 'apache-arrow@21.2.0 parquet-wasm@0.8.0',
-    find: () => npmTool('arrow', 'parquet-wasm/package.json'),
-  },
-  polars: {
-    use: 'compressed Arrow files that Polars writes',
-    get: 'npm test fetches it from npm',
-    debian: null,
-    npm: `nodejs-polars@0.26.1 ${POLARS_BINARY}@0.26.1`,
-    find: () => npmTool('polars', `${POLARS_BINARY}/package.json`) && npmTool('polars', 'nodejs-polars/package.json'),
-  },
+  speedscope: ofNpm('a launch trace in the real speedscope', 'speedscope@1.25.0', () =>
+    npmTool('speedscope', 'speedscope/dist/release/index.html'),
+  ),
+  duckdb: ofNpm('Parquet files that DuckDB writes', '@duckdb/node-api@1.5.6-r.1', () =>
+    npmTool('duckdb', '@duckdb/node-api/package.json'),
+  ),
+  arrow: ofNpm(
+    'files of Arrow, and Parquet as the Rust library writes it',
+    'apache-arrow@21.2.0 parquet-wasm@0.8.0',
+    () => npmTool('arrow', 'parquet-wasm/package.json'),
+  ),
+  polars: ofNpm(
+    'compressed Arrow files that Polars writes',
+    `nodejs-polars@0.26.1 ${POLARS_BINARY}@0.26.1`,
+    () => npmTool('polars', `${POLARS_BINARY}/package.json`) && npmTool('polars', 'nodejs-polars/package.json'),
+  ),
 };
 
 /** @type {Map<ToolName, string | null>} */
