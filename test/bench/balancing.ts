@@ -19,6 +19,8 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { pick } from './composite-designs.ts';
+import { printWorst, summarise } from './differences.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -44,10 +46,6 @@ interface Row {
   readonly kernelMs: number;
   readonly simulatedMs: number;
   readonly difference: number;
-}
-
-function pick<T>(random: Random, items: readonly T[]): T {
-  return items[Math.floor(random() * items.length)];
 }
 
 const LAWS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
@@ -124,21 +122,6 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
   return { ...plan, pipeline: { [study.devices[0]]: pipeline } };
 }
 
-function percent(fraction: number): string {
-  return `${(100 * fraction).toFixed(2)} %`;
-}
-
-function summarise(name: string, rows: readonly Row[]): void {
-  if (rows.length === 0) return;
-  const size = rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
-  const signed = rows.map((row) => row.difference).sort((a, b) => a - b);
-  const at = (sorted: readonly number[], q: number): string =>
-    percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]).padStart(9);
-  process.stdout.write(
-    `${name.padEnd(20)} ${String(rows.length).padStart(4)} designs  median ${at(size, 0.5)}  p95 ${at(size, 0.95)}  max ${at(size, 1)}  middle ${at(signed, 0.5)}\n`,
-  );
-}
-
 const random = seededRandom(Number(options.seed));
 const known: Record<string, number> =
   options.simulated !== undefined && existsSync(options.simulated)
@@ -180,40 +163,20 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
 }
 if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.stringify(known));
 
-const sorted = rows.filter(({ balancing }) => balancing !== 'none' && !balancing.startsWith('dynamic-fetch'));
-summarise('all sorted', sorted);
-for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, '')))) {
-  summarise(
-    `  ${name}`,
-    rows.filter(({ balancing }) => balancing.startsWith(name)),
-  );
-}
-summarise(
-  '  at most one wave',
-  sorted.filter(({ waves }) => waves <= 1),
-);
-summarise(
-  '  1 to 4 waves',
-  sorted.filter(({ waves }) => waves > 1 && waves <= 4),
-);
-summarise(
-  '  more waves',
-  sorted.filter(({ waves }) => waves > 4),
-);
-for (const regime of new Set(rows.map((row) => row.regime)))
-  summarise(
-    `  ${regime}`,
-    rows.filter((row) => row.regime === regime),
-  );
+const isSorted = ({ balancing }: Row): boolean => balancing !== 'none' && !balancing.startsWith('dynamic-fetch');
+const report = (name: string, of: (row: Row) => boolean): void => {
+  const own = rows.filter(of);
+  summarise(name, own);
+};
+report('all sorted', isSorted);
+for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, ''))))
+  report(`  ${name}`, ({ balancing }) => balancing.startsWith(name));
+report('  at most one wave', (row) => isSorted(row) && row.waves <= 1);
+report('  1 to 4 waves', (row) => isSorted(row) && row.waves > 1 && row.waves <= 4);
+report('  more waves', (row) => isSorted(row) && row.waves > 4);
+for (const regime of new Set(rows.map((row) => row.regime))) report(`  ${regime}`, (row) => row.regime === regime);
 process.stdout.write(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared\n`);
 for (const name of ['dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)'])
-  summarise(
-    `  ${name}`,
-    rows.filter(({ balancing }) => balancing === name),
-  );
-const worst = [...(options.balancing === undefined && !isInOrder ? sorted : rows)].sort(
-  (a, b) => Math.abs(b.difference) - Math.abs(a.difference),
-);
-for (const row of worst.slice(0, Number(options.worst))) {
-  process.stdout.write(`${percent(row.difference).padStart(9)}  ${row.label}\n`);
-}
+  report(`  ${name}`, ({ balancing }) => balancing === name);
+const judged = options.balancing === undefined && !isInOrder ? rows.filter(isSorted) : rows;
+printWorst(judged, Number(options.worst), ({ label }) => label);

@@ -68,7 +68,7 @@ export interface RandomDesign {
   readonly cyclesPerIteration: Float64Array;
 }
 
-function pick<T>(random: Random, items: readonly T[]): T {
+export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)];
 }
 

@@ -15,6 +15,7 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { randomDesign, type RandomDesign } from './composite-designs.ts';
+import { percent, printWorst, summarise } from './differences.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -81,19 +82,6 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   };
 }
 
-function percent(fraction: number): string {
-  return `${(100 * fraction).toFixed(2)} %`;
-}
-
-function summarise(name: string, rows: readonly Row[]): void {
-  if (rows.length === 0) return;
-  const sorted = rows.map((row) => Math.abs(row.difference)).sort((a, b) => a - b);
-  const at = (q: number): string => percent(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]);
-  console.log(
-    `${name.padEnd(22)} ${String(rows.length).padStart(4)} designs  median ${at(0.5)}  p95 ${at(0.95)}  max ${at(1)}`,
-  );
-}
-
 function accuracy(): void {
   const rows: Row[] = [];
   let groupEnds = 0;
@@ -110,11 +98,10 @@ function accuracy(): void {
   // An imprecise simulation cannot judge a prediction.
   const known = rows.filter((row) => row.standardError <= 0.005);
   summarise('all', known);
-  for (const regime of new Set(known.map((row) => row.regime)))
-    summarise(
-      `  ${regime}`,
-      known.filter((row) => row.regime === regime),
-    );
+  for (const regime of new Set(known.map((row) => row.regime))) {
+    const own = known.filter((row) => row.regime === regime);
+    summarise(`  ${regime}`, own);
+  }
   console.log(
     `Spearman ${spearman(
       Float64Array.from(known, (row) => row.predicted),
@@ -122,10 +109,7 @@ function accuracy(): void {
     ).toFixed(5)}`,
   );
   console.log(`simulator: ${(groupEnds / seconds / 1e6).toFixed(1)} M group ends/s`);
-  const worst = [...known].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
-  for (const row of worst.slice(0, Number(options.worst))) {
-    console.log(`${percent(row.difference).padStart(9)} ± ${percent(row.standardError)}  ${row.design.label}`);
-  }
+  printWorst(known, Number(options.worst), (row) => `± ${percent(row.standardError)}  ${row.design.label}`);
 }
 
 accuracy();

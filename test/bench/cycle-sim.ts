@@ -57,55 +57,32 @@ const launches: readonly Launch[] = ['designs.csv', 'spmv.csv']
     predicted: predict(row),
   }));
 
-const report = (title: string, some: readonly Launch[]): void =>
+const report = (title: string, of: (launch: Launch) => boolean): void => {
+  const some = launches.filter(of);
   reportLaunches(
     title,
     Float64Array.from(some, (launch) => launch.predicted),
     Float64Array.from(some, (launch) => launch.simulated),
   );
+};
 
 const isNested = ({ row }: Launch): boolean => /^(nested\d+|flat1)$/.test(row.kernel);
 const isOneLoop = ({ row }: Launch): boolean => /^(flatone|fetchone)1$/.test(row.kernel);
+const isWithoutCap = ({ row }: Launch): boolean =>
+  /^nested/.test(row.kernel) && row.blockThreads === '128' && row.unitsPerThread === '1' && Number(row.registers) < 32;
 for (const law of ['geometric', 'uniform', 'pareto']) {
-  const own = launches.filter(({ row }) => row.law === law && row.device === 'turing-2sm');
-  report(`${law}: nested`, own.filter(isNested));
-  report(
-    `${law}: threads per unit`,
-    own.filter(
-      (one) =>
-        /^nested/.test(one.row.kernel) &&
-        one.row.blockThreads === '128' &&
-        one.row.unitsPerThread === '1' &&
-        Number(one.row.registers) < 32,
-    ),
-  );
-  report(`${law}: flattened and fetching`, own.filter(isOneLoop));
-  report(
-    `${law}: all but products and chains`,
-    own.filter((one) => isNested(one) || isOneLoop(one)),
-  );
+  const isOwn = ({ row }: Launch): boolean => row.law === law && row.device === 'turing-2sm';
+  report(`${law}: nested`, (one) => isOwn(one) && isNested(one));
+  report(`${law}: threads per unit`, (one) => isOwn(one) && isWithoutCap(one));
+  report(`${law}: flattened and fetching`, (one) => isOwn(one) && isOneLoop(one));
+  report(`${law}: all but products and chains`, (one) => isOwn(one) && (isNested(one) || isOneLoop(one)));
 }
-report(
-  'sorted orders',
-  launches.filter(({ row }) => row.law.endsWith('-sorted')),
-);
-report(
-  'five multiprocessors',
-  launches.filter(({ row }) => row.device === 'turing-5sm'),
-);
-report(
-  'four chains',
-  launches.filter(({ row }) => row.kernel === 'ilp1'),
-);
+report('sorted orders', ({ row }) => row.law.endsWith('-sorted'));
+report('five multiprocessors', ({ row }) => row.device === 'turing-5sm');
+report('four chains', ({ row }) => row.kernel === 'ilp1');
 for (const law of ['geometric', 'pareto'])
-  report(
-    `${law}: sparse products`,
-    launches.filter(({ row }) => row.law === law && row.rows !== undefined),
-  );
-report(
-  'sparse products',
-  launches.filter(({ row }) => row.rows !== undefined),
-);
+  report(`${law}: sparse products`, ({ row }) => row.law === law && row.rows !== undefined);
+report('sparse products', ({ row }) => row.rows !== undefined);
 
 /**
  * Predicts with the knowledge of a new user: registers, instructions per iteration, lengths and the device. All else is

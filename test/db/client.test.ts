@@ -10,6 +10,7 @@ import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const migrationsFolder = MIGRATIONS;
 
@@ -129,30 +130,27 @@ it('returns any columns as they were saved, from the packed copy and from the ro
     const file = `${folder}/lockstep.db`;
     const client = unwrap(await openStoreClient({ file, migrationsFolder }));
     const one = [null] as const;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 150 }).chain((count) => anyChunk(count)),
-        async (columns) => {
-          const axes: RunAxes = {
-            device: ['slow'],
-            threadsPerUnit: one,
-            loop: one,
-            balancing: one,
-            launch: one,
-            registerCap: one,
-            blockThreads: Array.from({ length: columns.count }, (_, i) => i),
-          };
-          const { id } = unwrap(await client.createRun(sampleDraft(axes)));
-          unwrap(await client.savePredictionChunk(id, structuredClone({ ...columns, firstDesign: 0 })));
-          unwrap(await client.finishRun(id, { state: 'complete', elapsedMs: 1 }));
-          expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
-          const db = new Database(file);
-          expect(db.prepare('DELETE FROM run_columns WHERE run_id = ?').run(id).changes).toBeGreaterThan(0);
-          db.close();
-          expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
-        },
-      ),
-      { numRuns: 40 },
+    await forAllAsync(40)(
+      fc.integer({ min: 1, max: 150 }).chain((count) => anyChunk(count)),
+      async (columns) => {
+        const axes: RunAxes = {
+          device: ['slow'],
+          threadsPerUnit: one,
+          loop: one,
+          balancing: one,
+          launch: one,
+          registerCap: one,
+          blockThreads: Array.from({ length: columns.count }, (_, i) => i),
+        };
+        const { id } = unwrap(await client.createRun(sampleDraft(axes)));
+        unwrap(await client.savePredictionChunk(id, structuredClone({ ...columns, firstDesign: 0 })));
+        unwrap(await client.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+        expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
+        const db = new Database(file);
+        expect(db.prepare('DELETE FROM run_columns WHERE run_id = ?').run(id).changes).toBeGreaterThan(0);
+        db.close();
+        expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
+      },
     );
     await client.close();
   }));

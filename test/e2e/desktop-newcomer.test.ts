@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from './fixtures/desktop.ts';
-import { offered, predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { offered, predicted, statusBar } from './fixtures/page.ts';
 import { readPdf } from './fixtures/pdf.ts';
 
-test('the newcomer’s path in the window: example, edit, prediction, ranking, landscape, comparison, report', async ({
+test('the newcomer’s path in the window: example, edit, prediction, report by the native dialog', async ({
   desktop: { app, window: page, complaints, folder },
 }) => {
   // The first start shows the example study and predicts it.
@@ -20,18 +20,6 @@ test('the newcomer’s path in the window: example, edit, prediction, ranking, l
   const fewer = await offered(page);
   await page.keyboard.press('Control+Enter');
   expect(await predicted(page, 2)).toBe(fewer);
-
-  await page.keyboard.press('3');
-  await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
-  await rankRows(page).nth(4).click();
-  await page.keyboard.press('p');
-  await expect(statusBar(page)).toContainText('Baseline pinned');
-  await page.screenshot({ path: 'test-results/desktop-ranking.png' });
-
-  await page.keyboard.press('l');
-  await expect(page.getByRole('application', { name: /^Predicted time over/ })).toBeVisible();
-  await page.keyboard.press('4');
-  await expect(page.getByText('2 devices, each at its best predicted design')).toBeVisible();
 
   await page.keyboard.press('8');
   /** The test answers the native dialog. */

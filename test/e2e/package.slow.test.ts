@@ -75,11 +75,7 @@ test('import gives the library, with types that need nothing else', async () => 
   const command = async (...words: string[]) =>
     JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
   const losses: { rows: { meanLoss: number }[] } = await command(
-    'loss',
-    '--workload',
-    'geometric(0.05)',
-    '--n',
-    '2,32',
+    ...'loss --workload geometric(0.05) --n 2,32'.split(' '),
   );
   const {
     best,

@@ -352,17 +352,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const swept = await lockstep('sweep', file, '--json', ...where);
     expect(swept).toMatchObject({ status: 0, err: expect.stringContaining('1 agent with 1 worker: first.') });
     process.env.FAKE_BENCH = '{}';
-    const measured = await lockstep(
-      'bench',
-      '--suite',
-      'contention',
-      '--target',
-      'cpu',
-      '--repeats',
-      '3',
-      '--json',
-      ...where,
-    );
+    const measured = await lockstep(...'bench --suite contention --target cpu --repeats 3 --json'.split(' '), ...where);
     expect(JSON.parse(measured.out)).toMatchObject({ target: 'cpu@first', failed: 0 });
     const absent = await lockstep('bench', '1', '--target', 'cuda:0', ...where);
     expect(absent).toMatchObject({

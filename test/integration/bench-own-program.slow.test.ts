@@ -278,12 +278,7 @@ it('resumes after kill -9 with the remaining designs, and leaves no process behi
     String(runId),
     '--exec',
     command,
-    '--units',
-    'all',
-    '--repeats',
-    '2',
-    '--warm-ups',
-    '0',
+    ...'--units all --repeats 2 --warm-ups 0'.split(' '),
   );
   const reader = new Database(copy, { readonly: true });
   const bench = reader.prepare<[], { id: number }>("SELECT max(id) AS id FROM runs WHERE kind = 'bench'");

@@ -37,11 +37,7 @@ beforeAll(async () => {
 it('prints simulated times beside predicted ones, and rank and export show them from then on', async () => {
   const device = 'nvidia-rtx-4090';
   const found = await json<Rows & { medianAbsoluteDifference: number }>(
-    'simulate',
-    '1',
-    '--top',
-    '4',
-    '--device',
+    ...'simulate 1 --top 4 --device'.split(' '),
     device,
   );
   expect(found).toMatchObject({ runId: 3, sourceRunId: 1, spearman: expect.any(Number) as number });

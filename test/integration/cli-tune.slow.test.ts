@@ -70,11 +70,7 @@ it('finds a design near the fastest despite a wrong prediction, and repeats no m
       join(ROOT, 'src-main', 'cli', 'lockstep.mjs'),
       ...tune,
       command(),
-      '--budget',
-      '24',
-      '--within',
-      '0.1%',
-      '--db',
+      ...'--budget 24 --within 0.1% --db'.split(' '),
       db,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
@@ -108,7 +104,7 @@ it('finds a design near the fastest despite a wrong prediction, and repeats no m
   expect(answer.measured).toBe(saved.length + bySteps.length);
   expect(new Set([...saved.map((one) => one.design_index), ...bySteps]).size).toBe(answer.measured);
   expect(new Set(launched()).size).toBeGreaterThanOrEqual(answer.measured);
-}, 120_000);
+});
 
 it('measures nothing if the budget is already spent', async () => {
   const before = launched().length;
@@ -124,11 +120,7 @@ it('does not count measurements of another program, and leaves out designs that 
   const { status, out } = await run(
     ...tune,
     command(`--crash ${first}`),
-    '--budget',
-    '6',
-    '--within',
-    '0.01%',
-    '--json',
+    ...'--budget 6 --within 0.01% --json'.split(' '),
   );
   expect(status).toBe(0);
   const answer = JSON.parse(out) as Answer;

@@ -36,7 +36,7 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
     const ran = spawnSync(app, { encoding: 'utf8' });
     expect(ran.stderr).toBe(`${EMULATION_NOTE}\n`);
     expect(ran.stdout).toBe('sum 9900 counted 100 ms 0 <<<1, 2>>>(0)\nvotes 249 up 4 4\ninvalid configuration argument\n{"timeNs": 5}\n'); // prettier-ignore
-  }, 120_000);
+  });
 
   it('writes the lengths of its units', async () => {
     const source = dataText('cuda/steps.cu');
@@ -49,7 +49,7 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
       maxLength: 4,
     } satisfies Partial<TraceReport>);
     expect(readFileSync(lengths, 'utf8').split('\n').slice(1, 7)).toEqual(['0', '1', '2', '3', '4', '0']);
-  }, 120_000);
+  });
 
   it.each([
     ['int main() { asm volatile("bar.sync 0;"); }', /app\.cu has inline PTX \(bar\.sync\), which the emulation cannot run\. Put it between #ifndef LOCKSTEP_EMULATION and #endif/], // prettier-ignore
@@ -59,15 +59,11 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
     ],
     ['int main() { cudaGraph_t graph; }', /app\.cu:1:\d+: error: .*cudaGraph_t.* the emulation lacks it: exclude it in app\.cu/], // prettier-ignore
     ['__global__ void f();\nint main() { f<<<1, 2>>>; }', /a launch cannot be read: f<<<1, 2>>>; .*\. Write kernel<<</],
-  ])(
-    'is refused with advice: %s',
-    async (source, words) => {
-      const { status, out, err } = await emulate(source);
-      expect([status, out]).toEqual([1, '']);
-      expect(err).toMatch(words);
-    },
-    60_000,
-  );
+  ])('is refused with advice: %s', async (source, words) => {
+    const { status, out, err } = await emulate(source);
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toMatch(words);
+  });
 
   it('cannot be measured', async () => {
     const database = join(folder, 'test.db');
@@ -79,5 +75,5 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
     const [one] = (JSON.parse(out) as { cases: { medianMs: number | null; failure: string }[] }).cases;
     expect(one).toMatchObject({ medianMs: null, failure: expect.stringMatching(/CPU emulation of CUDA, whose times mean nothing/) }); // prettier-ignore
     expect((await lockstep('bench', '1', '--target', 'emulation', '--db', database)).err).toMatch(/Specify its manifest \(--kernel\)/); // prettier-ignore
-  }, 120_000);
+  });
 });

@@ -41,10 +41,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
         '-c',
         '-arch=sm_80',
         `-std=${standard}`,
-        '-Werror',
-        'all-warnings',
-        '-Xcompiler',
-        '-Wall,-Wextra,-Werror',
+        ...'-Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror'.split(' '),
       ];
       expect(() =>
         execFileSync('nvcc', [...flags, source, '-o', join(folder, 'out.o')], { encoding: 'utf8', stdio: 'pipe' }),

@@ -54,18 +54,12 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     // A user compiles it like this, without the line information that an inspection requests.
     said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
-  }, 240_000);
+  });
 
   it('reports the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
     expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
     const log = compile(
-      '-O3',
-      '-lineinfo',
-      '-arch=sm_90',
-      '-Xptxas',
-      '-v',
-      '-cubin',
-      '-o',
+      ...'-O3 -lineinfo -arch=sm_90 -Xptxas -v -cubin -o'.split(' '),
       join(folder, 'lines.cubin'),
       SOURCE,
     );
@@ -78,7 +72,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
       ]);
     }
     expect(said.get('spilling')![2]).toBeGreaterThan(0);
-  }, 240_000);
+  });
 
   it('compiles a source, and finds the same in machine code and in PTX', async () => {
     const found = await inspect('kernels.cu', readFileSync(SOURCE), 'spilling', { arch: 'sm_90', caps: [24, 32] });
@@ -91,7 +85,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const ptx = await inspect('all.ptx', readFileSync(join(folder, 'all.ptx')), 'chase');
     if (chase.from === 'ptx') expect(chase.loops).toEqual(ptx.loops);
     expect(ptx.registersPerThread).toBe(said.get('chase')![0]);
-  }, 240_000);
+  });
 
   it('reads registers and shared memory from object files for devices', async () => {
     const plan = planOf([unitLoop('loop', { threadsPerUnit: 4 })], { workload: WORKLOAD });
@@ -117,7 +111,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
       kernels += found.length;
     }
     expect(kernels).toBeGreaterThan(2 * ENTRIES.length);
-  }, 300_000);
+  });
 
   it('reports the message of the compiler, and says that headers of the user need the command line', async () => {
     const call = (text: string, more: object = {}) =>
@@ -145,7 +139,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     expect(await call(own, { folder: odd, flags: ['-DX=2.5f'] })).toMatchObject({ ok: true });
     expect(existsSync(touched)).toBe(false);
     expect(await call('', { caps: [32], arch: undefined })).toFail('bad-input');
-  }, 240_000);
+  });
 
   it('compiles a file where it is, under its own name', async () => {
     const own = join(folder, 'in place');
@@ -163,7 +157,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     writeFileSync(join(folder, 'given.h'), '#define VALUE 2.5f\n');
     expect(await call([`-include=${join(folder, 'given.h')}`])).toMatchObject({ ok: true, value: { name: 'inner' } });
     expect(await call(['-include=/tmp/`true`'])).toFail('bad-input');
-  }, 240_000);
+  });
 
   it('fills a study that lacks the fields of the kernel, and a study with a CPU, for the first GPU', async () => {
     const study = join(folder, 'lacking.json');
@@ -179,7 +173,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const { kernel } = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
     expect(kernel).toMatchObject({ name: 'mine', bytesPerIteration: 12, origins: { bytesPerIteration: 'imported' } });
     expect(kernel).not.toHaveProperty('accesses');
-  }, 240_000);
+  });
 
   it('writes its results into a study, and leaves all else unchanged', async () => {
     const study = join(folder, 'study.json');
@@ -199,7 +193,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     expect(after.kernel).not.toHaveProperty('setupIterationsPerUnit');
     expect(after.kernel['origins']).toMatchObject({ ...before.kernel.origins, registersPerThread: 'imported' });
     expect({ ...after, kernel: null }).toEqual({ ...before, kernel: null });
-  }, 240_000);
+  });
 });
 
 describe.skipIf(process.platform === 'win32')('a kernel inspected with another compiler', () => {
@@ -239,7 +233,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     expect(unwrap(await engine.call('kernel.cancelInspect', { client: 'page' }))).toBe(true);
     expect(await second).toFail('cancelled');
     await vi.waitUntil(() => !lives(one) && !lives(two), { timeout: 60_000 });
-  }, 240_000);
+  });
 
   it('without nvcc refuses a source with advice, and finds the loops of PTX', async () => {
     vi.stubEnv('NVCC', join(folder, 'none'));

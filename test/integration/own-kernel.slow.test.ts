@@ -85,6 +85,13 @@ async function measured(target: string, more: object = {}): Promise<{ run: RunSu
   const run = await ended(engine, 'bench.start', asked(target, more));
   return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
 }
+/** Every design has a correct result, and has times if it was not only checked. */
+function expectCorrect({ cases }: MeasuringDetail, timed = true): void {
+  for (const { label, failure, correct, measured: time, values } of cases) {
+    expect([label, failure, correct, time !== null && time.minMs > 0]).toEqual([label, null, true, timed]);
+    expect(values.maxError).toBeLessThan(1e-4);
+  }
+}
 async function refused(target: string, more: object = {}): Promise<string> {
   const answer = await engine.dispatch('bench.start', asked(target, more));
   return answer.ok ? 'started' : answer.error.message;
@@ -97,11 +104,7 @@ it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks a
     backend: 'webgpu',
     kernel: { file, name: 'CSR sparse matrix-vector product' },
   });
-  for (const one of found.cases) {
-    expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
-    expect(one.measured!.minMs).toBeGreaterThan(0);
-    expect(one.values.maxError).toBeLessThan(1e-4);
-  }
+  expectCorrect(found);
   const implementations = new Set(found.cases.map(({ design }) => design!.implementation));
   expect(implementations.size).toBe(5);
   const compared = await call(engine, 'bench.compare', { id: run.id });
@@ -166,25 +169,18 @@ it.skipIf(lacks('swiftshader'))('tunes a kernel, and resumes only with the same 
   expect((await ended(engine, 'runs.resume', { id })).state).toBe('complete');
 });
 
-it.skipIf(lacks('g++'))(
-  'measures every entry in CUDA, built once for each set of constants',
-  async () => {
-    vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
-    const { run, found } = await measured('cuda:0', { designs, repeats: 1, warmUps: 0 });
-    expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
-    expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA, for tests', backend: 'program' });
-    for (const one of found.cases) {
-      expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
-      expect(one.values.maxError).toBeLessThan(1e-4);
-    }
-    const programs = join(folder, 'cache', 'lockstep', 'programs');
-    expect(readdirSync(programs).filter((name) => name !== 'hosts' && name !== 'devices')).toHaveLength(4);
-    const wrong = await wrongManifest();
-    const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0, kernel: { file: wrong } };
-    expect((await measured('cuda:0', one)).found.cases[0]).toMatchObject({ correct: false });
-  },
-  240_000,
-);
+it.skipIf(lacks('g++'))('measures every entry in CUDA, built once for each set of constants', async () => {
+  vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
+  const { run, found } = await measured('cuda:0', { designs, repeats: 1, warmUps: 0 });
+  expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
+  expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA, for tests', backend: 'program' });
+  expectCorrect(found);
+  const programs = join(folder, 'cache', 'lockstep', 'programs');
+  expect(readdirSync(programs).filter((name) => name !== 'hosts' && name !== 'devices')).toHaveLength(4);
+  const wrong = await wrongManifest();
+  const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0, kernel: { file: wrong } };
+  expect((await measured('cuda:0', one)).found.cases[0]).toMatchObject({ correct: false });
+});
 
 it.skipIf(lacks('g++') || process.platform !== 'linux')(
   'checks every entry on the emulation, and saves no times',
@@ -193,10 +189,7 @@ it.skipIf(lacks('g++') || process.platform !== 'linux')(
     expect(run).toMatchObject({ state: 'complete' });
     expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA', backend: 'program' });
     expect(found.cases).toHaveLength(designs.length);
-    for (const one of found.cases) {
-      expect([one.label, one.failure, one.correct, one.measured]).toEqual([one.label, null, true, null]);
-      expect(one.values.maxError).toBeLessThan(1e-4);
-    }
+    expectCorrect(found, false);
     const one = { designs: designs.slice(0, 1), kernel: { file: await wrongManifest() } };
     expect((await measured('emulation', one)).found.cases[0]).toMatchObject({ correct: false, measured: null });
     const compared = await engine.dispatch('bench.compare', { id: run.id });
@@ -207,46 +200,37 @@ it.skipIf(lacks('g++') || process.platform !== 'linux')(
     expect(tuned).toFail(null, /The emulation has no times for tuning/);
     expect(await refused('emulation', { kernel: undefined })).toMatch(/Specify its manifest \(--kernel\)/);
   },
-  240_000,
 );
 
-it.skipIf(lacks('opencl'))(
-  'measures every entry in OpenCL, and says in one sentence why one fails',
-  async () => {
-    const { run, found } = await measured('opencl:0', { designs, repeats: 3, warmUps: 0 });
-    expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
-    const [target] = (await call(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
-    const { name, driver } = target.device!;
-    expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
-    for (const one of found.cases) {
-      expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
-      expect(one.measured!.minMs).toBeGreaterThan(0);
-      expect(one.values.maxError).toBeLessThan(1e-4);
-    }
-    const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
-    const failure = async (change: (text: string) => string): Promise<string | null> => {
-      const changed = manifest('opencl.kernel.json', change);
-      return (await measured('opencl:0', { ...one, kernel: { file: changed } })).found.cases[0].failure;
-    };
-    const wrong = await wrongManifest();
-    expect((await measured('opencl:0', { ...one, kernel: { file: wrong } })).found.cases[0]).toMatchObject({
-      correct: false,
-    });
-    writeFileSync(join(folder, 'broken.cl'), '#include "part.h"\n__kernel void threadPerRow(void) { none(); }\n');
-    writeFileSync(join(folder, 'part.h'), '\n');
-    expect(await failure((text) => text.replace('spmv.cl', 'broken.cl'))).toMatch(/^broken\.cl does not compile for OpenCL, correct it: line 2: .*'none'.*\.$/); // prettier-ignore
-    expect(await failure((text) => text.replaceAll(/"entry": "\w+"/g, '"entry": "absent"'))).toMatch(
-      /^spmv\.cl has no kernel absent/,
-    );
-    expect(await failure((text) => text.replace('"rows", "type": "u32"', '"rows", "type": "u64"'))).toMatch(/does not take the argument rows as its parameter 6/); // prettier-ignore
-    expect(await failure((text) => text.replaceAll('"constants"', '"sharedBytes": 64, "constants"'))).toMatch(/has 11 parameters and is given 12/); // prettier-ignore
-    expect(await refused('opencl:0', { kernel: undefined })).toMatch(
-      /^opencl:0 measures your own kernel\. Specify its manifest/,
-    );
-    expect(await refused('opencl:99')).toMatch(/^opencl:99 does not answer/);
-  },
-  240_000,
-);
+it.skipIf(lacks('opencl'))('measures every entry in OpenCL, and says in one sentence why one fails', async () => {
+  const { run, found } = await measured('opencl:0', { designs, repeats: 3, warmUps: 0 });
+  expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
+  const [target] = (await call(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
+  const { name, driver } = target.device!;
+  expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
+  expectCorrect(found);
+  const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
+  const failure = async (change: (text: string) => string): Promise<string | null> => {
+    const changed = manifest('opencl.kernel.json', change);
+    return (await measured('opencl:0', { ...one, kernel: { file: changed } })).found.cases[0].failure;
+  };
+  const wrong = await wrongManifest();
+  expect((await measured('opencl:0', { ...one, kernel: { file: wrong } })).found.cases[0]).toMatchObject({
+    correct: false,
+  });
+  writeFileSync(join(folder, 'broken.cl'), '#include "part.h"\n__kernel void threadPerRow(void) { none(); }\n');
+  writeFileSync(join(folder, 'part.h'), '\n');
+  expect(await failure((text) => text.replace('spmv.cl', 'broken.cl'))).toMatch(/^broken\.cl does not compile for OpenCL, correct it: line 2: .*'none'.*\.$/); // prettier-ignore
+  expect(await failure((text) => text.replaceAll(/"entry": "\w+"/g, '"entry": "absent"'))).toMatch(
+    /^spmv\.cl has no kernel absent/,
+  );
+  expect(await failure((text) => text.replace('"rows", "type": "u32"', '"rows", "type": "u64"'))).toMatch(/does not take the argument rows as its parameter 6/); // prettier-ignore
+  expect(await failure((text) => text.replaceAll('"constants"', '"sharedBytes": 64, "constants"'))).toMatch(/has 11 parameters and is given 12/); // prettier-ignore
+  expect(await refused('opencl:0', { kernel: undefined })).toMatch(
+    /^opencl:0 measures your own kernel\. Specify its manifest/,
+  );
+  expect(await refused('opencl:99')).toMatch(/^opencl:99 does not answer/);
+});
 
 it.skipIf(lacks('opencl'))(
   'gives an OpenCL kernel values, structs and local memory, and compares every type',

@@ -165,10 +165,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
 
   it('returns the simulated times', async () => {
     const { rows } = await json<{ readonly rows: readonly { readonly simulatedMs: Fields }[] }>(
-      'simulate',
-      '1',
-      '--top',
-      '2',
+      ...'simulate 1 --top 2'.split(' '),
     );
     expect(said.simulate.map(({ simulated }) => simulated.meanMs)).toEqual(
       rows.map(({ simulatedMs }) => simulatedMs.mean),

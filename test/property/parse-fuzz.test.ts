@@ -6,7 +6,7 @@ import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
 import { chunks } from '../verify/parsers.ts';
-import { forAllOf } from '../for-all.ts';
+import { forAllOf, forAllAsync } from '../for-all.ts';
 
 // test/verify/parsers.ts tests hostile files.
 
@@ -60,21 +60,18 @@ describe('written text is read back unchanged', () => {
   });
 
   it('lengths in CSV are the same however the file is cut into chunks', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.nat(1000), { minLength: 1, maxLength: 100 }),
-        fc.constantFrom('\n', '\r\n', '\n\n'),
-        fc.integer({ min: 1, max: 40 }),
-        async (lengths, lineEnd, size) => {
-          const bytes = new TextEncoder().encode(lengths.join(lineEnd));
-          const { law, units } = unwrap(await parseLengthsCsv(chunks(bytes, size), 'hostile'));
-          expect(units).toBe(lengths.length);
-          const mean = lengths.reduce((a, b) => a + b, 0) / lengths.length;
-          // These are the rounded products of a hundred numbers.
-          expect(Math.abs(moments(law).mean - mean)).toBeLessThanOrEqual(100 * Number.EPSILON * Math.max(1, mean));
-        },
-      ),
-      { numRuns: 200 },
+    await forAllAsync(200)(
+      fc.array(fc.nat(1000), { minLength: 1, maxLength: 100 }),
+      fc.constantFrom('\n', '\r\n', '\n\n'),
+      fc.integer({ min: 1, max: 40 }),
+      async (lengths, lineEnd, size) => {
+        const bytes = new TextEncoder().encode(lengths.join(lineEnd));
+        const { law, units } = unwrap(await parseLengthsCsv(chunks(bytes, size), 'hostile'));
+        expect(units).toBe(lengths.length);
+        const mean = lengths.reduce((a, b) => a + b, 0) / lengths.length;
+        // These are the rounded products of a hundred numbers.
+        expect(Math.abs(moments(law).mean - mean)).toBeLessThanOrEqual(100 * Number.EPSILON * Math.max(1, mean));
+      },
     );
   });
 
@@ -93,33 +90,30 @@ describe('written text is read back unchanged', () => {
           values: fc.array(fc.integer({ min: -1, max: 1 }), { minLength: 36, maxLength: 36 }),
         }),
       );
-    await fc.assert(
-      fc.asyncProperty(dense, async ({ symmetry, rows, columns, values }) => {
-        const stored: (readonly [number, number, number])[] = [];
-        for (let j = 1; j <= columns; j++) {
-          for (let i = 1; i <= rows; i++) {
-            if (symmetry === 'symmetric' && i < j) continue;
-            if (symmetry === 'skew-symmetric' && i <= j) continue;
-            stored.push([i, j, values[i * 6 + j - 7]]);
-          }
+    await forAllAsync(200)(dense, async ({ symmetry, rows, columns, values }) => {
+      const stored: (readonly [number, number, number])[] = [];
+      for (let j = 1; j <= columns; j++) {
+        for (let i = 1; i <= rows; i++) {
+          if (symmetry === 'symmetric' && i < j) continue;
+          if (symmetry === 'skew-symmetric' && i <= j) continue;
+          stored.push([i, j, values[i * 6 + j - 7]]);
         }
-        const nonZero = stored.filter(([, , value]) => value !== 0);
-        const array = [
-          `%%MatrixMarket matrix array integer ${symmetry}`,
-          `${rows} ${columns}`,
-          ...stored.map((entry) => entry[2]),
-        ];
-        const coordinate = [
-          `%%MatrixMarket matrix coordinate integer ${symmetry}`,
-          `${rows} ${columns} ${nonZero.length}`,
-          ...nonZero.map((entry) => entry.join(' ')),
-        ];
-        const encode = (lines: readonly (string | number)[]): Uint8Array => new TextEncoder().encode(lines.join('\n'));
-        const first = unwrap(await parseMatrixMarket(chunks(encode(array), 7), 'hostile'));
-        const second = unwrap(await parseMatrixMarket(chunks(encode(coordinate), 7), 'hostile'));
-        expect(first.rowLengths).toEqual(second.rowLengths);
-      }),
-      { numRuns: 200 },
-    );
+      }
+      const nonZero = stored.filter(([, , value]) => value !== 0);
+      const array = [
+        `%%MatrixMarket matrix array integer ${symmetry}`,
+        `${rows} ${columns}`,
+        ...stored.map((entry) => entry[2]),
+      ];
+      const coordinate = [
+        `%%MatrixMarket matrix coordinate integer ${symmetry}`,
+        `${rows} ${columns} ${nonZero.length}`,
+        ...nonZero.map((entry) => entry.join(' ')),
+      ];
+      const encode = (lines: readonly (string | number)[]): Uint8Array => new TextEncoder().encode(lines.join('\n'));
+      const first = unwrap(await parseMatrixMarket(chunks(encode(array), 7), 'hostile'));
+      const second = unwrap(await parseMatrixMarket(chunks(encode(coordinate), 7), 'hostile'));
+      expect(first.rowLengths).toEqual(second.rowLengths);
+    });
   });
 });

@@ -10,8 +10,10 @@ import type {
 } from '../../src-main/contract/measuring.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { agreement } from '../../src-workers/models/calibration/agreement.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
-import { kendall, median, spearman } from '../../src-workers/numeric/statistics.ts';
+import { ordinalRanks } from '../../src-workers/numeric/statistics.ts';
 import { designOf, measuringDevice } from '../measuring.ts';
 
 /**
@@ -126,81 +128,60 @@ export function sampleDetail(
   }; // prettier-ignore
 }
 
-/** Compares the sample with its prediction like an engine, but simpler. `correction` multiplies the predictions. */
+/** Compares the sample with its prediction like the engine. `correction` multiplies the predictions. */
 export function sampleComparison(
   detail: MeasuringDetail,
   correction: (design: Design) => number = () => 1,
-  basis: MeasuringComparison['basis'] = 'prediction',
 ): MeasuringComparison {
   const cases = detail.cases.filter(({ measured }) => measured !== null);
-  const predicted = Float64Array.from(cases, ({ predictedMs, design }) => predictedMs! * correction(design!));
-  const measured = Float64Array.from(cases, ({ measured: time }) => time!.medianMs);
-  const scale = median(measured.map((ms, i) => ms / predicted[i]));
-  const rank = (values: Float64Array) =>
-    Array.from(values, (value) => 1 + values.filter((other) => other < value).length);
-  const [predictedRank, measuredRank] = [rank(predicted), rank(measured)];
-  const residuals = measured.map((ms, i) => Math.log(ms / (scale * predicted[i])));
-  const errors = measured.map((ms, i) => Math.abs(ms / (scale * predicted[i]) - 1));
-  const best = Math.min(...measured);
-  const regret = [1, 2, 5, 10].map((k) => ({
-    k,
-    fraction: Math.min(...cases.map((_, i) => (predictedRank[i] <= k ? measured[i] : Infinity))) / best - 1,
-  }));
-  const variance = (values: readonly number[]) => {
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    return values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  };
-  const axes = (['threadsPerUnit', 'blockThreads', 'registerCap'] as const).map((axis) => {
-    const values = [...new Set(cases.map(({ design }) => design![axis]))].sort((a, b) => Number(a) - Number(b));
-    const groups = values.map((value) => Array.from(residuals).filter((_, i) => cases[i].design![axis] === value));
-    const within = groups.reduce((sum, group) => sum + variance(group), 0);
-    return {
-      axis,
-      explained: 1 - within / variance(Array.from(residuals)),
-      values: values.map((value, i) => ({
-        value: String(value),
-        medianResidual: median(Float64Array.from(groups[i])),
-        lowResidual: Math.min(...groups[i]),
-        highResidual: Math.max(...groups[i]),
-        count: groups[i].length,
-      })),
-    };
-  });
+  const predictedMs = Float64Array.from(cases, (each) => each.predictedMs! * correction(each.design!));
+  const measuredMs = Float64Array.from(cases, ({ measured }) => measured!.medianMs);
+  const axes = (['threadsPerUnit', 'blockThreads', 'registerCap'] as const)
+    .map((axis) => ({ axis, values: cases.map(({ design }) => String(design![axis])) }))
+    .filter(({ values }) => new Set(values).size > 1);
+  const found = unwrap(agreement({ predictedMs, measuredMs, axes }, { uniform: mersenneTwister(1) }));
+  const [predictedRanks, measuredRanks] = [ordinalRanks(predictedMs), ordinalRanks(measuredMs)];
   return {
     runId: detail.runId,
     sourceRunId: 1,
     deviceId: 'nvidia-a100-sxm4-40gb',
     device: 'A100 SXM4 40 GB',
     measuredOn: SAMPLE_DEVICE.name,
-    basis,
+    basis: 'prediction',
     clockMhz: null,
-    designs: cases.map((each, i) => ({
-      designIndex: each.designIndex!,
-      design: each.design!,
-      predictedRank: predictedRank[i],
-      measuredRank: measuredRank[i],
-      predictedMs: predicted[i],
-      medianMs: measured[i],
-      lowMs: each.measured!.lowMs,
-      highMs: each.measured!.highMs,
-      residual: residuals[i],
+    designs: cases.map(({ designIndex, design, measured }, i) => ({
+      designIndex: designIndex!,
+      design: design!,
+      predictedRank: predictedRanks[i],
+      measuredRank: measuredRanks[i],
+      predictedMs: predictedMs[i],
+      medianMs: measuredMs[i],
+      lowMs: measured!.lowMs,
+      highMs: measured!.highMs,
+      residual: found.residuals[i],
     })),
-    scale,
-    medianError: median(errors),
-    p95Error: [...errors].sort((a, b) => a - b)[Math.floor(0.95 * errors.length)],
-    unscaledMedianError: median(measured.map((ms, i) => Math.abs(ms / predicted[i] - 1))),
-    spearman: spearman(predicted, measured),
-    kendall: kendall(predicted, measured),
-    intervals: { scale: { low: scale * 0.98, high: scale * 1.02 }, medianError: null, spearman: { low: 0.9, high: 0.99 } },
-    regret,
-    randomEquivalent: [
-      { k: 1, measurements: 22 },
-      { k: 5, measurements: 37 },
-      { k: 10, measurements: 39 },
-    ],
-    axes,
+    scale: found.scale.value,
+    medianError: found.medianError.value,
+    p95Error: found.p95Error.value,
+    unscaledMedianError: found.unscaled.medianError,
+    spearman: found.spearman.value,
+    kendall: found.kendall.value,
+    intervals: { scale: found.scale.interval, medianError: null, spearman: found.spearman.interval },
+    regret: found.shortlists.map(({ k, regret }) => ({ k, fraction: regret })),
+    randomEquivalent: found.shortlists.map(({ k, randomMeasurements }) => ({ k, measurements: randomMeasurements })),
+    axes: found.axes.map(({ axis, explained, values }) => ({
+      axis,
+      explained: explained ?? NaN,
+      values: values.map(({ value, designs, medianResidual, lowerQuartile, upperQuartile }) => ({
+        value: String(value),
+        medianResidual,
+        lowResidual: lowerQuartile,
+        highResidual: upperQuartile,
+        count: designs,
+      })),
+    })),
     warnings: [],
-  }; // prettier-ignore
+  };
 }
 
 export function sampleProfile(change: Partial<CalibrationProfile> = {}): CalibrationProfile {

@@ -380,7 +380,8 @@ describe('set-up', () => {
 
 describe('figures', () => {
   it('stand in one strip, and in one sentence', () => {
-    const comparison = sampleComparison(sampleDetail());
+    const randomEquivalent = [{ k: 1, measurements: 22 }, { k: 5, measurements: 37 }, { k: 10, measurements: 39 }]; // prettier-ignore
+    const comparison = { ...sampleComparison(sampleDetail()), randomEquivalent };
     const stats = comparisonStats(comparison);
     expect(stats.map(({ label }) => label)).toEqual([
       'Spearman', 'Kendall', 'median error', 'scale', 'first choice', 'best of 5', 'best of 10', 'random search',

@@ -73,22 +73,9 @@ describe('a command line', () => {
     expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
       'p',
       'two words; rm',
-      '-b=128x16',
-      '32',
-      '4',
-      '2',
-      '0',
-      'window-sort(4096)',
-      'nested',
+      ...'-b=128x16 32 4 2 0 window-sort(4096) nested'.split(' '),
       JSON.stringify(design.classes),
-      '5',
-      '70',
-      'gpu',
-      '/tmp/l.u32',
-      '/tmp/o.u32',
-      '0:7:4:16',
-      '{units}',
-      '{a:{b:1}}',
+      ...'5 70 gpu /tmp/l.u32 /tmp/o.u32 0:7:4:16 {units} {a:{b:1}}'.split(' '),
     ]);
   });
 

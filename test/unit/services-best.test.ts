@@ -31,7 +31,7 @@ const refusalOf = (name: ProcedureName, input: object) => refusal(bench.engine, 
 beforeAll(async () => {
   all = await ended(bench.engine, 'runs.start', { study: STUDY });
   best = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });
-}, 60_000);
+});
 
 describe('a sweep of the best designs', () => {
   it('has exactly the first designs of the whole ranking, and states how many were predicted', async () => {
