@@ -2,11 +2,12 @@ import type { Constraint } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
-import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
+import type { Term } from '../../src-workers/domain/terms.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
 import { printAxis, printCaps } from '../views/study/axis-text.ts';
 import { printConstraint } from '../views/study/constraint-text.ts';
 import { kernelFields } from '../views/study/kernel-fields.ts';
+import { quantityLabel } from './axes.ts';
 import { deviceOf, shortDeviceName } from './devices.ts';
 import { memorySize, plain } from './numbers.ts';
 
@@ -42,19 +43,6 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     return `Implementation ${Number(own[1]) + 1}: ${own[2] === 'name' ? 'name' : fieldLabel(own[2], { say, devices })}`;
   const [first, ...rest] = path.split('.');
   const last = rest.at(-1) ?? first;
-  const threads = say('thread', 'many');
-  const axes: Readonly<Record<string, string>> = {
-    threadsPerUnit: `${sentenceCase(threads)} per unit`,
-    unitsPerThread: `Units per ${say('thread')}`,
-    blockThreads: `${sentenceCase(say('block'))} size`,
-    blockWidth: `${sentenceCase(say('block'))} width`,
-    gridBlocks: `${sentenceCase(say('block', 'many'))} of the ${say('grid')}`,
-    blocksPerMultiprocessor: `${sentenceCase(say('block', 'many'))} per ${say('multiprocessor', 'short')}`,
-    registerCap: `${sentenceCase(say('register'))} cap`,
-    loop: 'Loop',
-    balancing: 'Balancing',
-    cores: 'Cores',
-  };
   const others: Readonly<Record<string, string>> = {
     'workload.lengths': 'Lengths',
     'workload.units': 'Units',
@@ -80,7 +68,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     if (rest.length > 1) return `${field.label}, ${(PHASE[last] ?? last).toLowerCase()}`;
     return `${field.label}${field.symbol ? ` ${field.symbol}` : ''}`;
   }
-  if (first === 'axes') return axes[last] ?? path;
+  if (first === 'axes') return rest.length === 1 ? quantityLabel(last, say) : path;
   if (first === 'pipeline') {
     // Ids of devices contain dots: `nvidia-h100-1.5`.
     const key = Object.hasOwn(PIPELINE, last) ? last : null;

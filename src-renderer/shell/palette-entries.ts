@@ -4,7 +4,7 @@ import { shortDeviceName } from '../format/devices.ts';
 import { count } from '../format/numbers.ts';
 import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
-import { withCores } from '../views/study/edit.ts';
+import { withDevice } from '../views/study/edit.ts';
 import type { FieldName } from '../views/study/field-names.ts';
 import type { Command } from './commands.svelte.ts';
 import { concepts, type Concept } from './concepts.ts';
@@ -136,10 +136,7 @@ function devices(app: App): Command[] {
       group: 'Devices',
       icon: Cpu,
       run: () => {
-        app.editor.edit(`devices.${device.id}`, `add ${device.name}`, (study) => {
-          const added = { ...study, devices: [...study.devices, device.id] };
-          return device.kind === 'cpu' ? withCores(added, device.cores) : added;
-        });
+        app.editor.edit(`devices.${device.id}`, `add ${device.name}`, (study) => withDevice(study, device.id, device));
         app.location.go('study');
         app.notices.show(`${short} added to the study`, () => app.editor.undo());
       },

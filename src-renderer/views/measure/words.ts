@@ -1,6 +1,7 @@
 import { shortBalancing } from '../ranking/columns.ts';
 import type { Design } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
+import { quantityLabel } from '../../format/axes.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
 
@@ -33,25 +34,7 @@ export function fieldValue(design: Design, field: DesignField): string {
   return typeof value === 'number' ? count(value) : shortBalancing(value);
 }
 
+/** Returns the name of an axis of residuals. */
 export function axisName(axis: string, term: Term): string {
-  switch (axis) {
-    case 'threadsPerUnit':
-      return sentenceCase(`${term('thread', 'many')} per unit`);
-    case 'unitsPerThread':
-      return 'Units per slot';
-    case 'blockThreads':
-      return sentenceCase(`${term('block')} size`);
-    case 'gridBlocks':
-      return sentenceCase(term('grid'));
-    case 'registerCap':
-      return 'Register cap';
-    case 'loop':
-      return 'Loop form';
-    case 'balancing':
-      return 'Balancing';
-    case 'launch':
-      return 'Launch';
-    default:
-      return sentenceCase(axis);
-  }
+  return axis === 'unitsPerThread' ? 'Units per slot' : quantityLabel(axis, term);
 }

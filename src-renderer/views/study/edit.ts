@@ -1,4 +1,5 @@
 import type { Study } from '../../../src-main/contract/study.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
 import {
   inspectedName,
@@ -20,6 +21,7 @@ import {
   type KernelNumber,
   type Origin,
 } from '../../../src-workers/domain/provenance.ts';
+import { withListed } from './device-list.ts';
 
 /** Changes the study: the edited field, the text for undo, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
@@ -235,4 +237,10 @@ export function withCores(study: Study, cores: number): Study {
       balancing: cuts ? axes.balancing : [...axes.balancing, ...CPU_BALANCING],
     },
   };
+}
+
+/** Adds a device, and what a CPU needs. `listed` is the order of the rows of devices, if they are shown. */
+export function withDevice(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
+  const added = { ...study, devices: withListed(study.devices, id, listed) };
+  return device?.kind === 'cpu' ? withCores(added, device.cores) : added;
 }
