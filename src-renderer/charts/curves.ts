@@ -14,7 +14,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  axisTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -114,22 +114,16 @@ export function curvesChart(
       x: { ticks: xTicks, format: write, bold: new Set(at === null ? [] : [at]) },
       y: { ticks: yTicks, format: yText },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
-      formatter: (params: unknown) => {
-        const x = Number((params as readonly { axisValue: number }[])[0].axisValue);
-        return tooltipBody(
-          `${write(x)} ${xTitle}`,
-          '',
-          shown.flatMap(({ name, drawn }) => {
-            const here = nearest(drawn, x);
-            return here ? [{ label: name, value: write(here[1]) }] : [];
-          }),
-        );
-      },
-    },
+    tooltip: axisTip(theme, 'free', ({ axisValue: x }) =>
+      tooltipBody(
+        `${write(x)} ${xTitle}`,
+        '',
+        shown.flatMap(({ name, drawn }) => {
+          const here = nearest(drawn, x);
+          return here ? [{ label: name, value: write(here[1]) }] : [];
+        }),
+      ),
+    ),
     series: shown.flatMap((curve) => {
       const { drawn, colour, dots } = curve;
       const here = chosen === null || dots ? null : nearest(drawn, chosen);

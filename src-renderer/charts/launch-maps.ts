@@ -1,5 +1,5 @@
 import type { EChartsOption } from './echarts.ts';
-import { tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
+import { markTip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 import { count } from '../format/numbers.ts';
 import { ramp } from '../views/landscape/colour.ts';
@@ -56,15 +56,10 @@ export function launchMapsChart(
       dimension: 2,
       inRange: { color: [...ordered] },
     },
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const { dataIndex } = params as { dataIndex: number };
-        const launch = `${count(blocks[Math.floor(dataIndex / columns)])} × ${count(threadsPerBlock[dataIndex % columns])}`;
+    tooltip: markTip(theme, ({ dataIndex }) => {
+                const launch = `${count(blocks[Math.floor(dataIndex / columns)])} × ${count(threadsPerBlock[dataIndex % columns])}`;
         return tooltipBody(launch, 'blocks × threads', maps.map(({ title, surface: { values } }) => ({ label: title, value: format(values[dataIndex]) })));
-      },
-    },
+    }),
     series: maps.map(({ title, surface: { values } }, i) => ({
       type: 'heatmap',
       name: title,

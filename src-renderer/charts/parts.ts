@@ -59,7 +59,7 @@ export function yAxis(theme: ChartTheme) {
   };
 }
 
-export function tooltip(theme: ChartTheme) {
+function tooltip(theme: ChartTheme) {
   return {
     show: true,
     confine: true,
@@ -100,6 +100,39 @@ export function tooltipBody(title: string, note: string, rows: readonly TooltipR
   line(title, note, 'chart-tip-head');
   for (const row of rows.slice(0, 5)) line(row.label, row.value, 'chart-tip-row', row.tone);
   return body;
+}
+
+/** The mark of a tooltip, or the first one of a place on the x axis. */
+interface TipMark {
+  readonly seriesIndex: number;
+  readonly seriesName: string;
+  readonly dataIndex: number;
+  /** The values of the mark, and the value of the axis there. */
+  readonly value: readonly [number, number];
+  readonly axisValue: number;
+}
+
+/** The tooltip of the mark under the pointer. */
+export function markTip(theme: ChartTheme, write: (mark: TipMark) => HTMLElement) {
+  return { ...tooltip(theme), trigger: 'item' as const, formatter: (mark: unknown) => write(mark as TipMark) };
+}
+
+/** The tooltip of all marks at a place on the x axis, with a line there, which may snap to the marks. */
+export function axisTip(
+  theme: ChartTheme,
+  line: 'free' | 'snap' | 'none',
+  write: (first: TipMark) => HTMLElement | '',
+) {
+  const lineStyle = { color: theme.colour.control, width: 1, type: [2, 3] };
+  return {
+    ...tooltip(theme),
+    trigger: 'axis' as const,
+    axisPointer: { type: line === 'none' ? 'none' : 'line', snap: line === 'snap', lineStyle } as const,
+    formatter: (marks: unknown) => {
+      const [first] = marks as readonly TipMark[];
+      return write({ ...first, axisValue: Number(first.axisValue) });
+    },
+  };
 }
 
 /** The margins of the plot, px. Without them, ECharts would shrink the plot for axis names. */

@@ -2,7 +2,7 @@ import { multiples, niceBounds, stepDecimals } from '../../src-workers/numeric/t
 import { NBSP, change, fixed, inColumn, type TimeColumn } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX, fitTexts, freePlace, labelled, labelStride } from './labels.ts';
-import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from './parts.ts';
+import { plane, planeAxes, stroke, axisTip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
 export interface SliceInput {
@@ -81,21 +81,15 @@ export function sliceChart(
   });
   return {
     ...axes,
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'none' },
-      formatter: (params: unknown) => {
-        const [i, ms] = (params as readonly { value: readonly [number, number] }[])[0].value;
-        return tooltipBody(`${values[i]}`, axisTitle, [
-          { label: 'Predicted', value: `${inColumn(ms, times)}${NBSP}${times.unit.name}` },
-          { label: 'to best here', value: `${change(ms, best)}${NBSP}%` },
-          ...(baselineMs !== null && baselineMs > 0
-            ? [{ label: 'to baseline', value: `${change(ms, baselineMs)}${NBSP}%` }]
-            : []),
-        ]);
-      },
-    },
+    tooltip: axisTip(theme, 'none', ({ value: [i, ms] }) => {
+      return tooltipBody(`${values[i]}`, axisTitle, [
+        { label: 'Predicted', value: `${inColumn(ms, times)}${NBSP}${times.unit.name}` },
+        { label: 'to best here', value: `${change(ms, best)}${NBSP}%` },
+        ...(baselineMs !== null && baselineMs > 0
+          ? [{ label: 'to baseline', value: `${change(ms, baselineMs)}${NBSP}%` }]
+          : []),
+      ]);
+    }),
     series: [
       {
         type: 'line',

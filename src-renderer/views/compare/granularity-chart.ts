@@ -1,7 +1,7 @@
 import { logTicks, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { CHARACTER_PX, fitTexts } from '../../charts/labels.ts';
-import { axisTitles, plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, plane, planeAxes, axisTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { plain, timeText, timeUnit } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
@@ -55,23 +55,18 @@ export function granularityChart(
       x: { ticks: sizes.map(place), format: (at) => String(sizes.length === 1 ? sizes[0] : sizes[at]), bold: chosen },
       y: { ticks: logTicks(low, high, { max: 5 }), format: (ms) => plain(ms * unit.perMs, 3) },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', snap: true, lineStyle: { color: theme.colour['line-2'], width: 1, type: [2, 3] } },
-      formatter: (params: unknown) => {
-        const at = (params as readonly { value: readonly [number, number] }[])[0].value[0];
-        const threadsPerUnit = sizes.find((each) => place(each) === at);
-        return tooltipBody(
-          `${threadsPerUnit} ${axisTitle}`,
-          '',
-          drawn.flatMap(({ short, points }) => {
-            const here = points.find((point) => point.threadsPerUnit === threadsPerUnit);
-            return here ? [{ label: short, value: timeText(here.timeMs) }] : [];
-          }),
-        );
-      },
-    },
+    tooltip: axisTip(theme, 'snap', ({ value }) => {
+      const at = value[0];
+      const threadsPerUnit = sizes.find((each) => place(each) === at);
+      return tooltipBody(
+        `${threadsPerUnit} ${axisTitle}`,
+        '',
+        drawn.flatMap(({ short, points }) => {
+          const here = points.find((point) => point.threadsPerUnit === threadsPerUnit);
+          return here ? [{ label: short, value: timeText(here.timeMs) }] : [];
+        }),
+      );
+    }),
     series: drawn.flatMap(({ name, points, colour, path, fastest }) => [
       {
         type: 'line',

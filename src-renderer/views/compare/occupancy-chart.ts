@@ -1,7 +1,7 @@
 import type { OccupancyPoint } from '../../../src-workers/models/occupancy/resident.ts';
 import { multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, plane, planeAxes, axisTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, percent } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
@@ -54,19 +54,14 @@ export function occupancyChart(
       x: { ticks, format: (x) => occupancyTick(x, inKib), marks: true },
       y: { ticks: [0, 0.25, 0.5, 0.75, 1], format: (level) => String(level * 100) },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
-      formatter: (params: unknown) => {
-        const x = Math.max(xMin, Math.round((params as readonly { axisValue: number }[])[0].axisValue));
-        return tooltipBody(
-          `${occupancyTick(x, inKib)}${inKib ? ' KiB' : ''}`,
-          'occupancy',
-          curves.map(({ name, points }) => ({ label: name, value: percent(occupancyAt(points, x), 0) })),
-        );
-      },
-    },
+    tooltip: axisTip(theme, 'free', ({ axisValue }) => {
+      const x = Math.max(xMin, Math.round(axisValue));
+      return tooltipBody(
+        `${occupancyTick(x, inKib)}${inKib ? ' KiB' : ''}`,
+        'occupancy',
+        curves.map(({ name, points }) => ({ label: name, value: percent(occupancyAt(points, x), 0) })),
+      );
+    }),
     series: order.flatMap(({ name, series, points, at, main }) => {
       const { index, path } = seriesOf(series);
       const colour = theme.series[index];

@@ -6,7 +6,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  markTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -53,19 +53,15 @@ export function rooflineChart(
       x: { ticks: logTicks(low, high, { max: 8 }), format: (value) => plain(value, 3), marks: true },
       y: { ticks: logTicks(least, peakIssueGips * 1.6, { max: 6 }), format: (value) => plain(value, 3) },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const at = order[(params as { dataIndex: number }).dataIndex];
-        return tooltipBody(`Design ${designIndex[at]}`, '', [
-          { label: 'Predicted', value: timeText(timeMs[at]) },
-          { label: 'Of peak issue', value: percent(issueGips[at] / peakIssueGips) },
-          { label: 'Of peak bandwidth', value: percent(bandwidthGbS[at] / peakBandwidthGbS) },
-          { label: 'Bandwidth', value: `${plain(bandwidthGbS[at], 3)}${NBSP}GB/s` },
-        ]);
-      },
-    },
+    tooltip: markTip(theme, ({ dataIndex }) => {
+      const at = order[dataIndex];
+      return tooltipBody(`Design ${designIndex[at]}`, '', [
+        { label: 'Predicted', value: timeText(timeMs[at]) },
+        { label: 'Of peak issue', value: percent(issueGips[at] / peakIssueGips) },
+        { label: 'Of peak bandwidth', value: percent(bandwidthGbS[at] / peakBandwidthGbS) },
+        { label: 'Bandwidth', value: `${plain(bandwidthGbS[at], 3)}${NBSP}GB/s` },
+      ]);
+    }),
     series: [
       {
         type: 'scatter',

@@ -6,7 +6,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  axisTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -40,22 +40,16 @@ export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, 
       x: { ticks, format: count, bold: new Set([kneeCores]) },
       y: { ticks: multiples(0, most, niceStep(most, 4)), format: (gbS) => plain(gbS) },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'none' },
-      formatter: (params: unknown) => {
-        const i = (params as readonly { dataIndex: number }[])[0].dataIndex;
-        const [low, high] = [lowGbS[i], highGbS[i]];
-        return tooltipBody(counted(findings.cores[i], 'core'), '', [
-          { label: 'Measured', value: `${fixed(bandwidthGbS[i], 2)}${NBSP}GB/s` },
-          ...(low !== null && high !== null
-            ? [{ label: '95 % interval', value: `${fixed(low, 2)} – ${fixed(high, 2)}` }]
-            : []),
-          { label: 'per core', value: `${fixed(bandwidthGbS[i] / findings.cores[i], 2)}${NBSP}GB/s` },
-        ]);
-      },
-    },
+    tooltip: axisTip(theme, 'none', ({ dataIndex: i }) => {
+      const [low, high] = [lowGbS[i], highGbS[i]];
+      return tooltipBody(counted(findings.cores[i], 'core'), '', [
+        { label: 'Measured', value: `${fixed(bandwidthGbS[i], 2)}${NBSP}GB/s` },
+        ...(low !== null && high !== null
+          ? [{ label: '95 % interval', value: `${fixed(low, 2)} – ${fixed(high, 2)}` }]
+          : []),
+        { label: 'per core', value: `${fixed(bandwidthGbS[i] / findings.cores[i], 2)}${NBSP}GB/s` },
+      ]);
+    }),
     series: [
       {
         type: 'scatter',

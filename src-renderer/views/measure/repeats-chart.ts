@@ -1,6 +1,6 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
@@ -33,19 +33,15 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
       x: { ticks: [], format: String },
       y: { ticks: [], format: String, marks: false },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const each = all[(params as { dataIndex: number }).dataIndex];
-        const warmUps = time.warmUpMs.length;
-        const title = each.order < warmUps ? `Warm-up ${each.order + 1}` : `Repeat ${each.order - warmUps + 1}`;
-        return tooltipBody(title, each.kind === 'outlier' ? 'outlier' : '', [
-          { label: 'Time', value: timeText(each.timeMs) },
-          { label: 'to median', value: `${change(each.timeMs, time.medianMs)}${NBSP}%` },
-        ]);
-      },
-    },
+    tooltip: markTip(theme, ({ dataIndex }) => {
+      const each = all[dataIndex];
+      const warmUps = time.warmUpMs.length;
+      const title = each.order < warmUps ? `Warm-up ${each.order + 1}` : `Repeat ${each.order - warmUps + 1}`;
+      return tooltipBody(title, each.kind === 'outlier' ? 'outlier' : '', [
+        { label: 'Time', value: timeText(each.timeMs) },
+        { label: 'to median', value: `${change(each.timeMs, time.medianMs)}${NBSP}%` },
+      ]);
+    }),
     series: [
       {
         type: 'scatter',

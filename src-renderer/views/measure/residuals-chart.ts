@@ -1,5 +1,5 @@
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, counted, percent, plain, signed } from '../../format/numbers.ts';
 import { residualPercent, residualScale, type ResidualAxis } from './residuals.ts';
@@ -111,17 +111,13 @@ export function residualsChart(
   return {
     ...axesOption,
     xAxis: { ...axesOption.xAxis, axisLine: { show: false } },
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const dot = dots[(params as { dataIndex: number }).dataIndex];
-        return tooltipBody(dot.value, '', [
-          { label: 'Design', value: String(dot.designIndex) },
-          { label: 'Off the line', value: `${signed(residualPercent(dot.residual))}${NBSP}%` },
-        ]);
-      },
-    },
+    tooltip: markTip(theme, ({ dataIndex }) => {
+      const dot = dots[dataIndex];
+      return tooltipBody(dot.value, '', [
+        { label: 'Design', value: String(dot.designIndex) },
+        { label: 'Off the line', value: `${signed(residualPercent(dot.residual))}${NBSP}%` },
+      ]);
+    }),
     series: [
       {
         type: 'scatter',

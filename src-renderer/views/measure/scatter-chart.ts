@@ -5,7 +5,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  markTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -95,14 +95,9 @@ export function scatterChart(
       y: { ticks: frame.yTicksMs, format: tickText },
     }),
     tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
+      ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex], describe(points[dataIndex]))),
       // The tooltip shows the point nearest to the pointer, not only the one under it.
       triggerOn: 'none',
-      formatter: (params: unknown) => {
-        const p = points[(params as { dataIndex: number }).dataIndex];
-        return pointTooltip(p, describe(p));
-      },
     },
     series: [
       {

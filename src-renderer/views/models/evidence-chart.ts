@@ -7,7 +7,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  markTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -36,12 +36,9 @@ export const EVIDENCE_AXES: readonly ResidualAxis[] = [
 const withUnit = (value: number, unit: string): string => `${plain(value, 4)}${unit === '' ? '' : `${NBSP}${unit}`}`;
 const inUnit = (text: string, unit: string): string => (unit === '' ? text : `${text}, ${unit}`);
 
-const tipOf = ({ names, over, unit, measured, predicted }: EvidencePoints, theme: ChartTheme) => ({
-  ...tooltip(theme),
-  trigger: 'item' as const,
-  formatter: (params: unknown) => {
-    const i = (params as { dataIndex: number }).dataIndex;
-    return tooltipBody(names[i], '', [
+const tipOf = ({ names, over, unit, measured, predicted }: EvidencePoints, theme: ChartTheme) =>
+  markTip(theme, ({ dataIndex: i }) =>
+    tooltipBody(names[i], '', [
       { label: 'Predicted', value: withUnit(predicted[i], unit) },
       { label: 'Measured', value: withUnit(measured[i], unit) },
       { label: 'Measured over predicted', value: `${signed((measured[i] / predicted[i] - 1) * 100)}${NBSP}%` },
@@ -50,9 +47,8 @@ const tipOf = ({ names, over, unit, measured, predicted }: EvidencePoints, theme
         if (value === undefined) return [];
         return [{ label: sentenceCase(title), value: id === 'skewness' ? plain(value, 3) : count(value) }];
       }),
-    ]);
-  },
-});
+    ]),
+  );
 
 const dots = (theme: ChartTheme, data: readonly (readonly [number, number])[]) => ({
   type: 'scatter' as const,

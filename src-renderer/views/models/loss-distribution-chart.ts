@@ -1,6 +1,6 @@
 import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, legend, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, legend, plane, planeAxes, axisTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { plain } from '../../format/numbers.ts';
 
@@ -43,19 +43,14 @@ export function lossDistributionChart(
       y: { ticks: multiples(0, high, niceStep(high, 4)), format: (probability) => plain(probability, 3) },
     }),
     legend: legend(theme, [{ name: 'model', icon: 'rect', itemStyle: { opacity: 0.3 } }, ...observed.map(({ name }) => name)]),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
-      formatter: (params: unknown) => {
-        const loss = Number((params as readonly { axisValue: number }[])[0].axisValue);
+    tooltip: axisTip(theme, 'free', ({ axisValue }) => {
+        const loss = axisValue;
         const bin = Math.min(bins - 1, Math.max(0, Math.floor(((loss - edges[0]) / (edges[bins] - edges[0])) * bins)));
         return tooltipBody(`loss ${plain(edges[bin], 4)} to ${plain(edges[bin + 1], 4)}`, '', [
           { label: 'model', value: plain(modelled[bin], 3) },
           ...observed.map(({ name, probability }) => ({ label: name, value: plain(probability[bin], 3) })),
         ]);
-      },
-    },
+    }),
     series: [
       {
         type: 'line',

@@ -3,7 +3,7 @@ import type { PlayedLaunch } from '../../../src-workers/domain/timeline.ts';
 import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
 import { boxSeries, rowsOverValues, type Box } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, legend, plane, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, legend, plane, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import type { Zoom } from '../../charts/zoom.ts';
 import { plain } from '../../format/numbers.ts';
@@ -63,19 +63,14 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
   return {
     ...rowsOverValues(theme, above, below, { x: { ticks, format: (t) => plain(t, 5) }, y: { ticks: [0, residentBlocks * groupsPerBlock], format: String } }),
     legend: legend(theme, kinds.map(({ name, opacity }) => ({ name, itemStyle: { opacity } }))),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const { seriesIndex, dataIndex } = params as { seriesIndex: number; dataIndex: number };
-        const { i, box } = bars.filter(({ kind }) => kind === seriesIndex)[dataIndex];
+    tooltip: markTip(theme, ({ seriesIndex, dataIndex }) => {
+                const { i, box } = bars.filter(({ kind }) => kind === seriesIndex)[dataIndex];
         return tooltipBody(`${term('block')} ${i + 1}`, `${term('multiprocessor', 'short')} ${played.blockMultiprocessor[i] + 1}`, [
           { label: 'slot', value: `${played.blockSlot[i] + 1} of ${residentBlocks}` },
           { label: 'from, thousand cycles', value: plain(box[0]) },
           { label: 'to, thousand cycles', value: plain(box[1]) },
         ]);
-      },
-    },
+    }),
     series: [
       ...kinds.map(({ name, fill, opacity }, at) =>
         boxSeries({

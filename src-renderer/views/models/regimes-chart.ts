@@ -6,7 +6,7 @@ import {
 import { powersOfTwo } from '../../../src-workers/numeric/ticks.ts';
 import { boxSeries, type Box } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, legend, plane, planeAxes, tooltip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, legend, plane, planeAxes, markTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { counted, fixed, plain } from '../../format/numbers.ts';
 
@@ -92,20 +92,15 @@ export function regimesChart(
       { name: 'chosen', itemStyle: { borderWidth: 2 } },
       { name: BALANCE, itemStyle: { opacity: 0 } },
     ]),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const { seriesName, dataIndex } = params as { seriesName: string; dataIndex: number };
-        const regime = present.find(({ label: name }) => name === seriesName)!;
+    tooltip: markTip(theme, ({ seriesName, dataIndex }) => {
+                const regime = present.find(({ label: name }) => name === seriesName)!;
         const run = regime.own[dataIndex];
         return tooltipBody(regime.label, counted(run.cores, 'core'), [
           { label: 'longest over mean', value: ends(run.imbalances, (value) => plain(value, 3)) },
           { label: 'below full bandwidth, % of time', value: ends(run.phase2Fractions, (part) => fixed(100 * part, 0)) },
           { label: regime.text, value: '' },
         ]);
-      },
-    },
+    }),
     series: [
       ...present.map(({ label: name, own, colour }) =>
         boxSeries({

@@ -2,7 +2,7 @@ import type { ContentionStep } from '../../../src-workers/models/contention/time
 import { multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
 import { boxSeries, rowsOverValues } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, plane, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, plane, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { counted, numericTimes, plain, timeRange, timeText, timeUnit } from '../../format/numbers.ts';
 
@@ -39,20 +39,15 @@ export function staircaseChart(
   const [coreColour, rateColour] = theme.series;
   return {
     ...rowsOverValues(theme, above, below, { x: ticks, y: { ticks: [0, fullBandwidthGbS], format: (gbS) => plain(gbS, 3) } }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const { seriesIndex, dataIndex } = params as { seriesIndex: number; dataIndex: number };
-        const { fromMs, toMs, activeCores, bandwidthGbS } = steps[dataIndex];
+    tooltip: markTip(theme, ({ seriesIndex, dataIndex }) => {
+                const { fromMs, toMs, activeCores, bandwidthGbS } = steps[dataIndex];
         const until = seriesIndex === 0 ? [{ label: 'ends after', value: timeText(toMs) }] : [];
         return tooltipBody(seriesIndex === 0 ? coreNames(dataIndex) : timeRange(fromMs, toMs), '', [
           ...until,
           { label: 'active until then', value: counted(activeCores, 'core') },
           { label: 'bandwidth', value: `${plain(bandwidthGbS, 4)} GB/s` },
         ]);
-      },
-    },
+    }),
     series: [
       boxSeries({
         name: 'cores',

@@ -5,7 +5,7 @@ import {
   plane,
   planeAxes,
   stroke,
-  tooltip,
+  markTip,
   tooltipBody,
   words,
   type ChartSize,
@@ -77,21 +77,16 @@ export function distributionChart(
       x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms * times.unit.perMs) },
       y: { ticks: [0, step, 2 * step].filter((n) => n <= most * 1.02), format: count },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const i = (params as { dataIndex: number }).dataIndex;
-        let below = 0;
-        for (let k = 0; k <= i; k += 1) below += counts[k];
-        return tooltipBody(`${plain(edgesMs[i])} – ${plain(edgesMs[i + 1])}${NBSP}ms`, '', [
-          { label: 'Designs', value: count(counts[i]) },
-          ...(narrowed ? [{ label: 'that pass the filter', value: count(passing[i]) }] : []),
-          { label: 'share of all', value: percent(counts[i] / total) },
-          { label: 'this fast or faster', value: percent(below / total) },
-        ]);
-      },
-    },
+    tooltip: markTip(theme, ({ dataIndex: i }) => {
+      let below = 0;
+      for (let k = 0; k <= i; k += 1) below += counts[k];
+      return tooltipBody(`${plain(edgesMs[i])} – ${plain(edgesMs[i + 1])}${NBSP}ms`, '', [
+        { label: 'Designs', value: count(counts[i]) },
+        ...(narrowed ? [{ label: 'that pass the filter', value: count(passing[i]) }] : []),
+        { label: 'share of all', value: percent(counts[i] / total) },
+        { label: 'this fast or faster', value: percent(below / total) },
+      ]);
+    }),
     series: [
       {
         type: 'custom',

@@ -1,6 +1,6 @@
 import type { Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { plane, planeAxes, stroke, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
@@ -58,22 +58,18 @@ export function waterfallChart({ from, to, times }: WaterfallInput, theme: Chart
     grid: axes.grid,
     xAxis: { ...axes.xAxis, axisLine: { show: false } },
     yAxis: { type: 'category', inverse: true, show: false, data: bars.map(({ label }) => label) },
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'item',
-      formatter: (params: unknown) => {
-        const bar = bars[(params as { dataIndex: number }).dataIndex];
-        return tooltipBody(bar.label, '', [
-          ...(bar.mark
-            ? [
-                { label: 'Change', value: `${bar.value}${NBSP}ms` },
-                { label: 'of the baseline', value: percent(Math.abs(bar.toMs - bar.fromMs) / from.timeMs) },
-              ]
-            : []),
-          { label: bar.mark ? 'Time so far' : 'Time', value: `${inColumn(bar.toMs, times)}${NBSP}${times.unit.name}` },
-        ]);
-      },
-    },
+    tooltip: markTip(theme, ({ dataIndex }) => {
+      const bar = bars[dataIndex];
+      return tooltipBody(bar.label, '', [
+        ...(bar.mark
+          ? [
+              { label: 'Change', value: `${bar.value}${NBSP}ms` },
+              { label: 'of the baseline', value: percent(Math.abs(bar.toMs - bar.fromMs) / from.timeMs) },
+            ]
+          : []),
+        { label: bar.mark ? 'Time so far' : 'Time', value: `${inColumn(bar.toMs, times)}${NBSP}${times.unit.name}` },
+      ]);
+    }),
     series: [
       {
         type: 'bar',

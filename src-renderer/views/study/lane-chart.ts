@@ -4,7 +4,7 @@ import {
   niceStep,
   plate,
   plotArea,
-  tooltip,
+  axisTip,
   tooltipBody,
   valueAxis,
   xAxis,
@@ -58,21 +58,16 @@ export function laneChart(
       axisLabel: { show: false },
     },
     yAxis: valueAxis(theme, { min: yMin, max: yMax, step }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'none' },
-      formatter: (params: unknown) => {
-        const row = rows[(params as readonly { value: readonly number[] }[])[0].value[0]];
-        if (!row) return '';
-        return tooltipBody(`${row.threadsPerUnit} × ${row.unitsPerGroup}`, '', [
-          { label: 'Lane cost', value: fixed(row.laneCost, 3) },
-          { label: 'to cheapest', value: `${signed((row.laneCost / costs[best] - 1) * 100)} %` },
-          { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 3) },
-          { label: 'Cost of sharing', value: fixed(row.laneCost / row.aggregateLoss, 3) },
-        ]);
-      },
-    },
+    tooltip: axisTip(theme, 'none', ({ value }) => {
+      const row = rows[value[0]];
+      if (!row) return '';
+      return tooltipBody(`${row.threadsPerUnit} × ${row.unitsPerGroup}`, '', [
+        { label: 'Lane cost', value: fixed(row.laneCost, 3) },
+        { label: 'to cheapest', value: `${signed((row.laneCost / costs[best] - 1) * 100)} %` },
+        { label: 'Aggregate loss', value: fixed(row.aggregateLoss, 3) },
+        { label: 'Cost of sharing', value: fixed(row.laneCost / row.aggregateLoss, 3) },
+      ]);
+    }),
     series: [
       ...(before ? [lineBefore(before, beforeShown, theme)] : []),
       {

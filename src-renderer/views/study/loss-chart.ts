@@ -5,7 +5,7 @@ import {
   label,
   niceStep,
   plotArea,
-  tooltip,
+  axisTip,
   tooltipBody,
   valueAxis,
   xAxis,
@@ -67,17 +67,15 @@ export function lossChart(
     },
     yAxis: valueAxis(theme, { min: yMin, max: yMax, step }),
     tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
+      ...axisTip(theme, 'snap', ({ value }) => {
+        const row = losses[Math.round(value[0])];
+        return lossTooltip(row, bandAt(row.n), orderAt(row.n));
+      }),
       axisPointer: {
         type: 'line',
         snap: true,
         lineStyle: { color: theme.colour['line-2'], width: 1 },
         label: { show: false },
-      },
-      formatter: (params: unknown) => {
-        const row = losses[Math.round((params as readonly { value: readonly number[] }[])[0].value[0])];
-        return lossTooltip(row, bandAt(row.n), orderAt(row.n));
       },
     },
     series: [

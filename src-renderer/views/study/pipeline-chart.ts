@@ -1,5 +1,5 @@
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { plane, planeAxes, tooltip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { plane, planeAxes, axisTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, plain } from '../../format/numbers.ts';
 
@@ -45,18 +45,13 @@ export function pipelineChart(
       x: { ticks: [], format: String },
       y: { ticks: [0, top], format: (cycles) => count(Math.round(cycles)), marks: false },
     }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'line', snap: true, lineStyle: { color: theme.colour.control, width: 1, type: [2, 3] } },
-      formatter: (params: unknown) => {
-        const w = (params as readonly { value: readonly [number, number] }[])[0].value[0];
-        return tooltipBody(`${w} active`, 'cycles', [
-          { label: 'in use', value: plain(shown[w], 4) },
-          ...(measured ? [{ label: 'derived', value: plain(derived[w], 4) }] : []),
-        ]);
-      },
-    },
+    tooltip: axisTip(theme, 'snap', ({ value }) => {
+      const w = value[0];
+      return tooltipBody(`${w} active`, 'cycles', [
+        { label: 'in use', value: plain(shown[w], 4) },
+        ...(measured ? [{ label: 'derived', value: plain(derived[w], 4) }] : []),
+      ]);
+    }),
     series: [
       series(shown, theme.colour.accent, null),
       ...(measured ? [series(derived, theme.colour['text-3'], [3, 3])] : []),

@@ -7,7 +7,7 @@ import {
   plate,
   plotArea,
   richLabel,
-  tooltip,
+  axisTip,
   tooltipBody,
   valueAxis,
   xAxis,
@@ -153,21 +153,15 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       },
     },
     yAxis: valueAxis(theme, { min: 0, max: yMax, step }),
-    tooltip: {
-      ...tooltip(theme),
-      trigger: 'axis',
-      axisPointer: { type: 'none' },
-      formatter: (params: unknown) => {
-        const { dataIndex } = (params as readonly { dataIndex: number }[])[0];
-        let below = 0;
-        for (let i = 0; i <= dataIndex; i++) below += bins.probability[i];
-        return tooltipBody(`${lengthsOf(dataIndex)} iterations`, '', [
-          { label: 'Share of units', value: percent(bins.probability[dataIndex], 2) },
-          { label: 'this long or shorter', value: percent(below, 1) },
-          { label: 'longer', value: percent(Math.max(0, 1 - below), 1) },
-        ]);
-      },
-    },
+    tooltip: axisTip(theme, 'none', ({ dataIndex }) => {
+      let below = 0;
+      for (let i = 0; i <= dataIndex; i++) below += bins.probability[i];
+      return tooltipBody(`${lengthsOf(dataIndex)} iterations`, '', [
+        { label: 'Share of units', value: percent(bins.probability[dataIndex], 2) },
+        { label: 'this long or shorter', value: percent(below, 1) },
+        { label: 'longer', value: percent(Math.max(0, 1 - below), 1) },
+      ]);
+    }),
     series: [
       {
         type: 'custom',
