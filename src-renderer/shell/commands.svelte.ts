@@ -11,7 +11,8 @@ export interface Command {
   readonly id: string;
   /** The label begins with a verb and its object. */
   readonly label: string;
-  readonly group: 'Designs' | 'Commands' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set';
+  /** The heading in the palette, by default `Commands`. */
+  readonly group?: 'Designs' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set' | undefined;
   /** The cost or current state, as secondary text. */
   readonly detail?: string | undefined;
   /** See keys.ts. */

@@ -76,7 +76,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.new',
       label: 'New study',
-      group: 'Commands',
       keys: 'Mod+Alt+N',
       menu: 'File',
       detail: 'in four steps, which can be skipped',
@@ -85,7 +84,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.open',
       label: 'Open study file…',
-      group: 'Commands',
       keys: 'Mod+O',
       menu: 'File',
       words: 'import',
@@ -94,7 +92,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'workload.choose',
       label: 'Import lengths from a file…',
-      group: 'Commands',
       keys: 'Mod+I',
       menu: 'File',
       detail: 'CSV, graphs, Matrix Market, NPY, NPZ, Parquet, Arrow; drop and paste work too',
@@ -104,7 +101,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'workload.spmv',
       label: 'SpMV: compare the eight kernels',
-      group: 'Commands',
       detail: 'a new study with the matrix of this one',
       words: 'sparse matrix vector product csr implementations mtx',
       enabled: isMatrix(app.editor.study?.workload.lengths ?? ''),
@@ -113,7 +109,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.duplicate',
       label: 'Duplicate study',
-      group: 'Commands',
       menu: 'File',
       section: true,
       enabled: open,
@@ -122,7 +117,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.save',
       label: 'Save study',
-      group: 'Commands',
       keys: 'Mod+S',
       menu: 'File',
       detail: 'saved by itself as you edit',
@@ -137,7 +131,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.exportAs',
       label: 'Save study as file…',
-      group: 'Commands',
       keys: 'Mod+Shift+S',
       menu: 'File',
       words: 'export json',
@@ -156,7 +149,6 @@ function fileCommands(app: App): Command[] {
     {
       id: 'study.delete',
       label: 'Delete study',
-      group: 'Commands',
       menu: 'File',
       section: true,
       detail: 'can be undone for 10 s',
@@ -173,7 +165,6 @@ function editCommands(app: App): Command[] {
     {
       id: 'edit.undo',
       label: undo ? `Undo: ${undo}` : 'Undo',
-      group: 'Commands',
       keys: 'Mod+Z',
       menu: 'Edit',
       enabled: undo !== null,
@@ -184,7 +175,6 @@ function editCommands(app: App): Command[] {
     {
       id: 'edit.redo',
       label: editor.redoLabel ? `Redo: ${editor.redoLabel}` : 'Redo',
-      group: 'Commands',
       keys: 'Mod+Shift+Z',
       menu: 'Edit',
       enabled: editor.redoLabel !== null,
@@ -193,7 +183,6 @@ function editCommands(app: App): Command[] {
     {
       id: 'edit.copy-link',
       label: 'Copy link to what is on screen',
-      group: 'Commands',
       menu: 'Edit',
       section: true,
       words: 'address url share',
@@ -209,7 +198,6 @@ function runCommands(app: App): Command[] {
     {
       id: 'run.start',
       label: 'Predict the design space',
-      group: 'Commands',
       icon: Play,
       keys: 'Mod+Enter',
       menu: 'Run',
@@ -228,7 +216,6 @@ function runCommands(app: App): Command[] {
     {
       id: 'run.cancel',
       label: running ? `Cancel run ${running.id}` : 'Cancel the run',
-      group: 'Commands',
       keys: 'Escape',
       menu: 'Run',
       words: 'stop abort',
@@ -238,7 +225,6 @@ function runCommands(app: App): Command[] {
     {
       id: 'run.resume',
       label: resumable ? `Resume run ${resumable.id}` : 'Resume the interrupted run',
-      group: 'Commands',
       menu: 'Run',
       enabled: resumable !== undefined && running === null,
       run: () => {
@@ -268,7 +254,6 @@ function viewCommands(app: App): Command[] {
     {
       id: 'view.palette',
       label: 'Search or run a command',
-      group: 'Commands',
       keys: 'Mod+K',
       menu: 'View',
       section: true,
@@ -335,7 +320,6 @@ function helpCommands(app: App): Command[] {
     {
       id: 'help.shortcuts',
       label: 'Show all keys',
-      group: 'Commands',
       keys: '?',
       menu: 'Help',
       words: 'keyboard shortcuts',
@@ -344,7 +328,6 @@ function helpCommands(app: App): Command[] {
     {
       id: 'help.glossary',
       label: 'Open the glossary',
-      group: 'Commands',
       menu: 'Help',
       words: 'terms words definitions meaning',
       run: () => app.openGlossary(),
@@ -352,7 +335,6 @@ function helpCommands(app: App): Command[] {
     {
       id: 'help.guide',
       label: 'Go through the open study in four steps',
-      group: 'Commands',
       menu: 'Help',
       words: 'guide start wizard',
       enabled: app.study !== null,
@@ -369,7 +351,6 @@ function helpCommands(app: App): Command[] {
     {
       id: 'help.about',
       label: 'About Lockstep and this machine',
-      group: 'Commands',
       menu: 'Help',
       section: true,
       words: 'doctor version',

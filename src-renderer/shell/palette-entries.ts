@@ -87,7 +87,6 @@ function ofViews(app: App): Command[] {
       id,
       label,
       words,
-      group: 'Commands',
       detail: viewLabel(view),
       run: () => openAndRun(app, view, id),
     }));
