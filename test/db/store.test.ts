@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { openStore } from '../../db/store.ts';
 import type { Store } from '../../db/store-api.ts';
 import type { MeasurementRecord, RunSummary, SimulationRecord } from '../../db/records.ts';
-import type { Result } from '../../src-workers/domain/result.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleBest, sampleChunk, sampleDraft } from './sample.ts';
 
@@ -17,10 +16,6 @@ function withStore(body: (store: Store) => void): Promise<void> {
       open.close();
     }
   });
-}
-
-function failureOf(result: Result<unknown>): string {
-  return result.ok ? 'ok' : result.error.code;
 }
 
 describe('runs', () => {
@@ -43,8 +38,8 @@ describe('runs', () => {
       const { id } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
       const best = sampleBest();
       expect(unwrap(store.getRun(id)).kept).toEqual({ wanted: 3, predicted: null, picked: null });
-      expect(failureOf(store.finishRun(id, { state: 'complete', elapsedMs: 1 }))).toBe('conflict');
-      expect(failureOf(store.savePredictionChunk(id, sampleChunk(0, 10)))).toBe('conflict');
+      expect(store.finishRun(id, { state: 'complete', elapsedMs: 1 })).toFail('conflict');
+      expect(store.savePredictionChunk(id, sampleChunk(0, 10))).toFail('conflict');
       const { designs } = best;
       for (const wrong of [
         { ...best, designs: designs.toReversed() },
@@ -52,7 +47,7 @@ describe('runs', () => {
         { ...best, timeMs: best.timeMs.slice(1) },
         { ...best, invalidReason: Uint8Array.of(0, 99, 0) },
       ])
-        expect(failureOf(store.saveBestDesigns(id, wrong))).toBe('bad-input');
+        expect(store.saveBestDesigns(id, wrong)).toFail('bad-input');
       // The chunks are saved again, as after a kill between the two, and replace the earlier ones.
       for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
       const { predicted, picked, ...columns } = best;
@@ -60,16 +55,16 @@ describe('runs', () => {
       const run = unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
       expect(run).toMatchObject({ validCount: 3, invalidCount: 0, kept: { wanted: 3, predicted, picked } });
       const { id: fewer } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 2 }));
-      expect(failureOf(store.saveBestDesigns(fewer, best))).toBe('conflict');
+      expect(store.saveBestDesigns(fewer, best)).toFail('conflict');
     }));
 
   it('counts the saved designs, and completes a run only when none is missing', () =>
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, 100)));
-      expect(failureOf(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }))).toBe('conflict');
-      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(99, 10)))).toBe('conflict');
-      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(run.enumeratedCount - 5, 6)))).toBe('bad-input');
+      expect(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 })).toFail('conflict');
+      expect(store.savePredictionChunk(run.id, sampleChunk(99, 10))).toFail('conflict');
+      expect(store.savePredictionChunk(run.id, sampleChunk(run.enumeratedCount - 5, 6))).toFail('bad-input');
       unwrap(store.savePredictionChunk(run.id, sampleChunk(100, run.enumeratedCount - 100)));
       const done = unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 7 }));
       const { invalidReason } = sampleChunk(0, run.enumeratedCount);
@@ -80,7 +75,7 @@ describe('runs', () => {
         invalid,
         7,
       ]);
-      expect(failureOf(store.savePredictionChunk(run.id, sampleChunk(0, 1)))).toBe('conflict');
+      expect(store.savePredictionChunk(run.id, sampleChunk(0, 1))).toFail('conflict');
     }));
 
   it('refuses chunks that contradict themselves, and saves no part of them', () =>
@@ -96,7 +91,7 @@ describe('runs', () => {
         { ...good, gridBlocks: good.gridBlocks.with(0, 1.5) },
         { ...good, firstDesign: -1 },
       ];
-      for (const chunk of wrong) expect(failureOf(store.savePredictionChunk(run.id, chunk))).toBe('bad-input');
+      for (const chunk of wrong) expect(store.savePredictionChunk(run.id, chunk)).toFail('bad-input');
       expect(unwrap(store.listChunks(run.id))).toEqual([]);
       unwrap(store.savePredictionChunk(run.id, good));
     }));
@@ -104,9 +99,9 @@ describe('runs', () => {
   it('refuses drafts whose axes do not span the designs or name unknown devices', () =>
     withStore((store) => {
       const draft = sampleDraft();
-      expect(failureOf(store.createRun({ ...draft, enumeratedCount: 7 }))).toBe('bad-input');
-      expect(failureOf(store.createRun({ ...draft, devices: draft.devices.slice(1) }))).toBe('bad-input');
-      expect(failureOf(store.createRun({ ...draft, studyId: 99 }))).toBe('not-found');
+      expect(store.createRun({ ...draft, enumeratedCount: 7 })).toFail('bad-input');
+      expect(store.createRun({ ...draft, devices: draft.devices.slice(1) })).toFail('bad-input');
+      expect(store.createRun({ ...draft, studyId: 99 })).toFail('not-found');
       expect(unwrap(store.listRuns({})).total).toBe(0);
     }));
 
@@ -126,7 +121,7 @@ describe('runs', () => {
       expect(list({ studyId: study.id })).toEqual(['Alpha', 'beta']);
       expect(list({ kind: 'bench' })).toEqual(['gammaX1']);
       expect(unwrap(store.listRuns({ limit: 1 }))).toMatchObject({ total: 4, rows: [{ name: 'gammaX1' }] });
-      expect(failureOf(store.listRuns({ limit: 0 }))).toBe('bad-input');
+      expect(store.listRuns({ limit: 0 })).toFail('bad-input');
       expect(unwrap(store.getRun(ids[0])).tags).toEqual(['a', 'b']);
       expect(unwrap(store.renameRun(ids[0], 'new')).name).toBe('new');
       expect(unwrap(store.noteRun(ids[0], 'why')).note).toBe('why');
@@ -136,9 +131,9 @@ describe('runs', () => {
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
-      expect(failureOf(store.deleteRuns([run.id]))).toBe('conflict');
+      expect(store.deleteRuns([run.id])).toFail('conflict');
       unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }));
-      expect(failureOf(store.deleteRuns([run.id, 999]))).toBe('not-found');
+      expect(store.deleteRuns([run.id, 999])).toFail('not-found');
       expect(unwrap(store.listRuns({})).total).toBe(1);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.listRuns({})).total).toBe(0);
@@ -150,7 +145,7 @@ describe('runs', () => {
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.purgeDeleted())).toEqual({ runs: 1, studies: 0 });
       expect(unwrap(store.diskUse()).bin).toEqual({ runs: 0, studies: 0, bytes: 0 });
-      expect(failureOf(store.getRun(run.id))).toBe('not-found');
+      expect(store.getRun(run.id)).toFail('not-found');
       expect(unwrap(store.diskUse()).runs).toEqual([]);
       // A new run never gets the id of a purged one, because links to that must not show something else.
       expect(unwrap(store.createRun(sampleDraft())).id).toBeGreaterThan(run.id);
@@ -162,7 +157,7 @@ describe('runs', () => {
     withStore((store) => {
       const { id } = unwrap(store.createRun(sampleDraft()));
       const failure = { code: 'unsupported', message: 'no model', context: { designIndex: 3 } } as const;
-      expect(failureOf(store.finishRun(id, { state: 'failed', elapsedMs: 1 }))).toBe('bad-input');
+      expect(store.finishRun(id, { state: 'failed', elapsedMs: 1 })).toFail('bad-input');
       expect(unwrap(store.finishRun(id, { state: 'failed', elapsedMs: 1, failure })).failure).toEqual(failure);
       expect(unwrap(store.resumeRun(id))).toMatchObject({ state: 'running', failure: null });
     }));
@@ -176,8 +171,8 @@ it('a second store on the file leaves the runs of a live store alone, and takes 
     unwrap(first.store.savePredictionChunk(id, sampleChunk(0, 50)));
     const second = unwrap(openStore(options));
     expect(unwrap(second.store.getRun(id)).state).toBe('running');
-    expect(failureOf(second.store.savePredictionChunk(id, sampleChunk(50, 50)))).toBe('conflict');
-    expect(failureOf(second.store.resumeRun(id))).toBe('conflict');
+    expect(second.store.savePredictionChunk(id, sampleChunk(50, 50))).toFail('conflict');
+    expect(second.store.resumeRun(id)).toFail('conflict');
     const before = second.dataVersion();
     first.close();
     expect(second.dataVersion()).not.toBe(before);
@@ -221,9 +216,7 @@ describe('results of simulations and measurements', () => {
       unwrap(store.saveMeasurements(id, [measurement, failed]));
       expect(unwrap(store.listSimulations(id))).toEqual([simulation, simulation]);
       expect(unwrap(store.listMeasurements(id))).toEqual([measurement, failed]);
-      expect(failureOf(store.saveMeasurements(id, [measurement, { ...measurement, timesMs: [NaN] }]))).toBe(
-        'bad-input',
-      );
+      expect(store.saveMeasurements(id, [measurement, { ...measurement, timesMs: [NaN] }])).toFail('bad-input');
       expect(unwrap(store.listMeasurements(id))).toHaveLength(2);
       expect(unwrap(store.getRun(id))).toMatchObject({ validCount: 1, invalidCount: 1 });
     }));
@@ -233,10 +226,10 @@ describe('results of simulations and measurements', () => {
       const { id, measuringDevice } = unwrap(store.createRun({ ...sampleDraft(), kind: 'bench' }));
       expect(measuringDevice).toBeNull();
       unwrap(store.saveMeasuringDevice(id, { name: 'gpu' }));
-      expect(failureOf(store.saveMeasuringDevice(id, { name: 'other' }))).toBe('conflict');
+      expect(store.saveMeasuringDevice(id, { name: 'other' })).toFail('conflict');
       expect(unwrap(store.getRun(id)).measuringDevice).toEqual({ name: 'gpu' });
       unwrap(store.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
-      expect(failureOf(store.saveMeasuringDevice(id, { name: 'gpu' }))).toBe('conflict');
+      expect(store.saveMeasuringDevice(id, { name: 'gpu' })).toFail('conflict');
     }));
 
   it('keeps results when the sweep that they came from is removed', () =>
@@ -275,15 +268,15 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
     expect(unwrap(store.listStudies())).toEqual([]);
     unwrap(store.restoreStudy(study.id));
     expect(unwrap(store.listStudies())).toHaveLength(1);
-    expect(failureOf(store.updateStudy(999, { name: 'b', spec: 1 }))).toBe('not-found');
-    expect(failureOf(store.createStudy({ name: 'a', spec: undefined }))).toBe('bad-input');
+    expect(store.updateStudy(999, { name: 'b', spec: 1 })).toFail('not-found');
+    expect(store.createStudy({ name: 'a', spec: undefined })).toFail('bad-input');
 
     const [device] = sampleDraft().devices;
     unwrap(store.saveDevice({ ...device, name: 'old' }));
     unwrap(store.saveDevice(device));
     expect(unwrap(store.listDevices())).toEqual([device]);
     unwrap(store.deleteDevice(device.id));
-    expect(failureOf(store.deleteDevice(device.id))).toBe('not-found');
+    expect(store.deleteDevice(device.id)).toFail('not-found');
 
     const law = {
       label: 'x',
@@ -302,9 +295,9 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
     expect(unwrap(store.listCalibrations())).toEqual([c, b, a]);
     expect(unwrap(store.listCalibrations('gpu'))).toEqual([c, a]);
     unwrap(store.deleteCalibration(c.id));
-    expect(failureOf(store.deleteCalibration(c.id))).toBe('not-found');
+    expect(store.deleteCalibration(c.id)).toFail('not-found');
     expect(unwrap(store.listCalibrations('gpu'))).toEqual([a]);
-    expect(failureOf(store.saveCalibration({ name: ' ', deviceId: 'gpu', profile: 1 }))).toBe('bad-input');
+    expect(store.saveCalibration({ name: ' ', deviceId: 'gpu', profile: 1 })).toFail('bad-input');
 
     unwrap(store.saveSetting('__proto__', { a: 1 }));
     unwrap(store.saveSetting('theme', 'dark'));

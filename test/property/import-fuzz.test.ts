@@ -4,8 +4,9 @@ import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { eachJsonMember, type JsonMember } from '../../src-workers/parse/json-members.ts';
-import { DEVICE, encode, PLAN } from '../verify/parsers.ts';
+import { DEVICE, PLAN } from '../verify/parsers.ts';
 import { forAllAsync } from '../for-all.ts';
+import { encode } from '../data.ts';
 
 describe('laws', () => {
   it('reading an object member by member returns the same object', async () => {

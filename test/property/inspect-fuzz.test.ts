@@ -1,5 +1,6 @@
 import { it } from 'vitest';
-import { encode, readKernel } from '../verify/parsers.ts';
+import { readKernel } from '../verify/parsers.ts';
+import { encode } from '../data.ts';
 
 it.each([
   ['open comments', '/*'.repeat(200_000)],

@@ -5,8 +5,8 @@ import { moments } from '../../src-workers/models/workload/laws.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
-import { chunks } from '../verify/parsers.ts';
 import { forAllOf, forAllAsync } from '../for-all.ts';
+import { chunks } from '../data.ts';
 
 // test/verify/parsers.ts tests hostile files.
 

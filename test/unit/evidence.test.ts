@@ -18,6 +18,7 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 import { ACHIEVED_BANDWIDTH } from '../../src-workers/predict/constants.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
 import { GPUS as devices } from '../catalogue.ts';
+import { chunks, encode } from '../data.ts';
 
 const db = join(import.meta.dirname, '..', '..', 'db');
 const folder = join(db, 'evidence');
@@ -26,11 +27,7 @@ const [ginkgo, loops] = unwrap(await loadEvidence(folder, devices, {}));
 const HEADER =
   'matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,sellp_cells,V100-SXM2:coo,V100-SXM2:csr';
 const read = (text: string) =>
-  parseEvidence(one(text), 'times.csv', ['V100-SXM2:coo', 'V100-SXM2:csr', 'V100-SXM2:ell']);
-async function* one(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
-
+  parseEvidence(chunks(text), 'times.csv', ['V100-SXM2:coo', 'V100-SXM2:csr', 'V100-SXM2:ell']);
 describe('the reader', () => {
   it('keeps times unchanged, and leaves out what was not measured', async () => {
     const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
@@ -152,7 +149,7 @@ describe('judging', () => {
     const [judged] = unwrap(
       await loadEvidence(folder, devices, {
         dataset: 'ginkgo',
-        data: { fileName: 'x.csv', bytes: new TextEncoder().encode(text) },
+        data: { fileName: 'x.csv', bytes: encode(text) },
       }),
     );
     const { gpus } = judgeDataset(judged);

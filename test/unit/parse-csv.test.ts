@@ -1,20 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+import { chunks, encode } from '../data.ts';
 
 /** Returns a file in chunks of `chunkBytes`, so that numbers, line ends and characters are split. */
-async function* file(text: string, chunkBytes = 3): AsyncGenerator<Uint8Array> {
-  const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-}
-
 async function read(text: string): Promise<readonly [string, number | null, Record<string, number>]> {
-  const { law, form, units } = unwrap(await parseLengthsCsv(file(text), 'file:x.csv'));
+  const { law, form, units } = unwrap(await parseLengthsCsv(chunks(text), 'file:x.csv'));
   return [form, units, Object.fromEntries(Array.from(law.support, (length, i) => [length, law.probability[i]]))];
 }
 
 async function failureOf(text: string): Promise<{ message: string; context: unknown }> {
-  const result = await parseLengthsCsv(file(text), 'file:x.csv');
+  const result = await parseLengthsCsv(chunks(text), 'file:x.csv');
   if (result.ok) throw new Error('expected a failure');
   return { message: result.error.message, context: result.error.context };
 }
@@ -125,7 +121,7 @@ describe('errors have the line, the column, the wrong text and the expected form
 
   it('an error of the source is reported', async () => {
     const source = async function* (): AsyncGenerator<Uint8Array> {
-      yield new TextEncoder().encode('1\n');
+      yield encode('1\n');
       throw new Error('EIO: the disk is gone');
     };
     const result = await parseLengthsCsv(source(), 'file:x.csv');
@@ -135,7 +131,7 @@ describe('errors have the line, the column, the wrong text and the expected form
   it('reading stops at the first error', async () => {
     let chunks = 0;
     const source = async function* (): AsyncGenerator<Uint8Array> {
-      for (; chunks < 100_000; chunks++) yield new TextEncoder().encode('bad\nbad\n');
+      for (; chunks < 100_000; chunks++) yield encode('bad\nbad\n');
     };
     expect((await parseLengthsCsv(source(), 'file:x.csv')).ok).toBe(false);
     expect(chunks).toBeLessThan(100_000);

@@ -8,10 +8,7 @@ import {
   workloadFiles,
   type WorkloadContext,
 } from '../../src-workers/parse/grammar.ts';
-
-async function* bytes(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
+import { chunks } from '../data.ts';
 
 const files: Readonly<Record<string, string>> = {
   'a.csv': '1\n3\n',
@@ -21,7 +18,7 @@ const files: Readonly<Record<string, string>> = {
 const context: WorkloadContext = {
   openFile: async (path) =>
     Object.hasOwn(files, path)
-      ? ok(bytes(files[path]))
+      ? ok(chunks(files[path]))
       : fail('not-found', `no file ${path}; expected one of the test's`),
 };
 

@@ -2,19 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
+import { chunks, encode } from '../data.ts';
 
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** The chunks have 7 bytes, which splits tags and numbers. */
-async function* torn(text: string): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < text.length; at += 7) yield bytes(text.slice(at, at + 7));
-}
 async function lengthsOf(text: string): Promise<readonly number[]> {
-  const whole = unwrap(await readLengths(bytesSource(bytes(text)), 'x'));
-  expect(unwrap(await readLengths(torn(text), 'x'))).toEqual(whole);
+  const whole = unwrap(await readLengths(bytesSource(encode(text)), 'x'));
+  expect(unwrap(await readLengths(chunks(text), 'x'))).toEqual(whole);
   return [...whole.lengths!];
 }
 async function refusalOf(text: string): Promise<string> {
-  const read = await readLengths(bytesSource(bytes(text)), 'x');
+  const read = await readLengths(bytesSource(encode(text)), 'x');
   return read.ok ? `read ${read.value.note}` : read.error.message;
 }
 
@@ -59,7 +56,7 @@ describe('graphs', () => {
   it('are not read from files that only resemble graphs', async () => {
     // This is an edge list, although its first edge could be the first line of METIS.
     expect(await lengthsOf('3 3\n1 2\n2 3\n3 1\n')).toEqual([1, 1, 2]);
-    expect(unwrap(await readLengths(bytesSource(bytes('4\n7\n1\n')), 'x')).form).toBe('lengths');
+    expect(unwrap(await readLengths(bytesSource(encode('4\n7\n1\n')), 'x')).form).toBe('lengths');
   });
 
   it.each([

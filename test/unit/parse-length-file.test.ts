@@ -7,19 +7,16 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import type { CsvColumns } from '../../src-workers/parse/csv.ts';
 import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
+import { chunks, encode } from '../data.ts';
 
 /** Files of NumPy, SciPy, networkx and DuckDB: see make-lengths.py beside them. */
 const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
-const text = (lines: string): Uint8Array => new TextEncoder().encode(lines);
 const LENGTHS = [3, 0, 12, 3, 7];
 
 /** Returns a stream of small chunks, which split numbers and headers. */
-async function* torn(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 5) yield bytes.subarray(at, at + 5);
-}
 async function lengthsOf(bytes: Uint8Array, columns?: CsvColumns): Promise<readonly number[] | null> {
   const [whole, stream] = await Promise.all(
-    [bytesSource(bytes), torn(bytes)].map(async (file) => unwrap(await readLengths(file, 'x', columns))),
+    [bytesSource(bytes), chunks(bytes)].map(async (file) => unwrap(await readLengths(file, 'x', columns))),
   );
   expect(stream).toEqual(whole);
   return whole.lengths && [...whole.lengths];
@@ -45,7 +42,7 @@ const npy = (header: string, values: Uint8Array): Uint8Array => {
   return Buffer.concat([
     Buffer.from('\x93NUMPY\x01\0', 'latin1'),
     new Uint8Array(Uint16Array.of(padded.length).buffer),
-    text(padded),
+    encode(padded),
     values,
   ]);
 };
@@ -73,8 +70,8 @@ const FILES: readonly (readonly [name: string, bytes: Uint8Array, columns?: CsvC
   ['Arrow, the first column of lengths', made('polars-lz4.arrow')],
   ['Arrow of lists', made('polars-lz4.arrow'), { length: 'events' }],
   ['a stream of Arrow', made('arrow-stream.arrow')],
-  ['Matrix Market', text(`%%MatrixMarket matrix array integer general\n2 12\n${'1\n0\n'.repeat(12)}`)],
-  ['CSV', text('3\n0\n12\n3\n7\n')],
+  ['Matrix Market', encode(`%%MatrixMarket matrix array integer general\n2 12\n${'1\n0\n'.repeat(12)}`)],
+  ['CSV', encode('3\n0\n12\n3\n7\n')],
 ];
 
 describe('files of lengths, recognised by their content', () => {
@@ -100,20 +97,20 @@ describe('files of lengths, recognised by their content', () => {
     const edges = '4 1\n0 1\n0 4\n1 0\n0 5\n';
     const expected = [3, 1, 1, 0];
     const head = '# Directed graph: x.txt\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n';
-    expect(await lengthsOf(text(head + edges))).toEqual(expected);
-    expect(await lengthsOf(text(head + edges.replaceAll(' ', '\t')))).toEqual(expected);
-    expect(await lengthsOf(text(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
-    expect(await lengthsOf(text(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
+    expect(await lengthsOf(encode(head + edges))).toEqual(expected);
+    expect(await lengthsOf(encode(head + edges.replaceAll(' ', '\t')))).toEqual(expected);
+    expect(await lengthsOf(encode(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
+    expect(await lengthsOf(encode(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
     expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
     // An undirected edge counts for both ends, a loop for one.
-    expect(await lengthsOf(text(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
+    expect(await lengthsOf(encode(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
   });
 
   it('edge lists of networkx, with attributes, weights or neither', async () => {
     const expected = [2, 3, 3, 5, 4, 1, 0, 3, 1];
     for (const kind of ['data', 'no-data', 'weighted', 'attributes'])
       expect(await lengthsOf(made(`networkx-${kind}.edgelist`)), kind).toEqual(expected);
-    expect(await lengthsOf(text('4,1,{}\n0,1,{"a": 1, "b": 2}\n'))).toEqual([1, 0, 1]);
+    expect(await lengthsOf(encode('4,1,{}\n0,1,{"a": 1, "b": 2}\n'))).toEqual([1, 0, 1]);
     // The user may still choose other columns of two numbers, and of nothing else.
     expect(await lengthsOf(made('networkx-no-data.edgelist'), { length: '1', delimiter: 'space' })).toHaveLength(22);
     const inspected = await Promise.all(
@@ -147,7 +144,7 @@ describe('files of lengths, recognised by their content', () => {
     expect(await note(made('csc.npz'))).toMatch(/the entries of each column, .*\(CSC\)/);
     expect(await note(made('bsr.npz'))).toMatch(/the blocks of each row of blocks, .*\(BSR\)/);
     expect(await note(made('several.npz'), { length: 'second' })).toBe('The lengths are the array second.');
-    expect(await note(text('source,target\n0,1\n'))).toMatch(/out-degree: how many edges start at it/);
+    expect(await note(encode('source,target\n0,1\n'))).toMatch(/out-degree: how many edges start at it/);
     expect(await note(made('one.npz'))).toBeUndefined();
   });
 
@@ -166,7 +163,7 @@ describe('files of lengths, recognised by their content', () => {
     });
     expect(await inspected(gzipSync('1,2\n3,4\n'))).toMatchObject({ format: 'text', records: 2 });
     expect(await inspected(made('rows.npz'))).toBeNull();
-    expect(await inspected(text('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
+    expect(await inspected(encode('# Nodes: 2 Edges: 1\n0 1\n'))).toBeNull();
   });
 
   it('closes a file that was not read to its end', async () => {
@@ -227,7 +224,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['values missing', int32('3,', 1, 4), /^x, element 3: the file ends after 2 values; the header says 3/],
   ['values too many', int32('1,', 1, 4), /^x, element 2: the array has more values than its header says, 1/],
   ['two dimensions', int32('2, 2', 1, 2, 3, 4), /shape \(2, 2\)\. Save lengths as an array of one dimension/],
-  ['a type without numbers', npy(`{'descr': '<U3', 'shape': (1,), }`, text('abc')), /the type .* is not one of b1, i1/],
+  ['a type without numbers', npy(`{'descr': '<U3', 'shape': (1,), }`, encode('abc')), /the type .* is not one of b1, i1/],
   ['an integer beyond 2^53', npy(`{'descr': '<i8', 'shape': (1,), }`, new Uint8Array(BigInt64Array.of(BIG).buffer)), /element 1: length .* is not an integer/],
   ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
   ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save the one of lengths alone, or name it in the study, as in file:PATH\.npz#first/],
@@ -235,7 +232,7 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['an array that does not exist', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
   ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],
   ['an archive cut off', made('rows.npz').subarray(0, 300), /the NPZ file is damaged/],
-  ['an archive without arrays', Buffer.concat([text('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
+  ['an archive without arrays', Buffer.concat([encode('PK\x05\x06'), new Uint8Array(18)]), /has no arrays/],
   ['Arrow cut off', made('polars-lz4.arrow').subarray(0, 300), /the Arrow file is damaged/],
   ['a list that is missing in Arrow', made('arrow-stream.arrow'), /^x, row 3, column "hits": the value is missing/, { length: 'hits' }],
   ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
@@ -244,13 +241,13 @@ const REFUSALS: readonly (readonly [what: string, bytes: Uint8Array, message: Re
   ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a,b" does not name one column of lengths/],
   ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
   ['Parquet with an unknown compression', compressedByLzo(), /^x: the column "steps" is compressed by "LZO"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
-  ['a vertex by its name', text('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
-  ['a vertex without a number', text('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
-  ['a vertex number above the limit', text('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
-  ['gzip cut off', gzipSync(text('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
+  ['a vertex by its name', encode('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
+  ['a vertex without a number', encode('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
+  ['a vertex number above the limit', encode('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
+  ['gzip cut off', gzipSync(encode('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
   ['a picture', Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), /is a picture\. Drop the lengths themselves/],
   ['HDF5', Uint8Array.from([0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0]), /is an HDF5 file/],
-  ['bzip2', text('BZh91AY&SY'), /compressed by bzip2/],
+  ['bzip2', encode('BZh91AY&SY'), /compressed by bzip2/],
   ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],
   ['bytes of no format', new Uint8Array([1, 0, 2]), /is not text, and its format is not known\. Choose CSV, a graph/],
 ]; // prettier-ignore

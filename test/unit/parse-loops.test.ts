@@ -6,17 +6,15 @@ import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseMatrixMarket, type MatrixRows } from '../../src-workers/parse/matrix-market.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
+import { chunks } from '../data.ts';
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
 const dataFile = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const PUBLISHED = dataFile('../data/loops/spmv-times-ms.csv');
 const HEADER = 'dataset,rows,cols,nnzs,merge_path,thread_mapped';
 
 describe('measured loops', () => {
   it('become a case for each matrix and schedule', async () => {
-    const cases = unwrap(await parseLoopTimes(bytesOf(PUBLISHED), 'loops.csv'));
+    const cases = unwrap(await parseLoopTimes(chunks(PUBLISHED), 'loops.csv'));
     expect(cases).toHaveLength(15);
     expect(cases[0]).toMatchObject({
       case: {
@@ -42,7 +40,7 @@ describe('measured loops', () => {
     [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
     [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],
   ])('refuses %j', async (text, message) => {
-    const parsed = await parseLoopTimes(bytesOf(text), 'loops.csv');
+    const parsed = await parseLoopTimes(chunks(text), 'loops.csv');
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
   });
 });
@@ -59,9 +57,9 @@ describe('predicted imbalance against measured loops', async () => {
     const text = dataFile(`${folder(name)}/${name}.mtx`);
     // The file stores a general matrix under a symmetric banner; the measured one had the 6,726 entries of the file.
     const fixed = name === 'EVA' ? text.replace('symmetric', 'general') : text;
-    return unwrap(await parseMatrixMarket(bytesOf(fixed), name));
+    return unwrap(await parseMatrixMarket(chunks(fixed), name));
   };
-  const cases = unwrap(await parseLoopTimes(bytesOf(PUBLISHED), 'loops.csv'));
+  const cases = unwrap(await parseLoopTimes(chunks(PUBLISHED), 'loops.csv'));
   const timeOf = (matrix: string, schedule: string): number | null => {
     const found = cases.find(
       ({ case: one }) =>
@@ -128,7 +126,7 @@ describe('predicted imbalance against measured loops', async () => {
 describe('mean losses of the SMITE repository', () => {
   const MEANS = dataFile('../data/smite/measured-means.csv');
   it('become cases of matrix powers with their losses', async () => {
-    const cases = unwrap(await parseSmiteMeans(bytesOf(MEANS), 'means.csv'));
+    const cases = unwrap(await parseSmiteMeans(chunks(MEANS), 'means.csv'));
     expect(cases).toHaveLength(18);
     expect(cases[7]).toMatchObject({
       case: {
@@ -159,12 +157,12 @@ describe('mean losses of the SMITE repository', () => {
     [`${header}\ngeometric(0.05),0,1,1,1,1,1\n`, 'means.csv, line 2: n 0 is not a whole number ≥ 1'],
     [`${header}\ngeometric(0.05),2,1,1,1,1,\n`, 'means.csv, line 2, column 7: "" is not a number ≥ 0'],
   ])('refuses %j', async (text, message) => {
-    const parsed = await parseSmiteMeans(bytesOf(text), 'means.csv');
+    const parsed = await parseSmiteMeans(chunks(text), 'means.csv');
     expect(parsed.ok ? null : parsed.error.message).toBe(message);
   });
 
   it('refuses an unknown distribution', async () => {
-    const parsed = await parseSmiteMeans(bytesOf(`${header}\ngaussian(1),2,1,1,1,1,1\n`), 'means.csv');
+    const parsed = await parseSmiteMeans(chunks(`${header}\ngaussian(1),2,1,1,1,1,1\n`), 'means.csv');
     expect(parsed.ok ? null : parsed.error.message).toMatch(/^means\.csv, line 2: .*gaussian/);
   });
 });

@@ -1,22 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseMatrixMarket } from '../../src-workers/parse/matrix-market.ts';
-
-async function* file(text: string, chunkBytes = 5): AsyncGenerator<Uint8Array> {
-  const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-}
+import { chunks } from '../data.ts';
 
 async function rowsOf(banner: string, ...lines: string[]): Promise<number[]> {
   const matrix = unwrap(
-    await parseMatrixMarket(file(`%%MatrixMarket matrix ${banner}\n${lines.join('\n')}\n`), 'mtx:x'),
+    await parseMatrixMarket(chunks(`%%MatrixMarket matrix ${banner}\n${lines.join('\n')}\n`), 'mtx:x'),
   );
   expect(matrix.nonZeros).toBe(matrix.rowLengths.reduce((a, b) => a + b, 0));
   return [...matrix.rowLengths];
 }
 
 async function failureOf(text: string): Promise<string> {
-  const result = await parseMatrixMarket(file(text), 'mtx:x');
+  const result = await parseMatrixMarket(chunks(text), 'mtx:x');
   if (result.ok) throw new Error('expected a failure');
   return result.error.message;
 }
@@ -47,12 +43,12 @@ describe('coordinate files', () => {
   it('comments, blank lines, CRLF, any case, no last line end', async () => {
     const text =
       '%%matrixmarket MATRIX Coordinate Pattern General\r\n% über\r\n%\r\n\r\n 2 2\t2\r\n1 1\r\n\r\n% more\r\n  2 1  ';
-    expect([...unwrap(await parseMatrixMarket(file(text), 'mtx:x')).rowLengths]).toEqual([1, 1]);
+    expect([...unwrap(await parseMatrixMarket(chunks(text), 'mtx:x')).rowLengths]).toEqual([1, 1]);
   });
 
   it('rows without entries have length 0', async () => {
     const { law, rows, columns } = unwrap(
-      await parseMatrixMarket(file('%%MatrixMarket matrix coordinate pattern general\n4 9 1\n2 9\n'), 'mtx:x'),
+      await parseMatrixMarket(chunks('%%MatrixMarket matrix coordinate pattern general\n4 9 1\n2 9\n'), 'mtx:x'),
     );
     expect([rows, columns]).toEqual([4, 9]);
     expect([...law.support]).toEqual([0, 1]);

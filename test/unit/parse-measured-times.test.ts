@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseMeasuredTimes, hasDesignColumns } from '../../src-workers/parse/measured-times.ts';
+import { chunks } from '../data.ts';
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
-const read = (text: string) => parseMeasuredTimes(bytesOf(text), 'own.csv', 'walk');
+const read = (text: string) => parseMeasuredTimes(chunks(text), 'own.csv', 'walk');
 const configurations = async (text: string) =>
   unwrap(await read(text)).cases.map(({ case: one, timesMs }) =>
     one.benchmark === 'external' ? [one.parameters.configuration, timesMs] : null,

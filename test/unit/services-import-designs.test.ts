@@ -7,6 +7,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
+import { encode } from '../data.ts';
 
 const DEVICE = 'nvidia-rtx-4090';
 const OTHER = 'nvidia-a100-sxm4-40gb';
@@ -28,11 +29,10 @@ beforeAll(async () => {
 });
 
 const { call } = bench;
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const importText = (fileName: string, text: string, more: object = {}) =>
-  call('import.file', { fileName, bytes: bytesOf(text), ...more });
+  call('import.file', { fileName, bytes: encode(text), ...more });
 async function refusal(text: string, more: object = {}, fileName = 'own.json'): Promise<string> {
-  const result = await bench.engine.call('import.file', { fileName, bytes: bytesOf(text), ...more });
+  const result = await bench.engine.call('import.file', { fileName, bytes: encode(text), ...more });
   return result.ok ? 'ok' : result.error.message;
 }
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));

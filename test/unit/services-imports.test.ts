@@ -9,10 +9,10 @@ import { smallStudy } from './export-runs.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { measuringDevice } from '../measuring.ts';
+import { encode } from '../data.ts';
 
 const DEVICE_ID = 'nvidia-rtx-4090';
 const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url)));
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const bench = useBench();
 let sweepId: number;
@@ -85,7 +85,7 @@ it('clocks in a result file are kept with power, temperature and reasons, and pr
   const text = resultsOf(plan, sample)
     .replace('"properties":{', '"properties":{"pciBusId":"00000000:65:00.0",')
     .replace('"clockMhz":1260', '"clockMhz":1512');
-  const { runId } = await importFile('clocks.jsonl', bytesOf(text));
+  const { runId } = await importFile('clocks.jsonl', encode(text));
   const { cases, warnings } = await detailOf(runId);
   const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
   expect(cases.map(({ conditions }) => conditions)).toEqual([
@@ -107,7 +107,7 @@ it('clocks in a result file are kept with power, temperature and reasons, and pr
     expect(predictedMs / at2520).toBeGreaterThan(1.2);
     expect(predictedMs / at2520).toBeLessThanOrEqual(2.001);
   }
-  const other = await importFile('own-clock.jsonl', bytesOf(resultsOf(plan, { clockMhz: 2520 })));
+  const other = await importFile('own-clock.jsonl', encode(resultsOf(plan, { clockMhz: 2520 })));
   expect((await call('bench.compare', { id: other.runId })).clockMhz).toBeNull();
   expect((await detailOf(other.runId)).warnings.join()).not.toContain('clock');
 });
@@ -116,7 +116,7 @@ describe('a result file', () => {
   it('is imported with every number, and linked to the sweep of its designs', async () => {
     const plan = await bundledPlan();
     expect(plan.source).toEqual({ runId: sweepId, study: 'Small', seed: 1, deviceId: DEVICE_ID });
-    const imported = await importFile('results.jsonl', bytesOf(resultsOf(plan)));
+    const imported = await importFile('results.jsonl', encode(resultsOf(plan)));
     expect(imported).toEqual({ runId: imported.runId, kind: 'results', cases: 4, failed: 0, warnings: [] });
 
     const run = unwrap(await bench.engine.context.store.getRun(imported.runId));
@@ -184,7 +184,7 @@ describe('a result file', () => {
     const plan = await bundledPlan();
     const source = plan.source!;
     const elsewhere = async (change: Partial<typeof source>): Promise<ImportedFile> =>
-      importFile('results.jsonl', bytesOf(resultsOf({ ...plan, source: { ...source, ...change } })));
+      importFile('results.jsonl', encode(resultsOf({ ...plan, source: { ...source, ...change } })));
     const missing = await elsewhere({ runId: 4711 });
     expect(missing.warnings).toEqual([
       'The designs belong to run 4711 of "Small", which is not in this database, so the measurements are not linked to a sweep.',
@@ -202,7 +202,7 @@ describe('a result file', () => {
       plan: { cases: { parameters: { design: { blockThreads: number } } }[] };
     };
     moved.plan.cases[3].parameters.design.blockThreads += 32;
-    const changed = await importFile('results.jsonl', bytesOf(resultsOf(moved as unknown as PlanLine)));
+    const changed = await importFile('results.jsonl', encode(resultsOf(moved as unknown as PlanLine)));
     expect(changed.warnings).toEqual([another]);
   });
 
@@ -211,7 +211,7 @@ describe('a result file', () => {
     const lines = resultsOf(plan).split('\n');
     const failed = JSON.stringify({ type: 'failed', case: plan.plan.cases[1].id, message: 'launch failed' });
     const text = [...lines.slice(0, 8), failed, lines[2].slice(0, 20)].join('\n');
-    const { runId, ...imported } = await importFile('results.jsonl', bytesOf(text), 'Some other GPU');
+    const { runId, ...imported } = await importFile('results.jsonl', encode(text), 'Some other GPU');
     expect(imported).toMatchObject({ cases: 2, failed: 1 });
     expect(imported.warnings).toEqual([
       'Line 10 is cut off and was left out.',
@@ -250,7 +250,7 @@ describe('a result file', () => {
       `${JSON.stringify(plan)}\n`,
       `${resultsOf(plan)}${JSON.stringify({ ...DEVICE, fingerprint: 'another' })}\n`,
     ]) {
-      const refused = await bench.engine.call('import.file', { fileName: 'results.jsonl', bytes: bytesOf(text) });
+      const refused = await bench.engine.call('import.file', { fileName: 'results.jsonl', bytes: encode(text) });
       expect(refused.ok).toBe(false);
     }
     expect(await runCount()).toBe(before);
@@ -307,7 +307,7 @@ it('loops and published losses become separate cases', async () => {
 
 describe('the kind of a file', () => {
   const kindOf = (text: string) => {
-    const found = fileKind(bytesOf(text));
+    const found = fileKind(encode(text));
     if ('message' in found) return found.message;
     return found.kind === 'measurements' ? found.importer.id : found.kind;
   };

@@ -28,6 +28,7 @@ import { inspectTable } from '../../src-workers/parse/table.ts';
 import { parseTrace } from '../../src-workers/parse/trace.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
 import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
+import { chunks, encode } from '../data.ts';
 
 /** The readers of all foreign files, each with files to read. */
 interface Parser {
@@ -37,11 +38,7 @@ interface Parser {
   read(bytes: Uint8Array, chunkBytes: number): unknown;
 }
 
-export const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
-export async function* chunks(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-}
 
 // ---------------------------------------------------------------------------------------------------------------
 // Files: bytes of any kind; the words that a format is made of; files that were written; and each of these with pieces

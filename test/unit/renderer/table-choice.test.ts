@@ -7,13 +7,10 @@ import { formatWorkload, parseWorkload } from '../../../src-workers/parse/gramma
 import { inspectTable } from '../../../src-workers/parse/table.ts';
 import { readChoice, suggestChoice, toColumns } from '../../../src-renderer/shell/files/table-choice.ts';
 import { forAllAsync } from '../../for-all.ts';
+import { chunks } from '../../data.ts';
 
-async function* file(text: string, chunkBytes = 7): AsyncGenerator<Uint8Array> {
-  const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-}
 const inspect = async (text: string, asked = {}): Promise<TableSummary> =>
-  unwrap(await inspectTable(file(text), 'x.csv', asked));
+  unwrap(await inspectTable(chunks(text), 'x.csv', asked));
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
 
 /** Returns the suggestion of the sheet for a file, and the imported result. */
@@ -118,7 +115,7 @@ describe('the engine and the command line import what the sheet shows', () => {
       const columns = toColumns(summary, choice);
       const written = formatWorkload({ kind: 'file', path: 'x.csv', columns });
       expect(unwrap(parseWorkload(written))).toEqual({ kind: 'file', path: 'x.csv', columns });
-      const parsed = await parseLengthsCsv(file(text), 'x.csv', columns);
+      const parsed = await parseLengthsCsv(chunks(text), 'x.csv', columns);
       const lengths = rows.flatMap(([length, n]) => (counted ? Array<number>(n).fill(length) : [length]));
       if (!reading.ok) {
         expect(lengths).toEqual([]);
