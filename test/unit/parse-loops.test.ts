@@ -40,8 +40,7 @@ describe('measured loops', () => {
     [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
     [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],
   ])('refuses %j', async (text, message) => {
-    const parsed = await parseLoopTimes(chunks(text), 'loops.csv');
-    expect(parsed.ok ? null : parsed.error.message).toBe(message);
+    expect(await parseLoopTimes(chunks(text), 'loops.csv')).toFail(null, message);
   });
 });
 
@@ -157,12 +156,11 @@ describe('mean losses of the SMITE repository', () => {
     [`${header}\ngeometric(0.05),0,1,1,1,1,1\n`, 'means.csv, line 2: n 0 is not a whole number ≥ 1'],
     [`${header}\ngeometric(0.05),2,1,1,1,1,\n`, 'means.csv, line 2, column 7: "" is not a number ≥ 0'],
   ])('refuses %j', async (text, message) => {
-    const parsed = await parseSmiteMeans(chunks(text), 'means.csv');
-    expect(parsed.ok ? null : parsed.error.message).toBe(message);
+    expect(await parseSmiteMeans(chunks(text), 'means.csv')).toFail(null, message);
   });
 
   it('refuses an unknown distribution', async () => {
     const parsed = await parseSmiteMeans(chunks(`${header}\ngaussian(1),2,1,1,1,1,1\n`), 'means.csv');
-    expect(parsed.ok ? null : parsed.error.message).toMatch(/^means\.csv, line 2: .*gaussian/);
+    expect(parsed).toFail(null, /^means\.csv, line 2: .*gaussian/);
   });
 });

@@ -11,12 +11,6 @@ async function rowsOf(banner: string, ...lines: string[]): Promise<number[]> {
   return [...matrix.rowLengths];
 }
 
-async function failureOf(text: string): Promise<string> {
-  const result = await parseMatrixMarket(chunks(text), 'mtx:x');
-  if (result.ok) throw new Error('expected a failure');
-  return result.error.message;
-}
-
 describe('coordinate files', () => {
   it('reads general matrices with every field', async () => {
     expect(await rowsOf('coordinate real general', '3 4 3', '1 1 1.5', '1 4 -2e3', '3 2 1.0D+02')).toEqual([2, 0, 1]);
@@ -127,6 +121,7 @@ describe('failures', () => {
     [`${coordinate}% ${'x'.repeat(100_000)}\n`, 'line 2: the line is longer than 65536 characters, the limit'],
     ['x'.repeat(100_000), 'line 1: the line is longer than 65536 characters, the limit'],
   ])('%#', async (text, message) => {
-    expect(await failureOf(text.replace(/^%% /, '%%MatrixMarket matrix '))).toContain(message);
+    const parsed = await parseMatrixMarket(chunks(text.replace(/^%% /, '%%MatrixMarket matrix ')), 'mtx:x');
+    expect(parsed).toMatchObject({ error: { message: expect.stringContaining(message) } });
   });
 });

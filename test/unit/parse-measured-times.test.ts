@@ -75,8 +75,7 @@ describe('measured times', () => {
       `line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
     ]),
   ])('refuses %j', async (text, message) => {
-    const parsed = await read(text);
-    expect(parsed.ok ? null : parsed.error.message).toBe(`own.csv, ${message}`);
+    expect(await read(text)).toFail(null, `own.csv, ${message}`);
   });
 
   it('are recognised by a header that names designs', () => {
