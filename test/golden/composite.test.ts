@@ -7,8 +7,13 @@ import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate, type ReplicationOptions } from '../../src-workers/simulate/replicate.ts';
 import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
-import { kneeRate, predictCycles, randomDesign, unsortedDepth } from '../bench/composite-designs.ts';
-import type { IndependentLaunch } from '../bench/composite-designs.ts';
+import {
+  kneeRate,
+  predictCycles,
+  randomDesign,
+  unsortedDepth,
+  type IndependentLaunch,
+} from '../bench/composite-designs.ts';
 import { categorical } from '../categorical.ts';
 
 const simulated = (

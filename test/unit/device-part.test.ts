@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Device } from '../../src-workers/domain/device.ts';
 import { deviceById, findWhole } from '../../src-workers/domain/device-part.ts';
-import { isEstimate } from '../../src-workers/domain/device.ts';
+import { isEstimate, type Device } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { shortNames } from '../../src-renderer/format/devices.ts';
 import { isSameDevice } from '../../src-main/services/measuring/device.ts';

@@ -8,8 +8,8 @@ import {
   lossDistributionCost,
   lossHistogram,
   quantile,
+  type LossDistribution,
 } from '../../src-workers/models/imbalance/distribution.ts';
-import type { LossDistribution } from '../../src-workers/models/imbalance/distribution.ts';
 import { sampledLoss } from '../../src-workers/models/imbalance/monte-carlo.ts';
 import {
   categoricalLaw,

@@ -1,9 +1,8 @@
 /* Checks that studies from before kernels had phases still open with their old meaning. */
 import { describe, expect, it } from 'vitest';
-import { parseStudy } from '../../src-main/contract/parse.ts';
+import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { newerInput } from '../../src-main/contract/older-kernels.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
-import { validate } from '../../src-main/contract/parse.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';

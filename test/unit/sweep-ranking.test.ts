@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { AXIS } from '../../src-workers/domain/space.ts';
-import type { SpaceAxes } from '../../src-workers/domain/space.ts';
+import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import {
   axisPosition,
   createRanking,

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Study } from '../../../src-main/contract/study.ts';
-import { studySchema } from '../../../src-main/contract/study.ts';
+import { studySchema, type Study } from '../../../src-main/contract/study.ts';
 import { validate } from '../../../src-main/contract/parse.ts';
 import { assumedFacts, factText, inputFacts, kernelOrigin } from '../../../src-workers/domain/provenance.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
