@@ -2,10 +2,18 @@ export type CompactNumbers = Uint16Array | Uint32Array | Float64Array;
 
 /** The same values in the smallest array that holds all of them exactly. */
 export function compactNumbers(values: CompactNumbers): CompactNumbers {
-  const words = new Uint16Array(values);
-  if (isEqual(words, values)) return words;
-  const longWords = new Uint32Array(values);
-  return isEqual(longWords, values) ? longWords : values;
+  let most = 0;
+  for (const value of values) {
+    if (value >>> 0 !== value) return values;
+    if (value > most) most = value;
+  }
+  return most < 2 ** 16 ? new Uint16Array(values) : new Uint32Array(values);
+}
+
+/** `compactNumbers` of values that will be overwritten. */
+export function copyCompactly(values: CompactNumbers): CompactNumbers {
+  const compact = compactNumbers(values);
+  return compact === values ? values.slice() : compact;
 }
 
 /** Whether two arrays have the same values, whatever their kinds. */

@@ -18,7 +18,8 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
-import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
+import { copyCompactly, type CompactNumbers } from '../../numeric/compact.ts';
+import { createScratch } from '../../numeric/scratch.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
 import { createDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
@@ -33,6 +34,11 @@ import {
   type PlainLaunch,
 } from './given.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
+
+/** Scratch space for the groups, blocks and lanes of one launch without setup. Compact copies of the results are kept. */
+const getDepths = createScratch();
+const getWork = createScratch();
+const getLanes = createScratch();
 
 /** A launch of units in a given order. */
 export interface GivenLaunch {
@@ -64,7 +70,7 @@ export function computeGivenLaunch(
   );
   const depths = new Float64Array(plain.depths);
   if (setupIterations > 0) {
-    const starts = (plain.starts ??= compactNumbers(computeStarts(order, { ...dealing, loop }, plain, isSample)));
+    const starts = (plain.starts ??= copyCompactly(computeStarts(order, { ...dealing, loop }, plain, isSample)));
     for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * starts[at];
   }
   const { aggregateLoss, meanLoss } = plain.loss;
@@ -125,7 +131,7 @@ function computeStarts(
     return spreadOver(starts, W, chosen.blocks.length, blocks.length);
   }
   const slots = slotsPerBlock * G;
-  const rounds = new Float64Array(blocks.length * W);
+  const rounds = getDepths(blocks.length * W);
   for (let i = 0, at = 0; i < blocks.length; i++)
     for (let g = 0; g < W; g++, at++)
       rounds[at] = Math.max(0, Math.ceil((units - blocks[i] * slotsPerBlock - g * n) / slots));
@@ -301,7 +307,7 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   const each = countRoundsEach(rounds, (blocks.length * W * rounds * n) / common);
   const stride = slots * each;
   const step = (stride / common) % period;
-  const depths = new Float64Array(blocks.length * W);
+  const depths = getDepths(blocks.length * W);
   for (let i = 0, to = 0; i < blocks.length; i++)
     for (let g = 0; g < W; g++, to++) {
       let position = blocks[i] * slotsPerBlock + g * n;
@@ -351,7 +357,7 @@ function scaleBy(values: Float64Array, factor: number): void {
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
-  const ends = (order.ends ??= compactNumbers(computeRunningSums(lengths)));
+  const ends = (order.ends ??= computeRunningSums(lengths));
   const before = (position: number): number => {
     const inside = position % kept;
     return ((position - inside) / kept) * ends[kept] + ends[inside];
@@ -369,9 +375,10 @@ export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }
   return deviates(sums, 0);
 }
 
-/** Sums of the first 0, 1, 2 … values. */
-function computeRunningSums(values: CompactNumbers): Float64Array {
-  const sums = new Float64Array(values.length + 1);
+/** Sums of the first 0, 1, 2 … values, in the smallest array that holds them. */
+function computeRunningSums(values: CompactNumbers): CompactNumbers {
+  const isWhole = !(values instanceof Float64Array);
+  const sums = new (isWhole && addUp(values) < 2 ** 32 ? Uint32Array : Float64Array)(values.length + 1);
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
   return sums;
 }
@@ -430,7 +437,7 @@ const recentLaunches = createRecentLaunches<PlainLaunch>();
 function getKeptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch): PlainLaunch {
   return recentLaunches(`${id} ${key}`, () => {
     const launch = make();
-    return { ...launch, depths: compactNumbers(launch.depths) };
+    return { ...launch, depths: copyCompactly(launch.depths) };
   });
 }
 
@@ -461,14 +468,14 @@ function computeLongestLanes(
   { blocks, rounds, each }: ChosenLanes,
 ): { readonly depths: Float64Array; readonly work: Float64Array; readonly loss: GivenLoss } {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
-  const depths = new Float64Array(blocks.length * W);
-  const workOf = new Float64Array(blocks.length);
+  const depths = getDepths(blocks.length * W);
+  const workOf = getWork(blocks.length);
   let lockstep = 0;
   let work = 0;
   let losses = 0;
   let groups = 0;
   const blocksEach = blocks.length === G ? Math.ceil(LANES_AT_ONCE / slotsPerBlock) : 1;
-  const lanes = new Float64Array(blocksEach * slotsPerBlock);
+  const lanes = getLanes(blocksEach * slotsPerBlock);
   for (let i = 0, at = 0; i < blocks.length; i++) {
     const first = blocks[i] * slotsPerBlock;
     const from = (i % blocksEach) * slotsPerBlock;
@@ -512,7 +519,7 @@ function countShareStarts(
   const groups = blocks.length * W;
   const stretch = Math.ceil((groups * n * rounds) / (isSample ? SAMPLED_SETUP_LOOKUPS : GIVEN_SETUP_LOOKUPS));
   const countStarts = createStartCounter(reader, dealing);
-  const starts = new Float64Array(groups);
+  const starts = getDepths(groups);
   for (let i = 0, from = 0; from < groups; i++, from += stretch) {
     const at = from + Math.floor(goldenTurn(i) * Math.min(stretch, groups - from));
     starts.fill(countStarts(blocks[Math.floor(at / W)], at % W).starts, from, from + stretch);

@@ -1,8 +1,11 @@
 import { indexedQueue } from '../../numeric/queue.ts';
+import { createScratch } from '../../numeric/scratch.ts';
 import { LIFE_BINS } from '../constants.ts';
 import { interpolateCycles, type CycleTable } from './cycles.ts';
 import type { KnownBlocks } from '../dealing/blocks.ts';
 import { computeSlowestCycles } from './placed.ts';
+
+const getState = createScratch();
 
 /**
  * Computes the time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block
@@ -40,12 +43,16 @@ export function computeInOrderCycles(
   const perIteration = (LIFE_BINS - 3) / longest;
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);
   const cap = residentBlocks * W;
-  const time = new Float64Array(M);
-  const now = new Float64Array(M);
-  const active = new Float64Array(M);
-  const fewer = new Float64Array(M * LIFE_BINS);
-  const starts = new Float64Array(slots);
-  const ends = new Float64Array(slots);
+  const state = getState(M * (LIFE_BINS + 3) + 3 * slots);
+  let cut = 0;
+  const take = (length: number): Float64Array => state.subarray(cut, (cut += length));
+  const time = take(M);
+  const now = take(M);
+  const active = take(M);
+  const fewer = take(M * LIFE_BINS);
+  const starts = take(slots);
+  const ends = take(slots);
+  const elapsed = take(slots);
   const firstFree = Int32Array.from({ length: M }, (_, m) => m);
 
   const start = (slot: number, block: number, m: number): void => {
@@ -106,7 +113,7 @@ export function computeInOrderCycles(
     advance(m);
     queue.settle();
   }
-  const elapsed = starts.map((from, slot) => (now[slot % M] - from) / perIteration);
+  for (let slot = 0; slot < slots; slot++) elapsed[slot] = (now[slot % M] - starts[slot]) / perIteration;
   let life = 0;
   for (const each of lives) life += each;
   let run = 0;

@@ -1,3 +1,4 @@
+import { createScratch } from '../../numeric/scratch.ts';
 import { SLOWEST_CANDIDATES } from '../constants.ts';
 import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import type { CycleTable } from './cycles.ts';
@@ -6,12 +7,7 @@ const slowest = {
   multiprocessor: new Int32Array(SLOWEST_CANDIDATES),
   estimate: new Float64Array(SLOWEST_CANDIDATES),
 };
-let scratch = new Float64Array(64);
-
-function getScratch(length: number): Float64Array {
-  if (scratch.length < length) scratch = new Float64Array(2 * length);
-  return scratch;
-}
+const getOwn = createScratch();
 
 /** Time of a launch of at most one wave whose blocks are known, cycles; see `computeSlowestCycles`. */
 export function computePlacedCycles(
@@ -44,7 +40,7 @@ export function computeSlowestCycles(
   const M = multiprocessors;
   const { multiprocessor, estimate } = slowest;
   estimate.fill(-1);
-  const own = getScratch(Math.ceil(G / M) * W);
+  const own = getOwn(Math.ceil(G / M) * W);
   for (let s = 0; s < M; s++) {
     // The estimate gives all groups of a block its mean depth, except the deepest group of all.
     let count = 0;

@@ -1,0 +1,11 @@
+/**
+ * Makes a function that returns the same memory in each call, filled with zeros, for values that the next call may
+ * overwrite. Large arrays that are made for one call leave gaps in the memory of the process, which it seldom returns.
+ */
+export function createScratch(): (length: number) => Float64Array {
+  let memory = new Float64Array(0);
+  return (length) => {
+    if (memory.length < length) memory = new Float64Array(2 ** Math.ceil(Math.log2(length)));
+    return memory.subarray(0, length).fill(0);
+  };
+}
