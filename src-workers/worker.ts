@@ -29,7 +29,7 @@ import { createBudget } from './numeric/budget.ts';
 import { isEqual } from './numeric/compact.ts';
 import { kept } from './numeric/kept.ts';
 import { shareSteps, viewSteps } from './numeric/steps.ts';
-import { makeUnitLaw, takePart, shareValues, type OrderedLengths } from './predict/ordered.ts';
+import { makeUnitLaw, takePart, shareValues, type CompactOrder } from './predict/ordered.ts';
 import type { CalibrationProfile } from './domain/calibration.ts';
 import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
@@ -109,7 +109,7 @@ function getAdvisor(plan: SweepPlan, key: string): Predictor {
 /** Number of recent laws and orders that are kept. */
 const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
-const lengthOrders: OrderedLengths[] = [];
+const lengthOrders: CompactOrder[] = [];
 
 /**
  * Replaces the law and the order of a plan by equal objects that were used before. Each task brings its own copy, but
@@ -138,7 +138,7 @@ function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
   );
 }
 
-function isSameOrder(one: OrderedLengths, other: OrderedLengths): boolean {
+function isSameOrder(one: CompactOrder, other: CompactOrder): boolean {
   return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
 }
 
@@ -428,7 +428,7 @@ export function unitsLaw({
   label,
   ordered,
   units,
-}: Task<{ label: string; ordered: OrderedLengths; units: number }>): LengthLaw {
+}: Task<{ label: string; ordered: CompactOrder; units: number }>): LengthLaw {
   const law = makeUnitLaw(label, ordered, units);
   return handedOver(law, [law.support, law.probability]);
 }

@@ -10,6 +10,7 @@ import {
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { moments } from '../models/workload/laws.ts';
+import type { CompactNumbers } from '../numeric/compact.ts';
 import { makeUnitLaw } from '../predict/ordered.ts';
 import { replanUnits, type SweepPlan } from '../predict/plan.ts';
 
@@ -89,11 +90,11 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
  * Stretches ordered lengths in the same way. Kernels run whole iterations, so each length is rounded, and the next
  * lengths carry its rounding error. A length between two whole ones becomes each as often as the law says.
  */
-export function stretchedOrder(iterations: Float64Array, factor: number): Float64Array {
+export function stretchedOrder(iterations: CompactNumbers, factor: number): Float64Array {
   let sum = 0;
   for (const length of iterations) sum += length;
   const mean = sum / iterations.length;
-  const moved = iterations.map((length) => Math.max(0, mean + (length - mean) * factor));
+  const moved = Float64Array.from(iterations, (length) => Math.max(0, mean + (length - mean) * factor));
   let after = 0;
   for (const length of moved) after += length;
   const scale = after > 0 ? sum / after : 1;

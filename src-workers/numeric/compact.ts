@@ -2,6 +2,7 @@ export type CompactNumbers = Uint16Array | Uint32Array | Float64Array;
 
 /** The same values in the smallest array that holds all of them exactly. */
 export function compactNumbers(values: CompactNumbers): CompactNumbers {
+  if (values instanceof Uint16Array) return values;
   let most = 0;
   for (const value of values) {
     if (value >>> 0 !== value) return values;
@@ -25,7 +26,14 @@ export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
 }
 
 /** An array of the kind of another one. */
-export function makeNumbers(like: CompactNumbers, length: number): CompactNumbers {
-  if (like instanceof Uint16Array) return new Uint16Array(length);
-  return like instanceof Uint32Array ? new Uint32Array(length) : new Float64Array(length);
+export function makeNumbers<Numbers extends CompactNumbers>(like: Numbers, length: number): Numbers {
+  if (like instanceof Uint16Array) return new Uint16Array(length) as Numbers;
+  return (like instanceof Uint32Array ? new Uint32Array(length) : new Float64Array(length)) as Numbers;
+}
+
+/** The largest of some numbers that are not negative; 0 if there are none. */
+export function findLargest(values: CompactNumbers): number {
+  let largest = 0;
+  for (const value of values) if (value > largest) largest = value;
+  return largest;
 }

@@ -8,7 +8,7 @@ import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
 import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
 import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
-import { bundleLengths, type OrderedLengths } from './ordered.ts';
+import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /**
  * Designs for a CPU: a partition of the units over some of its cores. The time is the time of the cores' memory
@@ -26,11 +26,11 @@ const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> =
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
   readonly units: number;
-  readonly ordered: OrderedLengths;
+  readonly ordered: CompactOrder;
   readonly bytes: Map<string, Float64Array>;
 }
 
-export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordered: OrderedLengths): CpuLoads {
+export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordered: CompactOrder): CpuLoads {
   return { kernel, units, ordered: bundleLengths(ordered), bytes: new Map() };
 }
 

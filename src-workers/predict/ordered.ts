@@ -1,25 +1,29 @@
 import type { LengthLaw } from '../domain/workload.ts';
+import { makeNumbers, type CompactNumbers } from '../numeric/compact.ts';
 import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { MAX_ENTRIES } from './constants.ts';
 
 /** Lengths of units in their order, which a law does not contain. */
-export interface OrderedLengths {
+export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
-  readonly iterations: Float64Array;
+  readonly iterations: Lengths;
   /** Number of units that the entries represent: their own number, or more if a saved run's entries bundle units. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
 }
 
+/** Ordered lengths in any kind of array. A predictor keeps them in the smallest. */
+export type CompactOrder = OrderedLengths<CompactNumbers>;
+
 /** The order that a workload gives its units. */
-export function makeGivenLengths(iterations: Float64Array): OrderedLengths {
+export function makeGivenLengths<Lengths extends CompactNumbers>(iterations: Lengths): OrderedLengths<Lengths> {
   return { units: iterations.length, iterations, given: true };
 }
 
 /** Copies values to shared memory, which all workers of a pool can read. */
-export function shareValues(values: Float64Array): Float64Array {
+export function shareValues(values: CompactNumbers): Float64Array {
   const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
   copy.set(values);
   return copy;
@@ -34,7 +38,11 @@ export function drawLengths(law: LengthLaw, units: number, seed: number): Ordere
 }
 
 /** The same lengths in at most `MAX_ENTRIES` entries. Beyond them, each entry bundles neighbouring units. */
-export function bundleLengths({ units, iterations, given }: OrderedLengths): OrderedLengths {
+export function bundleLengths<Lengths extends CompactNumbers>({
+  units,
+  iterations,
+  given,
+}: OrderedLengths<Lengths>): OrderedLengths<Lengths | Float64Array> {
   const bundle = Math.ceil(iterations.length / MAX_ENTRIES);
   if (bundle <= 1) return { units, iterations, given };
   const bundles = new Float64Array(Math.ceil(iterations.length / bundle));
@@ -43,14 +51,14 @@ export function bundleLengths({ units, iterations, given }: OrderedLengths): Ord
 }
 
 /** The most recent law of each order, and its number of units. */
-const laws = new WeakMap<Float64Array, { readonly units: number; readonly law: LengthLaw }>();
+const laws = new WeakMap<CompactNumbers, { readonly units: number; readonly law: LengthLaw }>();
 
 /** Keeps a law of an order that another thread computed, so that `makeUnitLaw` finds it. */
-export const keepLawOfUnits = ({ iterations }: OrderedLengths, units: number, law: LengthLaw): void =>
+export const keepLawOfUnits = ({ iterations }: CompactOrder, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 
 /** The law of `units` units in a given order: the first ones, or all with repetitions. */
-export function makeUnitLaw(label: string, { iterations }: OrderedLengths, units: number): LengthLaw {
+export function makeUnitLaw(label: string, { iterations }: CompactOrder, units: number): LengthLaw {
   const known = laws.get(iterations);
   if (known?.units === units && known.law.label === label) return known.law;
   const rest = units % iterations.length;
@@ -67,9 +75,9 @@ export function makeUnitLaw(label: string, { iterations }: OrderedLengths, units
 }
 
 /** Returns the units of a workload one by one: its lengths, repeated or cut short. */
-export function repeatUnits(lengths: Float64Array, units: number): Float64Array {
-  if (units <= lengths.length) return lengths.subarray(0, units);
-  const all = new Float64Array(units);
+export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, units: number): Lengths {
+  if (units <= lengths.length) return lengths.subarray(0, units) as Lengths;
+  const all = makeNumbers(lengths, units);
   for (let at = 0; at < units; at += lengths.length) all.set(lengths.subarray(0, units - at), at);
   return all;
 }
@@ -80,7 +88,7 @@ export function repeatUnits(lengths: Float64Array, units: number): Float64Array 
 const STRETCH = 256;
 
 /** Keeps a part of the units: stretches spread evenly over all of them, or all units if `part` is not smaller. */
-export function takePart<Lengths extends Uint32Array | Float64Array>(lengths: Lengths, part: number): Lengths {
+export function takePart<Lengths extends CompactNumbers>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;
   const stretches = Math.ceil(part / STRETCH);

@@ -1,4 +1,5 @@
 import type { LengthLaw } from '../domain/workload.ts';
+import type { CompactNumbers } from '../numeric/compact.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
 import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
 import { makePaddedLaw } from './depth/padded.ts';
@@ -15,7 +16,7 @@ export function getOrder(
   { plan, givenOrders }: Predictor,
   balancing: GivenBalancing,
   { balancingAt, unitsPerGroup }: Candidate,
-  given: Float64Array,
+  given: CompactNumbers,
 ): GivenOrder {
   const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
   let order = givenOrders.get(key);

@@ -1,7 +1,8 @@
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
 import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { makeGivenLengths, makeUnitLaw, takePart, repeatUnits, type OrderedLengths } from './ordered.ts';
+import type { CompactNumbers } from '../numeric/compact.ts';
+import { makeGivenLengths, makeUnitLaw, takePart, repeatUnits, type CompactOrder } from './ordered.ts';
 
 /** All data that a worker needs to predict any design of a study. They can be cloned. */
 export interface SweepPlan {
@@ -14,7 +15,7 @@ export interface SweepPlan {
    * The order of the units, in shared memory: given by the workload, or drawn for CPUs to partition. `null` if the
    * workload has none and there is no CPU, or if designs are only classified.
    */
-  readonly ordered: OrderedLengths | null;
+  readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;
   readonly kernel: KernelProfile;
@@ -30,7 +31,7 @@ export interface SweepPlan {
 }
 
 /** The lengths of the units in the order in which launches take them; `null` if they are independent draws. */
-export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): Float64Array | null {
+export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactNumbers | null {
   return ordered?.given ? ordered.iterations : null;
 }
 

@@ -6,7 +6,8 @@ import { unwrap } from '../domain/result.ts';
 import { axisCounts, type Implementation, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
-import { kept, keptFor } from '../numeric/kept.ts';
+import { compactNumbers, type CompactNumbers } from '../numeric/compact.ts';
+import { kept, keptFor, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches } from './caches.ts';
 import { OPEN_PROBABILITY } from './constants.ts';
@@ -126,7 +127,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
     dealt.set(threadsAt, (found = makePredictor(plan, predictor.caches, predictor.allowed, predictor.isClass)));
   if (!found) {
     const lane = (length: number): number => Math.ceil(length / threads);
-    const ofUnits = plan.ordered?.iterations;
+    const ofUnits = plan.ordered && getCompact(plan.ordered.iterations);
     const ordered = ofUnits
       ? { ...plan.ordered, iterations: keptFor(laneOrders, ofUnits, Infinity, threads, () => ofUnits.map(lane)) }
       : null;
@@ -153,17 +154,20 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const key = `${tile.width} ${tile.height}`;
   const most = countMostTiles(given.length);
   return kept(tiled, most, key, () => {
-    const { law, units, lengths } = orderByTiles(given, plan.units, plan.law, width, tile);
+    const { law, units, lengths } = orderByTiles(getCompact(given), plan.units, plan.law, width, tile);
     const places = { ...plan, law, units, ordered: makeGivenLengths(lengths) };
     const own = kept(caches.tiled, most, key, () => createCaches(caches.budget));
     return makePredictor(places, own, predictor.allowed, predictor.isClass, { shapes, cpuLoads });
   });
 }
 
+/** Many orders are derived from a given one, so they have the smallest kind of array. */
+const getCompact = keptWith(compactNumbers);
+
 /** Laws of lanes, by the law of their units and the threads per unit. */
 const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
 /** Orders of lanes, by the order of their units and the threads per unit. */
-const laneOrders = new WeakMap<Float64Array, Map<number, Float64Array>>();
+const laneOrders = new WeakMap<CompactNumbers, Map<number, CompactNumbers>>();
 
 function countSpilled(plan: SweepPlan, cap: number | null): number {
   return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);

@@ -1,6 +1,7 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { checkLaunch, type DeviceRun, type Launch, type Timeline } from './device.ts';
+import type { CompactNumbers } from '../numeric/compact.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { indexSampler } from './samplers.ts';
 
@@ -8,7 +9,7 @@ import { indexSampler } from './samplers.ts';
 export interface FetchedWork {
   readonly law: LengthLaw;
   /** Lengths in the order in which they are fetched, repeated; if omitted, they are independent draws from the law. */
-  readonly given?: Float64Array | null;
+  readonly given?: CompactNumbers | null;
   /** Units in the queue, integer ≥ 0. */
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
@@ -96,7 +97,7 @@ interface FetchingSetup {
   /** A group that fetches for all its lanes is modelled as one lane, whose units are the longest of each fetch. */
   readonly byGroup: boolean;
   readonly chunk: number;
-  readonly given: Float64Array | null;
+  readonly given: CompactNumbers | null;
   readonly cyclesPerIteration: Float64Array;
   readonly fetchingCyclesPerIteration: Float64Array;
   /** Slots of group g of a block; the last group may have fewer. */

@@ -14,6 +14,7 @@ import {
   type Dealing,
   type UnitOrder,
 } from '../predict/dealing/deal.ts';
+import type { CompactNumbers } from '../numeric/compact.ts';
 import { arrangeUnits } from '../predict/dealing/arrange.ts';
 import { shuffle } from '../numeric/random.ts';
 import { startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
@@ -26,7 +27,7 @@ import { indexSampler, type BlockSource } from './samplers.ts';
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
   /** The lengths of the workload in its order, repeated; if omitted, units are independent draws from the law. */
-  readonly given?: Float64Array | null;
+  readonly given?: CompactNumbers | null;
   /** Any balancing except `dynamic-fetch`, whose units are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
   /** Iterations that each group spends on search and carry, if slots take even shares. */
@@ -97,7 +98,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
 /** The given units in the order of a balancing; if they repeat, only the first ones. */
 function givenUnits(
   { units, law, unitsPerGroup }: WorkloadLaunch,
-  given: Float64Array,
+  given: CompactNumbers,
   balancing: GivenBalancing | { readonly kind: 'full-sort' },
 ): Float64Array {
   // A full sort is a window sort whose window holds all units.

@@ -3,8 +3,9 @@ import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import type { CompactOrder } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import type { CompactNumbers } from '../../../src-workers/numeric/compact.ts';
 import { kept, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
@@ -69,7 +70,7 @@ export function adviseRun(view: RunView): AdvisedStudy {
   return advised(view.study.study, plan.axes, plan.law, plan.ordered);
 }
 
-function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLengths | null): AdvisedStudy {
+function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: CompactOrder | null): AdvisedStudy {
   const size = spaceSize(axes) / axes.devices.length;
   const work = lawDigest(law);
   const { units } = study.workload;
@@ -117,19 +118,19 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: OrderedLe
   };
 }
 
-const digestOf = (...arrays: readonly Float64Array[]): string =>
+const digestOf = (...arrays: readonly CompactNumbers[]): string =>
   sha256(
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
 /** Identifies a law by its content, not by its name. */
 export const lawDigest = keptWith((law: LengthLaw) => digestOf(law.support, law.probability));
-const orderDigest = keptWith((order: OrderedLengths) => digestOf(order.iterations));
+const orderDigest = keptWith((order: CompactOrder) => digestOf(order.iterations));
 /** Copies a law to shared memory once. */
 const inShared = keptWith(sharedLaw);
 
-const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: OrderedLengths | null }>();
+const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: CompactOrder | null }>();
 /** Returns the order of the units. It is reused if only other inputs change. */
-function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: OrderedLengths | null): OrderedLengths | null {
+function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: CompactOrder | null): CompactOrder | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;
   const last = orders.get(law);

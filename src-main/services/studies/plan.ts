@@ -13,7 +13,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { parseWorkload } from '../../../src-workers/parse/grammar.ts';
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
-import { makeUnitLaw, type OrderedLengths } from '../../../src-workers/predict/ordered.ts';
+import { makeUnitLaw, type CompactOrder } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { BEST_DESIGNS, TOO_MANY_TEXT } from '../../contract/counts.ts';
 import { MAX_AXIS_VALUES, MAX_DESIGNS, MAX_SPACE, type CountAxis, type Study } from '../../contract/study.ts';
@@ -287,7 +287,7 @@ export function sweepPlan(
   study: Study,
   axes: SpaceAxes,
   law: LengthLaw,
-  ordered: OrderedLengths | null = null,
+  ordered: CompactOrder | null = null,
 ): SweepPlan {
   const { units } = study.workload;
   return {

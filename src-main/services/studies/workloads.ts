@@ -12,6 +12,7 @@ import {
   makeGivenLengths,
   keepLawOfUnits,
   shareValues,
+  type CompactOrder,
   type OrderedLengths,
 } from '../../../src-workers/predict/ordered.ts';
 import { workloadWithFiles, type OpenedFile } from '../../../src-workers/parse/open-file.ts';
@@ -50,8 +51,8 @@ export function planLengths(
   study: Study,
   axes: SpaceAxes,
   law: LengthLaw,
-  known: OrderedLengths | null,
-): OrderedLengths | null {
+  known: CompactOrder | null,
+): CompactOrder | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   if (known) return { ...known, iterations: shareValues(known.iterations) };
   if (!axes.devices.some((device) => device.kind === 'cpu')) return null;
@@ -60,7 +61,7 @@ export function planLengths(
 }
 
 /** Computes the law of a study's units in the pool if that takes long. The plan then finds the law. */
-export async function prepareLaw(pool: Pool, label: string, ordered: OrderedLengths, units: number): Promise<void> {
+export async function prepareLaw(pool: Pool, label: string, ordered: CompactOrder, units: number): Promise<void> {
   if (!ordered.given || ordered.iterations.length < LENGTHS_STEP) return;
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }

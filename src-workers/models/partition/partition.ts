@@ -11,7 +11,7 @@ export interface Partition {
 }
 
 /** Even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
-export function evenRows(rowLengths: Float64Array, workers: number): Partition {
+export function evenRows(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
     const row = Math.floor((w * rowLengths.length) / workers);
@@ -20,7 +20,7 @@ export function evenRows(rowLengths: Float64Array, workers: number): Partition {
 }
 
 /** Even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
-export function evenNonZeros(rowLengths: Float64Array, workers: number): Partition {
+export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
   return partition(workers, (w) => {
@@ -34,7 +34,7 @@ export function evenNonZeros(rowLengths: Float64Array, workers: number): Partiti
  * Merge path: rows and entries are merged at the ends of rows, and the list is cut into equal parts. So no worker gets
  * more than ⌈(R + N)/p⌉ of both together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
  */
-export function mergePath(rowLengths: Float64Array, workers: number): Partition {
+export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;
   return partition(workers, (w) => {
@@ -57,9 +57,9 @@ export function loadImbalance(loads: Float64Array): number {
 }
 
 /** The number of entries up to the end of each row. All partitions of the rows share it. */
-const getRowEnds = keptWith((rowLengths: Float64Array): CompactNumbers => {
+const getRowEnds = keptWith((rowLengths: CompactNumbers): CompactNumbers => {
   let end = 0;
-  return compactNumbers(rowLengths.map((length) => (end += length)));
+  return compactNumbers(Float64Array.from(rowLengths, (length) => (end += length)));
 });
 
 function partition(

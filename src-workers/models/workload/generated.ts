@@ -1,4 +1,5 @@
 import { fail, ok, type Result } from '../../domain/result.ts';
+import type { CompactNumbers } from '../../numeric/compact.ts';
 
 /** Real irregular loops that need no file. Omitted arguments take the defaults below. */
 export type GeneratedExample =
@@ -60,7 +61,7 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
 const SHORT_LENGTHS = 65_536;
 
 /** Counts the occurrences of each length. */
-export function countLengths(lengths: Float64Array): Map<number, number> {
+export function countLengths(lengths: CompactNumbers): Map<number, number> {
   const counts = new Map<number, number>();
   // Even among millions of lengths, most are short. An array counts these ten times as fast.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));

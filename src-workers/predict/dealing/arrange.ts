@@ -1,6 +1,6 @@
 import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import { compactNumbers } from '../../numeric/compact.ts';
+import { compactNumbers, findLargest, makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { keptFor } from '../../numeric/kept.ts';
 import { GIVEN_UNITS } from '../constants.ts';
 import { listBucketRanges } from '../depth/group-depth.ts';
@@ -11,7 +11,7 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
  * The cached orders, first by the lengths of a workload, then by units and balancing. All devices, kernels and setups
  * share them.
  */
-const givenBefore = new WeakMap<Float64Array, Map<string, GivenOrder>>();
+const givenBefore = new WeakMap<CompactNumbers, Map<string, GivenOrder>>();
 /**
  * Maximum number of cached orders of a workload. It is enough for all balancings of a study at the last few numbers of
  * units.
@@ -20,7 +20,7 @@ const MAX_ORDERS = 16;
 
 /** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */
 export function arrangeKnownUnits(
-  lengths: Float64Array,
+  lengths: CompactNumbers,
   units: number,
   law: LengthLaw,
   balancing: GivenBalancing,
@@ -43,7 +43,7 @@ let nextId = 0;
  * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
 export function arrangeUnits(
-  lengths: Float64Array,
+  lengths: CompactNumbers,
   units: number,
   law: LengthLaw,
   balancing: GivenBalancing,
@@ -51,7 +51,7 @@ export function arrangeUnits(
   most = Math.max(GIVEN_UNITS, lengths.length),
 ): GivenOrder {
   const own = lengths.length > units ? lengths.subarray(0, units) : lengths;
-  const order = (kept: Float64Array, part = 1, work = kept): GivenOrder => ({
+  const order = (kept: CompactNumbers, part = 1, work = kept): GivenOrder => ({
     units,
     lengths: kept,
     work,
@@ -79,7 +79,7 @@ export function arrangeUnits(
       const padded = work.slice();
       for (let from = 0; from < padded.length; from += slice) {
         const inside = padded.subarray(from, from + slice);
-        inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+        inside.fill(findLargest(inside));
       }
       return order(padded, 1, work);
     }
@@ -96,7 +96,7 @@ export function arrangeUnits(
  * otherwise the units that are kept. The number of windows is odd: the number of slots is a power of two, so with an
  * even number, slots would meet the same windows every few rounds.
  */
-function sortInWindows(own: Float64Array, units: number, window: number, most: number): Float64Array {
+function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;
   const windows = Math.floor(most / window);
   const kept = units <= most ? units : (windows - (windows % 2 === 0 && windows > 1 ? 1 : 0)) * window;
@@ -110,12 +110,12 @@ function sortInWindows(own: Float64Array, units: number, window: number, most: n
  * @param units number of units, which repeat these lengths
  */
 function sortIntoBuckets(
-  own: Float64Array,
+  own: CompactNumbers,
   units: number,
   law: LengthLaw,
   balancing: Extract<GivenBalancing, { kind: 'quantile-buckets' | 'best-buckets' }>,
   unitsPerGroup: number,
-): Float64Array {
+): CompactNumbers {
   const lengths = repeatUnits(own, units);
   const sorted = sortRepeats(own, lengths);
   const ends: number[] = [];
@@ -133,7 +133,7 @@ function sortIntoBuckets(
     return end - from;
   });
   const next = ends.map((_, b) => (b === 0 ? 0 : ends[b - 1]));
-  const out = new Float64Array(lengths.length);
+  const out = makeNumbers(lengths, lengths.length);
   for (const length of lengths) {
     let b = 0;
     while (length > last[b] || (length === last[b] && room[b] === 0)) b++;
@@ -144,7 +144,7 @@ function sortIntoBuckets(
 }
 
 /** Returns the repeated lengths in ascending order. If the lengths repeat as a whole, they are sorted only once. */
-function sortRepeats(own: Float64Array, repeated: Float64Array): Float64Array {
+function sortRepeats(own: CompactNumbers, repeated: CompactNumbers): CompactNumbers {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();
   const sorted = own.slice().sort();

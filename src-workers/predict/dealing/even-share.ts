@@ -1,4 +1,5 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
+import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { keptFor } from '../../numeric/kept.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import type { Dealing } from './deal.ts';
@@ -44,9 +45,9 @@ export function countSearchSteps(units: number): number {
 /** The items of units whose lengths are known. */
 export interface SharedUnits {
   /** Items of each of the first units. The other units repeat them. */
-  readonly each: Float64Array;
+  readonly each: CompactNumbers;
   /** Sum of the items up to and including each unit. */
-  readonly ends: Float64Array;
+  readonly ends: CompactNumbers;
   /** Items of all units together. */
   readonly items: number;
   /** Identifies these units in caches. */
@@ -56,12 +57,12 @@ export interface SharedUnits {
 let nextId = 0;
 
 /** @param lengths lengths of the first units; more units repeat them */
-export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
+export function indexSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);
-  const each = more > 0 ? own.map((length) => length + more) : own;
+  const each = more > 0 ? compactNumbers(Float64Array.from(own, (length) => length + more)) : own;
   let sum = 0;
-  const ends = each.map((items) => (sum += items));
+  const ends = compactNumbers(Float64Array.from(each, (items) => (sum += items)));
   return { each, ends, items: sumRepeated(each, units), id: nextId++ };
 }
 
@@ -69,7 +70,7 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Float64
  * The cached shared units, first by the lengths of a workload, then by units and balancing. All devices, kernels and
  * setups share them.
  */
-const sharedBefore = new WeakMap<Float64Array, Map<string, SharedUnits>>();
+const sharedBefore = new WeakMap<CompactNumbers, Map<string, SharedUnits>>();
 /**
  * Maximum number of cached shared units of a workload. It is enough for both balancings at the last few numbers of
  * units.
@@ -77,7 +78,7 @@ const sharedBefore = new WeakMap<Float64Array, Map<string, SharedUnits>>();
 const MAX_SHARED = 8;
 
 /** Returns the result of `indexSharedUnits`, which is computed once for each workload. */
-export function getSharedUnits(balancing: EvenShareBalancing, lengths: Float64Array, units: number): SharedUnits {
+export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
   return keptFor(sharedBefore, lengths, MAX_SHARED, key, () => indexSharedUnits(balancing, lengths, units));
 }

@@ -1,4 +1,4 @@
-import type { CompactNumbers } from '../../numeric/compact.ts';
+import { findLargest, type CompactNumbers } from '../../numeric/compact.ts';
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
@@ -22,19 +22,13 @@ export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', uni
     units,
     lanes: isTogether ? 1 : unitsPerGroup,
     perFetch: isTogether ? 1 : fetch,
-    longest: findLongest(lengths),
+    longest: findLargest(lengths),
     mean: sumRepeated(lengths, units) / units,
   };
   return {
     meanLoss: isTogether ? getLossOfGroups(order, unitsPerGroup).meanLoss : null,
     group: (unitsPerLane, setupIterations) => createFetchingGroup(fetched, unitsPerLane, setupIterations),
   };
-}
-
-function findLongest(lengths: CompactNumbers): number {
-  let most = 0;
-  for (const length of lengths) most = Math.max(most, length);
-  return most;
 }
 
 interface Fetched {

@@ -1,4 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
+import { makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { keptFor } from '../../numeric/kept.ts';
 
 /**
@@ -16,7 +17,7 @@ export interface Tile {
 /** The units of an image in the order of its tiles. */
 export interface TiledUnits {
   /** Iterations at each place of an image; 0 for a place without a unit. */
-  readonly lengths: Float64Array;
+  readonly lengths: CompactNumbers;
   /** Number of places of all images, including places without a unit. */
   readonly units: number;
   /** Law of the lengths at all places. */
@@ -32,7 +33,7 @@ export function countRows(lengths: number, units: number, width: number): number
  * The cached tiled orders, first by the lengths of a workload, then by units, rows and tiles. All devices, kernels and
  * setups share them.
  */
-const tiledBefore = new WeakMap<Float64Array, Map<string, TiledUnits>>();
+const tiledBefore = new WeakMap<CompactNumbers, Map<string, TiledUnits>>();
 /** Maximum number of cached values for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
@@ -48,7 +49,7 @@ export function countMostTiles(lengths: number): number {
  * @param width units of a row, ≥ 1
  */
 export function orderByTiles(
-  lengths: Float64Array,
+  lengths: CompactNumbers,
   units: number,
   law: LengthLaw,
   width: number,
@@ -66,11 +67,11 @@ export function orderByTiles(
   });
 }
 
-function arrangeByTiles(image: Float64Array, width: number, tile: Tile): Float64Array {
+function arrangeByTiles(image: CompactNumbers, width: number, tile: Tile): CompactNumbers {
   const rows = Math.ceil(image.length / width);
   const across = Math.ceil(width / tile.width);
   const down = Math.ceil(rows / tile.height);
-  const out = new Float64Array(across * down * tile.width * tile.height);
+  const out = makeNumbers(image, across * down * tile.width * tile.height);
   let to = 0;
   for (let top = 0; top < down * tile.height; top += tile.height)
     for (let left = 0; left < across * tile.width; left += tile.width) {
