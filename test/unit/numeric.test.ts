@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { binomialLaw, categoricalLaw, geometricLaw, moments } from '../../src-workers/models/workload/laws.ts';
 import { createBudget, createSizedCache } from '../../src-workers/numeric/budget.ts';
-import { compactNumbers } from '../../src-workers/numeric/compact.ts';
+import { compactNumbers, copyCompactly } from '../../src-workers/numeric/compact.ts';
 import { latticeStep, spreadOnLattice, sumWindow } from '../../src-workers/numeric/lattice.ts';
 import { discreteGaussRule, gaussRule } from '../../src-workers/numeric/quadrature.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
+import { createScratch } from '../../src-workers/numeric/scratch.ts';
 
 const EPS = Number.EPSILON;
 
@@ -153,4 +154,16 @@ it('compact numbers are the same numbers', () => {
     expect(compact).toBeInstanceOf(kind);
     expect([...compact]).toEqual(values);
   }
+});
+
+it('scratch memory is used again, and copies outlive it', () => {
+  const getScratch = createScratch();
+  const first = getScratch(3);
+  first.set([1, 0.5, 2]);
+  const copy = copyCompactly(first);
+  const second = getScratch(2);
+  expect(second.buffer).toBe(first.buffer);
+  expect([...second]).toEqual([0, 0]);
+  expect([...copy]).toEqual([1, 0.5, 2]);
+  expect([...getScratch(1000)]).toEqual(new Array(1000).fill(0));
 });

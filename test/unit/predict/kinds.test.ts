@@ -58,6 +58,17 @@ describe('text of a balancing', () => {
 });
 
 describe('even shares', () => {
+  it('add up lengths of 16 bits beyond 16 bits', () => {
+    const lengths = [2 ** 16 - 1, 1, 2 ** 16 - 1];
+    for (const kind of ['nonzero-split', 'merge-path'] as const) {
+      const short = indexSharedUnits({ kind }, Uint16Array.from(lengths), 3);
+      const long = indexSharedUnits({ kind }, Float64Array.from(lengths), 3);
+      expect([...short.each]).toEqual([...long.each]);
+      expect([...short.ends]).toEqual([...long.ends]);
+      expect(short.items).toBe(long.items);
+    }
+  });
+
   /** Lists the items of a launch: `true` where a unit starts. */
   function itemsOf(kind: EvenShareBalancing['kind'], lengths: readonly number[]): boolean[] {
     return lengths.flatMap((length) =>
