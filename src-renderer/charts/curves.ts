@@ -13,6 +13,7 @@ import {
   axisTitles,
   plane,
   planeAxes,
+  spot,
   stroke,
   axisTip,
   tooltipBody,
@@ -129,19 +130,7 @@ export function curvesChart(
       const here = chosen === null || dots ? null : nearest(drawn, chosen);
       return [
         dots ? drawDots(curve, theme) : drawLine(curve, theme),
-        ...(here
-          ? [
-              {
-                type: 'scatter' as const,
-                silent: true,
-                tooltip: { show: false },
-                data: [[here[0], here[1]]],
-                symbolSize: 6,
-                z: 5,
-                itemStyle: { color: colour, borderColor: theme.colour.bg, borderWidth: 1, opacity: 1 },
-              },
-            ]
-          : []),
+        ...(here ? [spot(here, 6, { color: colour, borderColor: theme.colour.bg, borderWidth: 1 })] : []),
       ];
     }),
     graphic: [

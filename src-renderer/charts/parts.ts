@@ -135,6 +135,29 @@ export function axisTip(
   };
 }
 
+/** A mark that tells nothing, on top of the others: the place of what is chosen. */
+export function spot(at: readonly [x: number, y: number], symbolSize: number, style: object, more: object = {}) {
+  return {
+    type: 'scatter' as const,
+    silent: true,
+    tooltip: { show: false },
+    data: at.every(Number.isFinite) ? [[...at]] : [],
+    symbolSize,
+    z: 5,
+    itemStyle: { opacity: 1, ...style },
+    ...more,
+  };
+}
+
+/** A ring with a halo, visible on any mark. */
+export function ring(theme: ChartTheme, at: readonly [x: number, y: number], symbolSize = 12, more: object = {}) {
+  const { bg, accent } = theme.colour;
+  return [
+    spot(at, symbolSize, { color: 'transparent', borderColor: bg, borderWidth: 5 }, { clip: false }),
+    spot(at, symbolSize, { color: 'transparent', borderColor: accent, borderWidth: 2 }, { clip: false, z: 6, ...more }),
+  ];
+}
+
 /** The margins of the plot, px. Without them, ECharts would shrink the plot for axis names. */
 export function plotArea(left: number, right: number, top: number, bottom: number) {
   return { left, right, top, bottom, outerBoundsMode: 'none' as const };

@@ -2,7 +2,7 @@ import { multiples, niceBounds, stepDecimals } from '../../src-workers/numeric/t
 import { NBSP, change, fixed, inColumn, type TimeColumn } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX, fitTexts, freePlace, labelled, labelStride } from './labels.ts';
-import { plane, planeAxes, stroke, axisTip, tooltipBody, words, type ChartSize } from './parts.ts';
+import { plane, planeAxes, spot, stroke, axisTip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
 export interface SliceInput {
@@ -104,15 +104,7 @@ export function sliceChart(
         lineStyle: { color: blue, width: named ? 0 : 1.5, join: 'round' },
         emphasis: { scale: false, lineStyle: { width: named ? 0 : 1.5 } },
       },
-      {
-        type: 'scatter',
-        silent: true,
-        tooltip: { show: false },
-        data: Number.isFinite(here) ? [[at, here]] : [],
-        symbolSize: 9,
-        z: 5,
-        itemStyle: { color: theme.colour.accent, borderColor: theme.colour.bg, borderWidth: 1, opacity: 1 },
-      },
+      spot([at, here], 9, { color: theme.colour.accent, borderColor: theme.colour.bg, borderWidth: 1 }),
     ] as never,
     graphic: [
       ...(baseline === null

@@ -1,7 +1,7 @@
 import { logTicks, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { CHARACTER_PX, fitTexts } from '../../charts/labels.ts';
-import { axisTitles, plane, planeAxes, axisTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, plane, planeAxes, spot, axisTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { plain, timeText, timeUnit } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
@@ -50,6 +50,7 @@ export function granularityChart(
     13,
   );
   const chosen = new Set(drawn.flatMap(({ fastest }) => (fastest ? [place(fastest.threadsPerUnit)] : [])));
+  const circle = { color: 'transparent', borderColor: theme.colour.text, borderWidth: 1 };
   return {
     ...planeAxes(theme, area, {
       x: { ticks: sizes.map(place), format: (at) => String(sizes.length === 1 ? sizes[0] : sizes[at]), bold: chosen },
@@ -79,18 +80,7 @@ export function granularityChart(
         lineStyle: { color: colour, width: 1.5 },
         emphasis: { lineStyle: { width: 1.5 } },
       },
-      ...(fastest
-        ? [
-            {
-              type: 'scatter',
-              silent: true,
-              tooltip: { show: false },
-              data: [[place(fastest.threadsPerUnit), fastest.timeMs]],
-              symbolSize: 14,
-              itemStyle: { color: 'transparent', borderColor: theme.colour.text, borderWidth: 1, opacity: 1 },
-            },
-          ]
-        : []),
+      ...(fastest ? [spot([place(fastest.threadsPerUnit), fastest.timeMs], 14, circle)] : []),
     ]) as never,
     graphic: [
       words(theme, 16, 8, unit.name),

@@ -1,7 +1,7 @@
 import type { OccupancyPoint } from '../../../src-workers/models/occupancy/resident.ts';
 import { multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, plane, planeAxes, axisTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import { axisTitles, plane, planeAxes, spot, axisTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, percent } from '../../format/numbers.ts';
 import { seriesOf } from './series.ts';
@@ -77,20 +77,12 @@ export function occupancyChart(
           lineStyle: { color: colour, width: main ? 1.75 : 1.25, opacity: main ? 1 : 0.6, join: 'miter' },
           emphasis: { lineStyle: { width: main ? 1.75 : 1.25 } },
         },
-        ...(Number.isFinite(here)
-          ? [
-              {
-                type: 'scatter',
-                silent: true,
-                tooltip: { show: false },
-                data: [[at, here]],
-                symbol: `path://${path}`,
-                symbolSize: 8,
-                z: 5,
-                itemStyle: { color: colour, borderColor: theme.colour.bg, borderWidth: 0.75, opacity: 1 },
-              },
-            ]
-          : []),
+        spot(
+          [at, here],
+          8,
+          { color: colour, borderColor: theme.colour.bg, borderWidth: 0.75 },
+          { symbol: `path://${path}` },
+        ),
       ];
     }) as never,
     graphic: axisTitles(theme, area, { x: axisTitle }),

@@ -5,6 +5,7 @@ import {
   axisTitles,
   plane,
   planeAxes,
+  ring,
   stroke,
   markTip,
   tooltipBody,
@@ -73,24 +74,7 @@ export function rooflineChart(
           itemStyle: { color: scale.css[timeStep(timeMs[at], bestMs)], opacity: 1 },
         })),
       },
-      ...[
-        { width: 5, hue: theme.colour.bg },
-        { width: 2, hue: theme.colour.accent },
-      ].flatMap(({ width, hue }) =>
-        chosen < 0
-          ? []
-          : [
-              {
-                type: 'scatter',
-                silent: true,
-                clip: false,
-                data: [[intensity[chosen], issueGips[chosen]]],
-                symbolSize: 12,
-                z: 6,
-                itemStyle: { color: 'transparent', borderColor: hue, borderWidth: width, opacity: 1 },
-              },
-            ],
-      ),
+      ...(chosen < 0 ? [] : ring(theme, [intensity[chosen], issueGips[chosen]])),
     ] as never,
     graphic: [
       stroke(

@@ -4,6 +4,7 @@ import {
   MINOR_SIZE,
   plane,
   planeAxes,
+  ring,
   stroke,
   markTip,
   tooltipBody,
@@ -107,7 +108,7 @@ export function scatterChart(
         symbolSize: points.length > 200 ? 5 : 7,
         emphasis: { scale: 1.7, itemStyle: { borderColor: colour['text-2'] } },
       },
-      ...(chosen ? ringsOn(chosen, colour) : []),
+      ...(chosen ? ring(theme, [chosen.predictedMs, chosen.medianMs]) : []),
     ] as never,
     graphic: [
       words(theme, 16, 6.5, `measured, ${unit.name}`),
@@ -185,22 +186,6 @@ function pointStyle({ predictedRank, measured }: MeasuredPoint, top: number, col
     opacity: 1,
     ...((measured.measured?.driftFraction ?? null) !== null && { borderType: [2, 1.5] }),
   };
-}
-
-/** A ring with a halo is visible on any point. */
-function ringsOn({ predictedMs, medianMs }: MeasuredPoint, colour: ChartTheme['colour']) {
-  return [
-    { width: 5, hue: colour.bg },
-    { width: 2, hue: colour.accent },
-  ].map(({ width, hue }) => ({
-    type: 'scatter',
-    silent: true,
-    clip: false,
-    data: [[predictedMs, medianMs]],
-    symbolSize: 12,
-    z: 6,
-    itemStyle: { color: 'transparent', borderColor: hue, borderWidth: width, opacity: 1 },
-  }));
 }
 
 /** The 95 % interval of a measured time, as far as it is in the frame. */

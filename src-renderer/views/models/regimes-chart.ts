@@ -6,7 +6,16 @@ import {
 import { powersOfTwo } from '../../../src-workers/numeric/ticks.ts';
 import { boxSeries, type Box } from '../../charts/boxes.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
-import { axisTitles, legend, plane, planeAxes, markTip, tooltipBody, type ChartSize } from '../../charts/parts.ts';
+import {
+  axisTitles,
+  legend,
+  plane,
+  planeAxes,
+  ring,
+  markTip,
+  tooltipBody,
+  type ChartSize,
+} from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { counted, fixed, plain } from '../../format/numbers.ts';
 
@@ -81,7 +90,6 @@ export function regimesChart(
   });
   const balance = map.cores.map((p, i) => [p, Math.max(1e-3, map.balanceLine[i])]);
   const line = { type: 'line', data: balance, showSymbol: false, silent: true, tooltip: { show: false } };
-  const here = { type: 'scatter', data: [[cores, Math.max(1, imbalance)]], silent: true, clip: false, tooltip: { show: false } };
   return {
     ...planeAxes(theme, area, {
       x: { ticks: [...new Set([0, 0.25, 0.5, 0.75, 1].map((part) => Math.max(1, Math.round(part * maxCores))))], format: String },
@@ -93,13 +101,13 @@ export function regimesChart(
       { name: BALANCE, itemStyle: { opacity: 0 } },
     ]),
     tooltip: markTip(theme, ({ seriesName, dataIndex }) => {
-                const regime = present.find(({ label: name }) => name === seriesName)!;
-        const run = regime.own[dataIndex];
-        return tooltipBody(regime.label, counted(run.cores, 'core'), [
-          { label: 'longest over mean', value: ends(run.imbalances, (value) => plain(value, 3)) },
-          { label: 'below full bandwidth, % of time', value: ends(run.phase2Fractions, (part) => fixed(100 * part, 0)) },
-          { label: regime.text, value: '' },
-        ]);
+      const regime = present.find(({ label: name }) => name === seriesName)!;
+      const run = regime.own[dataIndex];
+      return tooltipBody(regime.label, counted(run.cores, 'core'), [
+        { label: 'longest over mean', value: ends(run.imbalances, (value) => plain(value, 3)) },
+        { label: 'below full bandwidth, % of time', value: ends(run.phase2Fractions, (part) => fixed(100 * part, 0)) },
+        { label: regime.text, value: '' },
+      ]);
     }),
     series: [
       ...present.map(({ label: name, own, colour }) =>
@@ -113,8 +121,7 @@ export function regimesChart(
       ),
       { ...line, lineStyle: { color: theme.colour.bg, width: 4 } },
       { ...line, name: BALANCE, lineStyle: { color: theme.colour.text, width: 1.25 } },
-      { ...here, symbolSize: 11, itemStyle: { color: 'transparent', borderColor: theme.colour.bg, borderWidth: 5, opacity: 1 }, z: 5 },
-      { ...here, name: 'chosen', symbolSize: 10, itemStyle: { color: 'transparent', borderColor: theme.colour.accent, borderWidth: 2, opacity: 1 }, z: 6 },
+      ...ring(theme, [cores, Math.max(1, imbalance)], 10, { name: 'chosen' }),
     ] as never,
     graphic: axisTitles(theme, area, { x: 'cores in use', y: 'longest over mean work' }),
   };
