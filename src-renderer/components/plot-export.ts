@@ -25,7 +25,7 @@ export function standaloneSvg(element: SVGSVGElement, background: string): strin
 }
 
 /** Draws an SVG text at twice its size. */
-export async function svgToPng(svg: string): Promise<Blob> {
+export async function svgToPng(svg: string): Promise<Blob | null> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();
@@ -34,7 +34,8 @@ export async function svgToPng(svg: string): Promise<Blob> {
   canvas.height = 2 * image.height;
   const context = canvas.getContext('2d')!;
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large for this browser')))),
-  );
+  return pngOf(canvas);
 }
+
+/** Returns the picture of a canvas, or null if it is too large for this browser. */
+export const pngOf = (canvas: HTMLCanvasElement) => new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));

@@ -186,7 +186,7 @@ function editCommands(app: App): Command[] {
       menu: 'Edit',
       section: true,
       words: 'address url share',
-      run: () => void navigator.clipboard.writeText(window.location.href).then(() => notices.show('Link copied')),
+      run: () => void notices.copy(window.location.href, 'Link copied'),
     },
   ];
 }
