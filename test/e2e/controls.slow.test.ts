@@ -52,12 +52,9 @@ test('a device that is unticked keeps its row, also after a reload', async ({ pa
   await expect(rows).toHaveCount(before.length - 1);
 });
 
-test('the guide lists its devices in one scrolling element, and the chosen ones are visible', async ({
-  page,
-  host,
-}) => {
+test('the guide lists its devices in one scrolling element, and the chosen ones are visible', async ({ page, own }) => {
   await page.setViewportSize(SMALL);
-  await open(page, host);
+  await open(page, own);
   await page.keyboard.press('Control+k');
   await page.keyboard.type('Go through the open study');
   await page.keyboard.press('Enter');

@@ -22,8 +22,6 @@ export interface ScatterInput {
   /** The points in the order of drawing, so that the last are on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
-  /** The number of the model's first designs that are marked. */
-  readonly top: number;
   readonly selected: number | null;
   /** The name of the predictor, at the end of the axis. */
   readonly predictor: string;
@@ -31,6 +29,9 @@ export interface ScatterInput {
   /** Describes a design for the tooltip. */
   readonly describe: (point: MeasuredPoint) => string;
 }
+
+/** The number of the model's first designs that are marked. */
+export const MARKED = 5;
 
 /** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
@@ -53,7 +54,7 @@ export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
 
 /** Draws predicted against measured times, with the lines of the scaled prediction and of equal times. */
 export function scatterChart(
-  { points, scale, top, selected, predictor, frame, describe }: ScatterInput,
+  { points, scale, selected, predictor, frame, describe }: ScatterInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
@@ -69,7 +70,7 @@ export function scatterChart(
   const chosen = points.find(({ designIndex }) => designIndex === selected) ?? null;
   const xTicks = frame.xTicksMs.filter((tick) => area.x(tick) > area.left + 10 && area.x(tick) < area.right - 8);
   const firsts = points
-    .filter(({ predictedRank }) => predictedRank <= Math.min(top, 5))
+    .filter(({ predictedRank }) => predictedRank <= MARKED)
     .sort((a, b) => a.predictedRank - b.predictedRank);
   const places = labelPlaces(
     firsts.map((p) => ({ x: area.x(p.predictedMs), y: area.y(p.medianMs) })),
@@ -104,7 +105,7 @@ export function scatterChart(
       {
         type: 'scatter',
         clip: false,
-        data: points.map((p) => ({ value: [p.predictedMs, p.medianMs], itemStyle: pointStyle(p, top, colour) })),
+        data: points.map((p) => ({ value: [p.predictedMs, p.medianMs], itemStyle: pointStyle(p, colour) })),
         symbolSize: points.length > 200 ? 5 : 7,
         emphasis: { scale: 1.7, itemStyle: { borderColor: colour['text-2'] } },
       },
@@ -129,8 +130,8 @@ export function scatterChart(
             ),
           ]
         : []),
-      ...(points.length <= MAX_BARS ? points.flatMap((p) => intervalBar(p, area, frame, top, colour)) : []),
-      ...(points.length > top
+      ...(points.length <= MAX_BARS ? points.flatMap((p) => intervalBar(p, area, frame, colour)) : []),
+      ...(points.length > MARKED
         ? firsts.map((p, i) =>
             words(theme, places[i].x, places[i].y - 4, String(p.predictedRank), {
               colour: 'text',
@@ -177,8 +178,8 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
 }
 
 /** The model's first designs are filled. A dashed point has repeats that drift, so its time is doubtful. */
-function pointStyle({ predictedRank, measured }: MeasuredPoint, top: number, colour: ChartTheme['colour']) {
-  const first = predictedRank <= top;
+function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {
+  const first = predictedRank <= MARKED;
   return {
     color: first ? colour.accent : colour.bg,
     borderColor: first ? colour.accent : colour.base,
@@ -193,13 +194,12 @@ function intervalBar(
   { lowMs, highMs, predictedMs, predictedRank }: MeasuredPoint,
   area: Plane,
   frame: ScatterFrame,
-  top: number,
   colour: ChartTheme['colour'],
 ): readonly unknown[] {
   if (lowMs === null || highMs === null) return [];
   const x = area.x(predictedMs);
   const [low, high] = [Math.max(lowMs, frame.yLowMs), Math.min(highMs, frame.yHighMs)];
-  const isFirst = predictedRank <= top;
+  const isFirst = predictedRank <= MARKED;
   const hue = isFirst ? colour.accent : colour.base;
   return [stroke([[x, area.y(low)], [x, area.y(high)]], hue, { width: 1.25, opacity: isFirst ? 1 : 0.7 })]; // prettier-ignore
 }
