@@ -25,6 +25,8 @@ export interface Dealing {
 export interface UnitOrder {
   /** Length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
+  /** Writes the lengths of `count` consecutive units into `out`; without it, each is asked for. */
+  readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   /** `sumLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
@@ -58,6 +60,10 @@ export interface DealingScratch {
   readonly lanes: Float64Array;
   /** End of each class of equal lanes, by its first lane. */
   readonly classEnds: Int32Array;
+  /** Lengths of the units of a round. */
+  readonly round: Float64Array;
+  /** The last group with a start at each small whole iteration. */
+  readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */
   startsOf: Int32Array;
@@ -66,13 +72,17 @@ export interface DealingScratch {
   count: number;
 }
 
-/** Initial size of the set of starts. Most groups need fewer entries. */
+/** Whole iterations below this number have an entry each, because most starts are small and a set is slower. */
+const SMALL_STARTS = 4096;
+/** Initial size of the set of other starts. Most groups need fewer entries. */
 const FIRST_STARTS = 256;
 
 export function createDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return {
     lanes: new Float64Array(unitsPerGroup),
     classEnds: new Int32Array(unitsPerGroup),
+    round: new Float64Array(unitsPerGroup),
+    smallStarts: new Int32Array(SMALL_STARTS),
     starts: new Float64Array(FIRST_STARTS),
     startsOf: new Int32Array(FIRST_STARTS),
     group: 0,
@@ -91,7 +101,13 @@ export function beginGroup(scratch: DealingScratch): void {
  * @returns 1 if the set did not contain it, otherwise 0
  */
 export function addStart(scratch: DealingScratch, iteration: number): number {
-  const { starts, startsOf, group } = scratch;
+  const { smallStarts, starts, startsOf, group } = scratch;
+  const small = iteration | 0;
+  if (small === iteration && small < SMALL_STARTS) {
+    if (smallStarts[small] === group) return 0;
+    smallStarts[small] = group;
+    return 1;
+  }
   const mask = starts.length - 1;
   // Fibonacci hashing. Fractional lengths may share a bucket with others.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
@@ -172,11 +188,13 @@ function computeAscendingDepth(
   scratch: DealingScratch,
 ): number {
   // The first lane of a class holds its work and its end.
-  const { lanes, classEnds } = scratch;
+  const { lanes, classEnds, round } = scratch;
   classEnds[0] = filled;
   let starts = 0;
   for (let position = first; position < units; position += slotsPerBlock * gridBlocks) {
     const end = Math.min(filled, units - position);
+    if (order.lengthsInto) order.lengthsInto(round, position, end);
+    else for (let lane = 0; lane < end; lane++) round[lane] = order.lengthAt(position + lane);
     for (let from = 0, to: number; from < end; from = to) {
       const work = lanes[from];
       to = Math.min(end, classEnds[from]);
@@ -187,11 +205,11 @@ function computeAscendingDepth(
         classEnds[to] = classEnds[from];
       }
       classEnds[from] = to;
-      let length = order.lengthAt(position + from);
+      let length = round[from];
       lanes[from] = work + length;
-      if (order.lengthAt(position + to - 1) === length) continue;
+      if (round[to - 1] === length) continue;
       for (let lane = from + 1, start = from; lane < to; lane++) {
-        const own = order.lengthAt(position + lane);
+        const own = round[lane];
         if (own === length) continue;
         classEnds[start] = lane;
         start = lane;

@@ -161,6 +161,12 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     steady,
     id: order.id,
     lengthAt,
+    lengthsInto(out, position, count) {
+      const at = position % period;
+      if (ranks === M && at + count <= period && position + count <= shorter)
+        for (let i = 0; i < count; i++) out[i] = lengths[at + i];
+      else for (let i = 0; i < count; i++) out[i] = lengthAt(position + i);
+    },
     longestSum(first, count, stride) {
       if (!isAligned(first, count, stride)) return sumLongest(longestOf, units, first, count, stride);
       let sum = 0;
