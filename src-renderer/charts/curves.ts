@@ -6,7 +6,7 @@ import {
   spreadLabels,
   stepDecimals,
 } from '../../src-workers/numeric/ticks.ts';
-import { commonUnit, fixed, plain } from '../format/numbers.ts';
+import { timeUnit, fixed, plain } from '../format/numbers.ts';
 import type { EChartsOption } from './echarts.ts';
 import { CHARACTER_PX } from './labels.ts';
 import {
@@ -53,9 +53,10 @@ export interface CurvesInput {
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
-/** Curves of times (ms), in the unit that fits the least of them. */
+/** Curves of times (ms), in the unit that fits the largest of them, as the same time has in words. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
-  const { name, perMs } = commonUnit(curves.flatMap(({ points }) => points.map(([, ms]) => ms)));
+  const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter(Number.isFinite);
+  const { name, perMs } = timeUnit(times.reduce((most, ms) => Math.max(most, ms), 0));
   const scaled = curves.map((curve) => ({ ...curve, points: curve.points.map(([x, ms]) => [x, ms * perMs] as const) }));
   return { curves: scaled, unit: name };
 }

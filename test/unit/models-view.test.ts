@@ -4,7 +4,7 @@ import { reproduce } from '../../src-workers/reproductions.ts';
 import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
 import type { ModelPage } from '../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
-import { findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
+import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 import { filterRuns, parseTags, tagsInUse, when } from '../../src-renderer/views/runs/filter.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
@@ -54,6 +54,14 @@ describe('reproduced figures', () => {
     expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
     expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0].rows).toHaveLength(1);
     expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);
+  });
+
+  it('have the decimals of the paper, and those that show an allowed error', () => {
+    const row = (paper: number, tolerance: number, kind: 'absolute' | 'relative') =>
+      reproductionRow('n=4', paper, paper, tolerance, kind);
+    expect(findDecimals([row(1.09, 0.001, 'relative'), row(1.163, 0.001, 'relative')])).toBe(3);
+    expect(findDecimals([row(32, 0.5, 'absolute'), row(7.9, 0.05, 'absolute')])).toBe(2);
+    expect(findDecimals([row(26, 1e-9, 'absolute'), row(4, 0, 'absolute')])).toBe(0);
   });
   it('are counted', () => {
     expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 });

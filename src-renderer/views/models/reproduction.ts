@@ -31,6 +31,20 @@ export function findRows(tables: readonly ReproductionTable[], query: string): r
     .sort((a, b) => Number(a.table.passed) - Number(b.table.passed));
 }
 
+/** Decimals of a figure as the paper prints it. */
+const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5))).split('.')[1] ?? '').length;
+/** Smaller tolerances allow only for rounding. */
+const ROUNDING = 1e-4;
+
+/** Decimals for the figures of a table: as many as the paper prints, and as many as show the largest allowed error. */
+export function findDecimals(rows: readonly ReproductionRow[]): number {
+  const decimals = rows.map(({ paper, tolerance, errorKind }) => {
+    const isRounding = errorKind === 'relative' || tolerance < ROUNDING;
+    return Math.max(decimalsOf(paper), isRounding ? 0 : Math.ceil(-Math.log10(tolerance)));
+  });
+  return Math.min(4, Math.max(0, ...decimals));
+}
+
 export function tally(tables: readonly ReproductionTable[]): { readonly passed: number; readonly total: number } {
   const rows = tables.flatMap((table) => table.rows);
   return { passed: rows.filter(({ passed }) => passed).length, total: rows.length };
