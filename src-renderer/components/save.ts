@@ -19,6 +19,18 @@ export async function saveText(fileName: string, mediaType: string, text: string
   return fileName;
 }
 
+/** Lets the user choose a file with one of these endings or media types. */
+export function chooseFile(accept: string, take: (file: File) => unknown): void {
+  const input = document.createElement('input');
+  input.type = 'file';
+  input.accept = accept;
+  input.addEventListener('change', () => {
+    const file = input.files?.[0];
+    if (file) void take(file);
+  });
+  input.click();
+}
+
 /**
  * Saves a document like `saveText`. A document with several parts is a download in the desktop window too: a browser
  * keeps large blobs on disk, and some texts exceed the limit of a string. Throws if a part is not available.

@@ -4,11 +4,11 @@ import Settings2 from '@lucide/svelte/icons/settings-2';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from '../format/numbers.ts';
-import { saveText } from '../components/save.ts';
+import { chooseFile, saveText } from '../components/save.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
-import { chooseFile } from './files/intake.ts';
+import { chooseLengthFile } from './files/intake.ts';
 import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
 import { VIEWS, type Icon } from './views.ts';
 
@@ -31,14 +31,7 @@ function pickStudyFile(app: App): void {
     void app.desktop.openStudy().then((file) => file && app.importStudy(file.fileName, file.text));
     return;
   }
-  const input = document.createElement('input');
-  input.type = 'file';
-  input.accept = '.json,application/json';
-  input.addEventListener('change', () => {
-    const file = input.files?.[0];
-    if (file) void file.text().then((text) => app.importStudy(file.name, text));
-  });
-  input.click();
+  chooseFile('.json,application/json', async (file) => app.importStudy(file.name, await file.text()));
 }
 
 /** Opens studies that the system passes to the desktop window. */
@@ -96,7 +89,7 @@ function fileCommands(app: App): Command[] {
       menu: 'File',
       detail: 'CSV, graphs, Matrix Market, NPY, NPZ, Parquet, Arrow; drop and paste work too',
       words: 'csv tsv mtx npy npz parquet arrow feather snap graph gz matrix table data workload open load',
-      run: () => chooseFile(app),
+      run: () => chooseLengthFile(app),
     },
     {
       id: 'workload.spmv',

@@ -1,6 +1,7 @@
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
+import { chooseFile } from '../../components/save.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { importResults } from '../../views/measure/import-results.ts';
@@ -9,7 +10,7 @@ import { changeByFile, createStudy } from '../new-study.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
-export const LENGTH_FILES =
+const LENGTH_FILES =
   '.csv,.tsv,.txt,.dat,.mtx,.npy,.npz,.parquet,.arrow,.feather,.edgelist,.adjlist,.graphml,.graph,.gz';
 const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 
@@ -97,17 +98,8 @@ export async function useFile(
   return null;
 }
 
-/** Lets the user choose a file. */
-export function chooseFile(app: App, accept = LENGTH_FILES): void {
-  const input = document.createElement('input');
-  input.type = 'file';
-  input.accept = accept;
-  input.addEventListener('change', () => {
-    const file = input.files?.[0];
-    if (file) void takeFile(app, file);
-  });
-  input.click();
-}
+/** Lets the user choose a file with lengths. */
+export const chooseLengthFile = (app: App): void => chooseFile(LENGTH_FILES, (file) => takeFile(app, file));
 
 /** Lets the user choose the source or the output of a kernel's compiler. */
-export const chooseKernelFile = (app: App): void => chooseFile(app, KERNEL_FILES);
+export const chooseKernelFile = (app: App): void => chooseFile(KERNEL_FILES, (file) => takeFile(app, file));

@@ -1,6 +1,7 @@
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
+import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
 import type { App, OpenResults } from '../../state/app.svelte.ts';
 
@@ -78,13 +79,5 @@ export async function importAnswered(
 }
 
 /** Lets the user choose a file of results. */
-export function chooseResults(take: (file: File) => void): void {
-  const input = document.createElement('input');
-  input.type = 'file';
-  input.accept = '.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.log,.db,.sqlite,.sqlite3';
-  input.addEventListener('change', () => {
-    const file = input.files?.[0];
-    if (file) take(file);
-  });
-  input.click();
-}
+export const chooseResults = (take: (file: File) => void): void =>
+  chooseFile('.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.log,.db,.sqlite,.sqlite3', take);

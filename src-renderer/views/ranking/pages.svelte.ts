@@ -32,17 +32,6 @@ const MAX_IN_FLIGHT = 2;
 const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
 
-interface Summary {
-  /** The number of designs that pass the filter. */
-  readonly matching: number;
-  readonly total: number;
-  readonly listed: number;
-  readonly simulated: number;
-  readonly measured: number;
-  /** Whether new times would change the order. */
-  readonly outdated: boolean;
-}
-
 const listedRows = ({ rows, equal }: RankPage): readonly ListedRow[] =>
   rows.map((row, at) => ({ ...row, equal: equal[at] ?? 1 }));
 const asked = ({ opened, ...list }: ListInput) => ({ ...list, opened: [...opened] });
@@ -71,7 +60,7 @@ export class RankPages {
   #settle: ReturnType<typeof setTimeout> | undefined;
   #settled = true;
   #version = $state(0);
-  #summary = $state.raw<Summary | null>(null);
+  #summary = $state.raw<RankPage | null>(null);
   #failure = $state.raw<Failure | null>(null);
   #slow = $state(false);
   #kept = false;
@@ -104,7 +93,7 @@ export class RankPages {
     $effect(() => () => clearTimeout(this.#settle));
   }
 
-  get summary(): Summary | null {
+  get summary(): RankPage | null {
     return this.#summary;
   }
   get failure(): Failure | null {
