@@ -1,5 +1,6 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
+import { CHARACTER_PX } from '../../charts/labels.ts';
 import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
@@ -10,10 +11,12 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
   const { colour } = theme;
   const all = launches(time);
   const range = launchRange(time);
+  const [medianText, lowText, highText] = [time.medianMs, range.lowMs, range.highMs].map((ms) => timeText(ms));
+  const longest = Math.max(medianText.length, lowText.length, highText.length);
   const clamp = (ms: number) => Math.max(range.lowMs, Math.min(range.highMs, ms));
   const area = plane(
     size,
-    { left: 52, right: 14, top: 8, bottom: 34 },
+    { left: Math.max(52, 16 + CHARACTER_PX * longest), right: 14, top: 8, bottom: 34 },
     { low: -0.5, high: Math.max(1, all.length) - 0.5 },
     { low: range.lowMs, high: range.highMs },
   );
@@ -88,13 +91,9 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
             words(theme, area.left, area.bottom + 10, 'warm-up'),
           ]
         : []),
-      words(theme, area.left - 8, median, timeText(time.medianMs), { colour: 'text', bold: true, align: 'right' }),
-      ...(area.bottom - median > 18
-        ? [words(theme, area.left - 8, area.bottom - 4, timeText(range.lowMs), { align: 'right' })]
-        : []),
-      ...(median - area.top > 18
-        ? [words(theme, area.left - 8, area.top + 4, timeText(range.highMs), { align: 'right' })]
-        : []),
+      words(theme, area.left - 8, median, medianText, { colour: 'text', bold: true, align: 'right' }),
+      ...(area.bottom - median > 18 ? [words(theme, area.left - 8, area.bottom - 4, lowText, { align: 'right' })] : []),
+      ...(median - area.top > 18 ? [words(theme, area.left - 8, area.top + 4, highText, { align: 'right' })] : []),
       words(theme, Math.max(first, area.left + 52), area.bottom + 10, '1'),
       words(theme, area.right, area.bottom + 10, count(time.repeats), { align: 'right' }),
       words(theme, area.right, area.bottom + 24, 'repeat', { align: 'right' }),
