@@ -106,6 +106,12 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
  * A sweep of spmv-skewed takes as much processor time as with 24 MB, and 10 % more with 6 MB.
  */
 const MAX_YOUNG_MB = 12;
+/**
+ * Memory of a worker for older objects, MB. A worker needs some 30. But V8 lets a heap without this limit grow fourfold
+ * before it collects old objects, with this limit not quite twofold. So the engine takes 100 MB less after 25 edits.
+ * Edits take 3 % more processor time, a sweep of spmv-skewed the same.
+ */
+const MAX_OLD_MB = 1900;
 
 /** Creates the threads. A task gets the thread that it prefers if that one is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
@@ -119,7 +125,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     // A worker keeps the tables of its sweep between chunks. A second task at a time would only slow the first one
     // down.
     concurrentTasksPerWorker: 1,
-    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB, maxOldGenerationSizeMb: MAX_OLD_MB },
     loadBalancer({ [queueOptionsSymbol]: options }, all) {
       const { worker, task } = options as unknown as { readonly worker?: number; readonly task: Task };
       const idle = all.filter(({ currentUsage }) => currentUsage === 0);

@@ -112,13 +112,14 @@ async function fromOutside(report: Report, host: RunningHost, requests: number):
 
 const descriptorsOf = (pid: number): number =>
   process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
-const memoryOf = (pid: number): number =>
+/** Returns the memory of a process, bytes; 0 where it is not known. */
+export const memoryOf = (pid: number): number =>
   process.platform === 'linux'
     ? 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
     : 0;
 
 /** Opens a socket of the engine with the right token; null if it is refused. */
-function page({ port, address }: RunningHost): Promise<WebSocket | null> {
+export function page({ port, address }: RunningHost): Promise<WebSocket | null> {
   const token = new URL(address).searchParams.get('token')!;
   const socket = new WebSocket(`ws://127.0.0.1:${port}${ENGINE_PATH}`, [ENGINE_PROTOCOL, token], { headers: { origin: `http://127.0.0.1:${port}` } }); // prettier-ignore
   return new Promise((resolve) => socket.once('open', () => resolve(socket)).on('error', () => resolve(null)));

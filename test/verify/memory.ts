@@ -1,13 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { openEngine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { createClient, webSocketChannel, type WebSocketLike } from '../../src-main/contract/transport.ts';
 import { inFolder } from '../db/sample.ts';
+import { startHost } from '../e2e/fixtures/host.ts';
+import { memoryOf, page } from './host.ts';
 import { inMegabytes, oneOf, type Report, type Section } from './report.ts';
-import { editedStudy, EXAMPLES, exampleStudies, ROOT } from './random-study.ts';
+import { editedStudy, EXAMPLES, exampleStudies } from './random-study.ts';
 
 const MINUTE_MS = 60_000;
-/** The limit for the engine with its workers, which is acceptable for a desktop program. */
-const MOST_BYTES = 500 * 2 ** 20;
+/** The limit for the engine with its workers. With two workers it is 500 MB, acceptable for a desktop program. */
+const MOST_BYTES = (200 + 150 * availableParallelism()) * 2 ** 20;
 /** The limit for the memory of the last quarter divided by that of the second, when all caches are full. */
 const GROWTH_FRACTION = 1.1;
 /** The number of edits of one study before another one is opened. */
@@ -15,7 +17,7 @@ const EDITS = 40;
 
 /**
  * Edits the examples like the Study view: each edit requests a coarse answer, then the whole one, and sometimes its
- * inputs. The memory of the engine is that of this process, because its workers are threads.
+ * inputs. The engine is that of the built browser host, whose workers are threads of its process.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;
@@ -23,29 +25,36 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
   let edits = 0;
   let refused = 0;
   await inFolder(async (folder) => {
-    const engine = unwrap(
-      await openEngine({ databaseFile: join(folder, 'memory.db'), resourceFolder: ROOT, host: 'desktop', workers: 2 }),
-    );
-    const examples = exampleStudies().map(([, study]) => study);
-    const start = performance.now();
-    const part = (): number => (performance.now() - start) / (minutes * MINUTE_MS);
-    let study = examples[0];
-    for (; part() < 1; edits += 1) {
-      if (edits % EDITS === 0) study = oneOf(uniform, examples);
-      // An edit may be undone, because a study would drift away otherwise.
-      const edited = editedStudy(study, uniform);
-      if (uniform() < 0.5) study = edited;
-      const about = { study: edited, folder: EXAMPLES, client: 'study' };
-      for (const look of ['coarse', 'all']) {
-        const answer = await engine.dispatch('advice.recommend', { ...about, look });
-        if (answer.ok) continue;
-        if (answer.error.code === 'internal') report.fail(`advice.recommend: ${answer.error.message}`);
-        refused += 1;
+    const host = await startHost(join(folder, 'memory.db'));
+    try {
+      const socket = await page(host);
+      if (!socket) throw new Error('The browser host refused the page.');
+      const client = createClient(webSocketChannel(socket as unknown as WebSocketLike));
+      const examples = exampleStudies().map(([, study]) => study);
+      const start = performance.now();
+      const part = (): number => (performance.now() - start) / (minutes * MINUTE_MS);
+      let study = examples[0];
+      for (; part() < 1; edits += 1) {
+        if (edits % EDITS === 0) study = oneOf(uniform, examples);
+        // An edit may be undone, because a study would drift away otherwise.
+        const edited = editedStudy(study, uniform);
+        if (uniform() < 0.5) study = edited;
+        const about = { study: edited, folder: EXAMPLES, client: 'study' };
+        for (const look of ['coarse', 'all']) {
+          const answer = await client.call('advice.recommend', { ...about, look } as never);
+          if (answer.ok) continue;
+          // A lost engine cancels its calls.
+          if (['internal', 'cancelled'].includes(answer.error.code))
+            report.fail(`advice.recommend: ${answer.error.message}`);
+          refused += 1;
+        }
+        if (uniform() < 0.1) await client.call('advice.uncertainty', about);
+        quarters[Math.min(3, Math.floor(4 * part()))].push(memoryOf(host.pid));
       }
-      if (uniform() < 0.1) await engine.dispatch('advice.uncertainty', about);
-      quarters[Math.min(3, Math.floor(4 * part()))].push(process.memoryUsage().rss);
+      client.close();
+    } finally {
+      await host.interrupt();
     }
-    await engine.close();
   });
   const medians = quarters.map((bytes) => bytes.toSorted((a, b) => a - b)[Math.floor(bytes.length / 2)] ?? 0);
   const most = quarters.flat().reduce((a, b) => Math.max(a, b), 0);
