@@ -5,7 +5,7 @@ import type { GroupDepth } from '../domain/depth.ts';
 import { threadArena, threadBudget } from './memory.ts';
 import { clearArena } from './time/arena.ts';
 import { makeBlockLaw } from './time/block-law.ts';
-import type { CycleTable } from './time/cycles.ts';
+import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawKey } from './tables.ts';
 
@@ -46,6 +46,7 @@ export function getCachedResidency(
   at: number,
   residentBlocks: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers,
 ): Residency {
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
@@ -55,8 +56,13 @@ export function getCachedResidency(
   }
   // Another predictor that shares the caches may have other devices, so the residency must match.
   const last = known.residencies[at];
-  if (last?.residentBlocks === residentBlocks && last.cyclesPerIteration === cyclesPerIteration) return last;
-  return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration));
+  if (
+    last?.residentBlocks === residentBlocks &&
+    last.cyclesPerIteration === cyclesPerIteration &&
+    last.schedulers === schedulers
+  )
+    return last;
+  return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration, schedulers));
 }
 
 /** Makes room for other block laws if little is left, by reusing the memory of the current ones. */

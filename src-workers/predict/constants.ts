@@ -76,7 +76,9 @@ export const IMPOSSIBLE_LOG = 25;
 export const ALL_BUT_CERTAIN = 20.7;
 /** If the probability that any block of the device is active is below this, two blocks are never active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
-/** Number of multiprocessors in a wave of known blocks whose time is computed in full. */
+/** Below this share of issue in the cycles of a further group, its scheduler has no effect on the time. */
+export const LEAST_ISSUE_SHARE = 0.05;
+/** Number of schedulers in a wave of known blocks whose time is computed in full. */
 export const SLOWEST_CANDIDATES = 6;
 
 // -- Depth: resolution --

@@ -19,7 +19,7 @@ import {
   getShareOverhead,
 } from './pipeline.ts';
 import type { Predictor } from './tables.ts';
-import type { CycleTable } from './time/cycles.ts';
+import type { CycleTable, Schedulers } from './time/cycles.ts';
 
 /** Counts designs by the code of their invalid reason (index 0: valid) without a prediction. */
 export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
@@ -114,6 +114,7 @@ export interface PlayableDesign {
   readonly overheadIterations: number;
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
+  readonly schedulers: Schedulers;
   /** Cycles before the first iteration of a fetching launch, and t(w) while units remain; `null` for other launches. */
   readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
   /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
@@ -180,6 +181,7 @@ function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDev
     setupIterations: getSetupIterations(predictor, candidate),
     overheadIterations: getShareOverhead(predictor, candidate),
     cyclesPerIteration: getPace(predictor, candidate).getCycles(),
+    schedulers: getPace(predictor, candidate).schedulers,
     fetches: playFetches(predictor, candidate, device),
     msPerCycle,
     leastCycles: computeBlockStartsMs(device, candidate.gridBlocks) / msPerCycle,

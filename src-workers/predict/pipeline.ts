@@ -561,6 +561,7 @@ function getResidency(predictor: Predictor, candidate: Candidate, laws: DepthLaw
     at,
     residentBlocks,
     getPace(predictor, candidate).getCycles(),
+    getPace(predictor, candidate).schedulers,
   );
 }
 
@@ -569,13 +570,14 @@ function makeKnownLaunch(predictor: Predictor, candidate: Candidate, device: Gpu
   const { caches } = predictor;
   const launch = getKnownLaunch(predictor, candidate, device);
   const { residentBlocks } = candidate.shape;
-  const cyclesPerIteration = getPace(predictor, candidate).getCycles();
+  const { schedulers, getCycles } = getPace(predictor, candidate);
+  const cyclesPerIteration = getCycles();
   const { placed, inOrder } = launch;
   const lawOf = (): BlockLaw => makeKnownBlockLaw(launch, caches.arena);
   const residency =
     placed.length === 0 && inOrder === null
-      ? makeResidency(lawOf(), residentBlocks, cyclesPerIteration)
-      : makeResidencyOnDemand(lawOf, residentBlocks, cyclesPerIteration);
+      ? makeResidency(lawOf(), residentBlocks, cyclesPerIteration, schedulers)
+      : makeResidencyOnDemand(lawOf, residentBlocks, cyclesPerIteration, schedulers);
   return { ...makePlainLaunch(residency, candidate.gridBlocks, device.multiprocessors), placed, inOrder };
 }
 

@@ -11,7 +11,7 @@ import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
 import type { SweepPlan } from './plan.ts';
 import type { Arena } from './time/arena.ts';
-import type { CycleTable } from './time/cycles.ts';
+import type { CycleTable, Schedulers } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import type { Residency } from './time/residency.ts';
 
@@ -95,6 +95,8 @@ export interface Pace {
   /** The minimum number of cycles per iteration of a group, with at most this many active groups. */
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
+  /** The schedulers of a multiprocessor, in work groups. */
+  readonly schedulers: Schedulers;
   /** The same costs as pipeline parameters, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
   /** Cycles of an iteration and of the start of a unit, for a group alone on its multiprocessor. */

@@ -1,5 +1,12 @@
 import { fail, ok, type Result } from '../domain/result.ts';
 import { indexedQueue, type IndexedQueue } from '../numeric/queue.ts';
+import {
+  countCompeting,
+  findMostCompeting,
+  interpolateCycles,
+  ONE_SCHEDULER,
+  type Schedulers,
+} from '../predict/time/cycles.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
@@ -15,6 +22,8 @@ export interface Launch {
   readonly gridBlocks: number;
   /** t(w): cycles that one iteration of every active thread group takes together; index w = 0 … R·W_b, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
+  /** The schedulers of a multiprocessor; without them all its groups compete with each other. */
+  readonly schedulers?: Schedulers;
 }
 
 /** Events on the device, for a Gantt chart; a struct of arrays. */
@@ -75,14 +84,14 @@ const CANCEL_CHECK_BLOCKS = 4096;
 const SAME_INSTANT = 1e-12;
 
 /**
- * Keeps the active groups of every multiprocessor in a heap, by virtual end.
- * @param capacity groups that a multiprocessor holds
+ * Keeps the active groups of every scheduler in a heap, by virtual end.
+ * @param capacity groups that a scheduler holds
  */
-function groupHeaps(multiprocessors: number, capacity: number) {
-  /** The first entry of each multiprocessor is its earliest end. */
-  const heapEnd = new Float64Array(multiprocessors * capacity);
-  const heapSlot = new Int32Array(multiprocessors * capacity);
-  const active = new Int32Array(multiprocessors);
+function groupHeaps(schedulers: number, capacity: number) {
+  /** The first entry of each scheduler is its earliest end. */
+  const heapEnd = new Float64Array(schedulers * capacity);
+  const heapSlot = new Int32Array(schedulers * capacity);
+  const active = new Int32Array(schedulers);
 
   function pushGroup(s: number, end: number, slot: number): void {
     const base = s * capacity;
@@ -136,8 +145,8 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 /**
  * Prepares the discrete-event simulation of one launch.
  *
- * All active groups of a multiprocessor advance at the same rate, so each multiprocessor counts time in iterations (its
- * virtual time). A group of depth D that starts at v ends at v + D, whatever else happens. Between two ends of blocks,
+ * All active groups of a scheduler advance at the same rate, so each scheduler counts time in iterations (its virtual
+ * time). A group of depth D that starts at v ends at v + D, whatever else happens. Between two ends of blocks,
  * multiprocessors do not affect each other. The queue of the device therefore holds one entry per multiprocessor: the
  * time of its next block end.
  */
@@ -145,11 +154,17 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
+  const { schedulers = ONE_SCHEDULER } = launch;
+  const { count: q } = schedulers;
   const heapCapacity = R * W;
+  const most = findMostCompeting(heapCapacity, schedulers, rate);
 
   const time = new Float64Array(M);
-  const virtual = new Float64Array(M);
-  const { heapEnd, active, pushGroup, popGroup } = groupHeaps(M, heapCapacity);
+  // Scheduler k of multiprocessor s has index s·q + k.
+  const virtual = new Float64Array(M * q);
+  const { heapEnd, active, pushGroup, popGroup } = groupHeaps(M * q, heapCapacity);
+  const activeOnAll = new Int32Array(M);
+  const rates = new Float64Array(q);
   const groupsLeft = new Int32Array(M * R);
   const slotBlock = new Int32Array(M * R);
   const freeSlots = new Int32Array(M * R);
@@ -169,6 +184,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       time.fill(0);
       virtual.fill(0);
       active.fill(0);
+      activeOnAll.fill(0);
       queue.clear();
       lastDispatchCycles = 0;
       for (let s = 0; s < M; s++) {
@@ -179,14 +195,17 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       function recordActive(s: number): void {
         timeline!.stepMultiprocessor.push(s);
         timeline!.stepCycles.push(time[s]);
-        timeline!.stepActiveGroups.push(active[s]);
+        timeline!.stepActiveGroups.push(activeOnAll[s]);
       }
 
       function startBlock(s: number, slot: number): void {
         nextBlock(depths);
-        const start = virtual[s];
         groupsLeft[s * R + slot] = W;
-        for (let i = 0; i < W; i++) pushGroup(s, start + depths[i], slot);
+        activeOnAll[s] += W;
+        for (let i = 0; i < W; i++) {
+          const own = s * q + ((slot * W + i) % q);
+          pushGroup(own, virtual[own] + depths[i], slot);
+        }
         if (timeline) recordActive(s);
       }
 
@@ -200,28 +219,46 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         startBlock(s, slot);
       }
 
+      /** Advances a multiprocessor to its next end of a group, and returns the scheduler of this group. */
+      function advanceToEnd(s: number): number {
+        let next = -1;
+        let least = Infinity;
+        for (let k = 0; k < q; k++) {
+          const own = s * q + k;
+          if (active[own] === 0) continue;
+          rates[k] = interpolateCycles(rate, countCompeting(active[own], activeOnAll[s], schedulers), most);
+          const cycles = (heapEnd[own * heapCapacity] - virtual[own]) * rates[k];
+          if (cycles >= least) continue;
+          least = cycles;
+          next = own;
+        }
+        if (least > 0) {
+          time[s] += least;
+          for (let k = 0; k < q; k++) if (active[s * q + k] > 0) virtual[s * q + k] += least / rates[k];
+        }
+        virtual[next] = Math.max(virtual[next], heapEnd[next * heapCapacity]);
+        return next;
+      }
+
       /** Advances a multiprocessor to its next block end; returns false if it has no active group. */
       function advance(s: number): boolean {
-        if (active[s] === 0) return false;
-        const base = s * heapCapacity;
-        for (;;) {
-          const end = heapEnd[base];
-          if (end > virtual[s]) {
-            time[s] += (end - virtual[s]) * rate[active[s]];
-            virtual[s] = end;
-          }
-          let ended = false;
+        if (activeOnAll[s] === 0) return false;
+        let endedAt = -1;
+        do {
+          const own = advanceToEnd(s);
+          const end = virtual[own];
           do {
-            const slot = popGroup(s);
+            const slot = popGroup(own);
+            activeOnAll[s]--;
             if (--groupsLeft[s * R + slot] === 0) {
               freeSlots[s * R + freeCount[s]++] = slot;
               if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
-              ended = true;
+              endedAt = time[s];
             }
-          } while (active[s] > 0 && heapEnd[base] <= end);
+          } while (active[own] > 0 && heapEnd[own * heapCapacity] <= end);
           if (timeline) recordActive(s);
-          if (ended) return true;
-        }
+        } while (endedAt < 0);
+        return true;
       }
 
       // In the first wave, each multiprocessor gets one block at a time.

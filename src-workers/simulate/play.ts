@@ -34,7 +34,11 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     residentBlocks,
     groupsPerBlock,
     gridBlocks,
-    cyclesPerIteration: cycleTable(pipeline, residentBlocks * groupsPerBlock),
+    cyclesPerIteration: cycleTable(
+      pipeline,
+      pipeline.schedulers * Math.ceil((residentBlocks * groupsPerBlock) / pipeline.schedulers),
+    ),
+    schedulers: { count: pipeline.schedulers, issueShare: 1 },
   };
   const device = prepareDevice(launch, independentGroups(depth));
   if (!device.ok) return device;

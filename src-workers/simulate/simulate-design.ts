@@ -101,6 +101,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
     groupsPerBlock,
     gridBlocks,
     cyclesPerIteration: design.cyclesPerIteration,
+    schedulers: design.schedulers,
   };
   const { setupIterations, overheadIterations } = design;
   const given = getGivenOrder(plan);

@@ -14,7 +14,7 @@ import {
   zipfLaw,
 } from '../../src-workers/models/workload/laws.ts';
 import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
-import type { CycleTable } from '../../src-workers/predict/time/cycles.ts';
+import { smoothRounds, type CycleTable, type Schedulers } from '../../src-workers/predict/time/cycles.ts';
 import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/time/regimes.ts';
 import { makeResidency } from '../../src-workers/predict/time/residency.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
@@ -66,6 +66,7 @@ export interface RandomDesign {
   readonly multiprocessors: number;
   readonly gridBlocks: number;
   readonly cyclesPerIteration: Float64Array;
+  readonly schedulers: Schedulers;
 }
 
 export function pick<T>(random: Random, items: readonly T[]): T {
@@ -127,7 +128,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
     if (gridBlocks * width > maxGroupEnds) continue;
     const schedulers = pick(random, [1, 2, 4]);
     const softness = between(random, 1, 8);
-    const groups = residentBlocks * width;
+    const groups = schedulers * Math.ceil((residentBlocks * width) / schedulers);
     const latency = logBetween(random, 10, 800);
     // The knee is anywhere from deep latency-bound to deep issue-bound for this number of groups.
     const issue = (latency / groups) * logBetween(random, 0.1, 10);
@@ -138,7 +139,8 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
       residentBlocks,
       multiprocessors,
       gridBlocks,
-      cyclesPerIteration: kneeRate(latency, issue, softness, schedulers, groups),
+      cyclesPerIteration: smoothRounds(kneeRate(latency, issue, softness, schedulers, groups), schedulers),
+      schedulers: { count: schedulers, issueShare: 1 },
     };
   }
 }
@@ -153,11 +155,12 @@ export interface IndependentLaunch {
   readonly gridBlocks: number;
   /** t(w) for w = 0 … at least R·W_b groups. */
   readonly cyclesPerIteration: CycleTable;
+  readonly schedulers?: Schedulers;
 }
 
 /** Returns the expected time of a launch of independent work groups, cycles. */
 export function predictCycles(launch: IndependentLaunch): number {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
-  const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration);
+  const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration, launch.schedulers);
   return computeLaunchCycles(makePlainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
 }

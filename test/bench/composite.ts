@@ -39,7 +39,7 @@ interface Row {
 }
 
 function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
-  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration } = design;
+  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = design;
   const groups = gridBlocks * groupsPerBlock;
   const device = unwrap(
     prepareDevice(
@@ -49,6 +49,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
         groupsPerBlock,
         gridBlocks,
         cyclesPerIteration,
+        schedulers,
       },
       independentGroups(design.depth),
     ),
@@ -65,7 +66,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   );
   const block = prepareBlockLaw(design.depth, groupsPerBlock);
   const launched = makePlainLaunch(
-    makeResidency(block, residentBlocks, cyclesPerIteration),
+    makeResidency(block, residentBlocks, cyclesPerIteration, schedulers),
     gridBlocks,
     multiprocessors,
   );

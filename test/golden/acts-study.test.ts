@@ -39,7 +39,7 @@ it.each(study.devices)(
 // The first of many designs tend to be those that are predicted too fast. Designs whose grids do not divide the
 // particles once were, by 6 to 14 %.
 it.each(study.devices)(
-  'the first choice of the Acts study takes the same time on %s as in the event simulation, within 3 %',
+  'the first choice of the Acts study takes the same time on %s as in the event simulation, within 5 %',
   async (device) => {
     const { predictor, columns } = await predicted({ ...study, devices: [device] });
     const { timeMs } = columns;
@@ -48,6 +48,6 @@ it.each(study.devices)(
       0,
     );
     const ratio = predictedOverSimulated(predictor, best, { halfWidth: 0.01, maxReplications: 20 });
-    expect(Math.abs(ratio - 1)).toBeLessThan(0.03);
+    expect(Math.abs(ratio - 1)).toBeLessThan(0.05);
   },
 );

@@ -4,6 +4,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { createArena } from '../../src-workers/predict/time/arena.ts';
 import { makeBlockLaw, prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
+import { ONE_SCHEDULER } from '../../src-workers/predict/time/cycles.ts';
 import { getDepthTable } from '../../src-workers/predict/depth/depth-table.ts';
 import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/time/regimes.ts';
 import { makeResidency, type Residency } from '../../src-workers/predict/time/residency.ts';
@@ -95,7 +96,7 @@ describe('the composite prediction', () => {
         const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
         const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
         expect(unwrap(device).run(seededRandom(1))).toBe(expected);
-        expect(predict({ label: '', depth, cyclesPerIteration, ...launch })).toBe(expected);
+        expect(predict({ label: '', depth, cyclesPerIteration, schedulers: ONE_SCHEDULER, ...launch })).toBe(expected);
       },
     );
   });

@@ -18,12 +18,13 @@ describe('measured products', () => {
         expect(time, id).toBeGreaterThan(0);
         const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
         expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent.
+        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent. The more of a time is
+        // traffic, the less the schedulers add to it.
         for (const worse of [
           { latencyRatio: values.latencyRatio * factor },
           { bandwidthFraction: values.bandwidthFraction / factor },
         ])
-          expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.97);
+          expect(microseconds(gpu, matrix, { ...values, ...worse }), id).toBeGreaterThanOrEqual(time * 0.95);
       }
     });
   });

@@ -41,6 +41,16 @@ describe('a launch by hand', () => {
     expect(cyclesOf(launchOf({ groupsPerBlock: 2 }), depthsOf([3, 5]))).toBe(3 * RATE[2] + 2 * RATE[1]);
   });
 
+  it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
+    const depths = depthsOf([3, 5, 4, 6]);
+    const launch = launchOf({ groupsPerBlock: 4 });
+    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. A group alone on one of two schedulers counts twice.
+    const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
+    expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[2]);
+    const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };
+    expect(cyclesOf(together, depths)).toBe(cyclesOf(launch, depths));
+  });
+
   it('frees a slot only when the last group of its block ends', () => {
     expect(cyclesOf(launchOf({ groupsPerBlock: 2, gridBlocks: 2 }), depthsOf([1, 4], [2, 2]))).toBe(
       RATE[2] + 3 * RATE[1] + 2 * RATE[2],

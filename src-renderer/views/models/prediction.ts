@@ -6,6 +6,7 @@ import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-dept
 import { isSorted } from '../../../src-workers/predict/time/known-launch.ts';
 import { prepareBlockLaw } from '../../../src-workers/predict/time/block-law.ts';
 import { computeLaunchCycles, makePlainLaunch } from '../../../src-workers/predict/time/regimes.ts';
+import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';
 import { makeResidency } from '../../../src-workers/predict/time/residency.ts';
 import { cyclesPerIteration, cycleTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
@@ -42,8 +43,9 @@ export interface LaunchShape {
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
-  const rate = cycleTable(ASSUMED_PIPELINE, Math.max(64, residentGroups));
-  const prepared = makeResidency(block, residentBlocks, rate);
+  const { schedulers: count } = ASSUMED_PIPELINE;
+  const rate = smoothRounds(cycleTable(ASSUMED_PIPELINE, Math.max(64, residentGroups)), count);
+  const prepared = makeResidency(block, residentBlocks, rate, { count, issueShare: 1 });
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
     /** The cycles of a launch by the composite prediction. */

@@ -5,14 +5,19 @@ import { bytesOfIteration, LEVEL_1_LATENCY, LEVEL_2_LATENCY, loadLatencyCycles }
 import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
-import { cyclesWithTraffic, cycleTable, marginalCycles } from '../../models/pipeline/soft-saturation.ts';
+import {
+  cyclesWithTraffic,
+  cycleTable,
+  marginalCycles,
+  type MarginalCycles,
+} from '../../models/pipeline/soft-saturation.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { ACHIEVED_BANDWIDTH } from '../constants.ts';
+import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { Pace, Predictor } from '../tables.ts';
-import type { CycleTable } from '../time/cycles.ts';
+import { ONE_SCHEDULER, smoothRounds, type CycleTable, type Schedulers } from '../time/cycles.ts';
 import { countActiveLanes } from './active-lanes.ts';
 import { isOneLoop, getMeanRound } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
@@ -52,9 +57,12 @@ export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
   if (isPlain(predictor, candidate)) {
     const isSingle = isOneLoop(predictor, candidate);
+    const isFetching = predictor.balancing[balancingAt].kind === 'dynamic-fetch';
     const at =
-      ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 2 + Number(isSingle);
-    return (candidate.pace = paces.plain[at] ??= getPlainPace(predictor, candidate, isSingle));
+      ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 4 +
+      2 * Number(isSingle) +
+      Number(isFetching);
+    return (candidate.pace = paces.plain[at] ??= getPlainPace(predictor, candidate, isSingle, isFetching));
   }
   const device = axes.devices[deviceAt] as GpuDevice;
   const isFamily = candidate.gridBlocks === 0;
@@ -88,21 +96,27 @@ function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsP
 }
 
 /** Returns the pace of a launch that consists of iterations only, which is the pace of the pipeline. */
-function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean): Pace {
+function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean, isFetching: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;
   const device = axes.devices[candidate.deviceAt] as GpuDevice;
   const cap = axes.registerCap[candidate.capAt];
   const pipeline = preparePipeline(plan, device, cap, 0);
-  const key = `${candidate.deviceAt} ${cap}`;
+  const schedulers = isFetching ? ONE_SCHEDULER : getSchedulers(pipeline, 1, 1);
+  const key = `${candidate.deviceAt} ${cap} ${schedulers.count}`;
+  const most = device.limits.maxThreadGroupsPerMultiprocessor;
   let table = paces.tables.get(key);
-  if (!table) paces.tables.set(key, (table = cycleTable(pipeline, device.limits.maxThreadGroupsPerMultiprocessor)));
+  if (!table) {
+    table = smoothRounds(cycleTable(pipeline, most), schedulers.count);
+    paces.tables.set(key, table);
+  }
   const iterationFactor =
     computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   return {
     getCycles: () => table,
-    findBestRate: (groups) => findBestRate(pipeline, 0, 1, groups),
+    findBestRate: (groups) => findBestRate(pipeline, 0, 1, { count: schedulers.count, most }, groups),
     iterationFactor,
+    schedulers,
     pipeline,
     aloneCycles: { step: table[1] * iterationFactor, start: 0 },
     stepIssueCycles: pipeline.issueCycles * iterationFactor,
@@ -196,8 +210,10 @@ function makePace(
   };
   const transfer = stepBytes + unitBytes + threadBytes / rounds;
   const pipeline: PipelineParameters = { ...step, ...whole };
+  const partsAmong = (groups: number): MarginalCycles =>
+    marginalCycles(pipeline, transfer, groups * threadGroupsPerGroup);
   const cyclesAmong = (groups: number) => {
-    const part = marginalCycles(pipeline, transfer, groups * threadGroupsPerGroup);
+    const part = partsAmong(groups);
     return ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
       part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
   };
@@ -209,12 +225,20 @@ function makePace(
   const isShare = isEvenShare(balancing);
   const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? roundSetup(groupIterations) : 0;
+  // Fetching groups all run out together, so their schedulers need not be told apart.
+  const schedulers =
+    balancing.kind === 'dynamic-fetch'
+      ? ONE_SCHEDULER
+      : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transfer, partsAmong(activeGroups)));
   let table: CycleTable | null = null;
   return {
     // Most designs are only compared by their bounds, which need a few entries of the table. An accessor instead of a
     // method would double the memory of a pace.
-    getCycles: () => (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most)),
-    findBestRate: (groups) => findBestRate(pipeline, transfer, threadGroupsPerGroup, groups),
+    getCycles: () =>
+      (table ??= smoothRounds(makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most), schedulers.count)),
+    findBestRate: (groups) =>
+      findBestRate(pipeline, transfer, threadGroupsPerGroup, { count: schedulers.count, most }, groups),
+    schedulers,
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
     aloneCycles: {
@@ -229,20 +253,44 @@ function makePace(
   };
 }
 
+/** Share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
+function computeIssueShare({ issueCycles }: PipelineParameters, transferCycles: number, part: MarginalCycles): number {
+  const issue = part.issue * issueCycles;
+  const both = issue + part.transfer * transferCycles;
+  return both > 0 ? issue / both : 0;
+}
+
+/** The schedulers of a multiprocessor. A work group of several thread groups takes as many schedulers. */
+function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number, issueShare: number): Schedulers {
+  const count = schedulers / threadGroups;
+  if (issueShare < LEAST_ISSUE_SHARE || !Number.isInteger(count) || count === 1) return ONE_SCHEDULER;
+  return { count, issueShare };
+}
+
 /**
- * The minimum of t(w) / w over 1 to `groups` active work groups. Within a round of the schedulers it falls, and so it
- * does from one full round to the next. So the least value is at the last full round or after it.
+ * The minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. It falls from one full
+ * round of the schedulers to the next, and after a full round. So the least value is at the last full round or after
+ * it.
+ * @param count schedulers that count their groups apart; t is linear between their full rounds, up to `most` groups
  */
 function findBestRate(
   pipeline: PipelineParameters,
   transferCycles: number,
   threadGroups: number,
+  { count, most }: { readonly count: number; readonly most: number },
   groups: number,
 ): number {
+  const cyclesOf = (w: number): number => cyclesWithTraffic(pipeline, transferCycles, w * threadGroups);
+  if (count > 1) {
+    const full = groups - (groups % count);
+    if (full === 0 || full === groups) return cyclesOf(groups) / groups;
+    const cycles = cyclesOf(full);
+    const partly = cycles + ((groups - full) / count) * (cyclesOf(Math.min(full + count, most)) - cycles);
+    return Math.min(cycles / full, partly / groups);
+  }
   const perRound = pipeline.schedulers / greatestCommonDivisor(threadGroups, pipeline.schedulers);
   let best = Infinity;
-  for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++)
-    best = Math.min(best, cyclesWithTraffic(pipeline, transferCycles, w * threadGroups) / w);
+  for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++) best = Math.min(best, cyclesOf(w) / w);
   return best;
 }
 

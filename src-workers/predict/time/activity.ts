@@ -6,12 +6,14 @@ import { take, type Arena } from './arena.ts';
  * mean over its cell.
  */
 export interface ActivityProfile {
+  /** W_b. */
+  readonly groupsPerBlock: number;
   readonly cells: number;
   readonly data: Float64Array;
 }
 
 /** Numbers of a cell, in the following order. */
-export const CELL_FIELDS = 10;
+export const CELL_FIELDS = 11;
 /** Width of the cell, iterations. */
 export const WIDTH = 0;
 /** P(a slot's block is active). A block is active while any of its groups has iterations left. */
@@ -32,21 +34,35 @@ export const LOG_IDLE = 7;
 export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
+/**
+ * P(another group of the block has ended | a group is active), 0…1. It is 0 if all groups of a block end together.
+ * Times the mean, it is the variance that each further scheduler adds: q times the active groups of one of q schedulers
+ * have the variance of all groups, and q − 1 times this.
+ */
+export const APART = 10;
 
 /** The value that represents ln 0. */
 export const LOG_CERTAIN = -50;
 
-export function allocateProfile(arena: Arena, cells: number): ActivityProfile {
-  return { cells, data: take(arena, cells * CELL_FIELDS) };
+export function allocateProfile(arena: Arena, cells: number, groupsPerBlock: number): ActivityProfile {
+  return { groupsPerBlock, cells, data: take(arena, cells * CELL_FIELDS) };
 }
 
-/** Computes the derived fields of every cell from its first four numbers, for slots with blocks of W groups. */
-export function completeCells({ cells, data }: ActivityProfile, W: number): void {
+/** Computes `APART`, 0…1. The other groups of a scheduler belong to other blocks if a block has a single group. */
+export function computeApart(W: number, group: number, pair: number): number {
+  return Math.max(0, 1 - (W === 1 ? group : pair / group));
+}
+
+/** Computes the derived fields of every cell from its first four numbers. */
+export function completeCells({ groupsPerBlock: W, cells, data }: ActivityProfile): void {
   for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
     const block = data[at + BLOCK];
-    const active = W * data[at + GROUP];
-    const square = active + W * (W - 1) * data[at + PAIR];
+    const group = data[at + GROUP];
+    const pair = data[at + PAIR];
+    const active = W * group;
+    const square = active + W * (W - 1) * pair;
     const variance = Math.max(0, square - active * active);
+    data[at + APART] = group > 0 ? computeApart(W, group, pair) : 0;
     data[at + ACTIVE] = active;
     data[at + VARIANCE] = variance;
     data[at + DEVIATION] = Math.sqrt(variance);

@@ -22,6 +22,7 @@ import {
 import {
   ACTIVE,
   allocateProfile,
+  APART,
   BLOCK,
   CELL_FIELDS,
   completeCells,
@@ -79,13 +80,19 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
   }
 }
 
+/**
+ * The values of an age: its weight, E[active groups] and their variance, and the variance that each further scheduler
+ * adds (`APART` times the mean).
+ */
+export const AGE_FIELDS = 4;
+
 /** Buffers that are reused, and grow on demand. */
 let survival = new Float64Array(128);
 let partly = new Float64Array(128);
 let oneOfTwo = new Float64Array(128);
 let ends = new Float64Array(256);
 let integrals = new Float64Array(3 * 256);
-let records = new Float64Array(3 * 128);
+let records = new Float64Array(AGE_FIELDS * 128);
 
 /**
  * The law of the life of a block of `groupsPerBlock` consecutive work groups.
@@ -320,7 +327,7 @@ export function computeIntegrals(law: BlockLaw, age: number, count: number): Flo
 }
 
 function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array, W: number): ActivityProfile {
-  const profile = allocateProfile(arena, edges.length - 1);
+  const profile = allocateProfile(arena, edges.length - 1, W);
   const { cells, data } = profile;
   const lived = computeIntegrals({ rows, edges } as BlockLaw, 0, edges.length);
   for (let c = 0, at = 0, i = 0; c < cells; c++, at += CELL_FIELDS, i += 3) {
@@ -330,18 +337,23 @@ function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array,
     data[at + GROUP] = (lived[i + 4] - lived[i + 1]) / width;
     data[at + PAIR] = (lived[i + 5] - lived[i + 2]) / width;
   }
-  completeCells(profile, W);
+  completeCells(profile);
   return profile;
 }
 
 /** Records of the ages. Ages with about the same share of active groups share a record. */
-function computeAges(arena: Arena, { cells, data }: ActivityProfile, meanBlock: number): Float64Array {
-  if (records.length < 3 * cells) records = new Float64Array(6 * cells);
+function computeAges(
+  arena: Arena,
+  { groupsPerBlock: W, cells, data }: ActivityProfile,
+  meanBlock: number,
+): Float64Array {
+  if (records.length < AGE_FIELDS * cells) records = new Float64Array(2 * AGE_FIELDS * cells);
   let count = 0;
   for (let c = 0; c < cells;) {
     let weight = 0;
     let sum = 0;
     let squares = 0;
+    let spread = 0;
     let first = 0;
     for (; c < cells; c++) {
       const at = c * CELL_FIELDS;
@@ -355,13 +367,16 @@ function computeAges(arena: Arena, { cells, data }: ActivityProfile, meanBlock: 
       weight += lived * b;
       sum += lived * active;
       squares += lived * (data[at + VARIANCE] + active * active);
+      // The only group of an active block is active.
+      if (W > 1) spread += lived * active * data[at + APART];
     }
     if (weight === 0) break;
     const mean = sum / weight;
     records[count] = weight;
     records[count + 1] = mean;
     records[count + 2] = Math.max(0, squares / weight - mean * mean);
-    count += 3;
+    records[count + 3] = spread / weight;
+    count += AGE_FIELDS;
   }
   const ages = take(arena, count);
   for (let i = 0; i < count; i++) ages[i] = records[i];
@@ -375,7 +390,7 @@ export function getStationaryProfile(law: BlockLaw): ActivityProfile {
 
 function makeStationaryProfile(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
-  const profile = allocateProfile(arena, edges.length - 1);
+  const profile = allocateProfile(arena, edges.length - 1, W);
   const { cells, data } = profile;
   // P(active at v) of a life of any age is ∫_v^∞ P(B > x) dx / E[B], computed at the middle of the cell.
   const middles = new Float64Array(cells);
@@ -388,6 +403,6 @@ function makeStationaryProfile(law: BlockLaw): ActivityProfile {
     data[at + GROUP] = (meanGroup - lived[i + 1]) / meanBlock;
     data[at + PAIR] = Math.max(0, (meanPair - lived[i + 2]) / meanBlock);
   }
-  completeCells(profile, W);
+  completeCells(profile);
   return profile;
 }

@@ -5,6 +5,56 @@
  */
 export type CycleTable = Float64Array;
 
+/**
+ * The schedulers of a multiprocessor. A thread group stays with one of them and competes for issue slots only with the
+ * other groups of its scheduler. Memory traffic competes with that of all groups.
+ */
+export interface Schedulers {
+  /** q, integer ≥ 1. */
+  readonly count: number;
+  /** Share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
+  readonly issueShare: number;
+}
+
+/** A multiprocessor whose groups all compete with each other. */
+export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
+
+/**
+ * The number of groups w for which t(w) is the pace of one scheduler: all groups of the multiprocessor as far as
+ * traffic decides, and q times its own groups as far as issue does.
+ */
+export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
+  return all + issueShare * (count * own - all);
+}
+
+/** The number of schedulers beyond the first, as far as issue decides: α(q − 1). */
+export function countFurther({ count, issueShare }: Schedulers): number {
+  return issueShare * (count - 1);
+}
+
+/**
+ * The largest number of competing groups if a multiprocessor holds this many, within the table: that of the fullest
+ * scheduler.
+ */
+export function findMostCompeting(groups: number, schedulers: Schedulers, cyclesPerIteration: CycleTable): number {
+  const fullest = countCompeting(Math.ceil(groups / schedulers.count), groups, schedulers);
+  return Math.min(Math.ceil(fullest - 1e-9), cyclesPerIteration.length - 1);
+}
+
+/**
+ * Makes t(w) linear between whole rounds of q schedulers. Only whole rounds occur if schedulers count their groups
+ * apart (`countCompeting`), so any other w is a mean.
+ */
+export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
+  const last = cyclesPerIteration.length - 1;
+  return cyclesPerIteration.map((cycles, w) => {
+    const below = w - (w % q);
+    if (below === w || below === 0) return cycles;
+    const above = cyclesPerIteration[Math.min(last, below + q)];
+    return cyclesPerIteration[below] + ((w - below) / q) * (above - cyclesPerIteration[below]);
+  });
+}
+
 /** t between whole w by linear interpolation. It is t(1) below one group and t(cap) above `cap` groups. */
 export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];

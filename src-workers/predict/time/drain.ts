@@ -3,6 +3,7 @@ import { normalQuantile } from '../../models/workload/normal.ts';
 import { ALIGNMENT_POWER, ALL_BUT_CERTAIN, AT_MOST_ONE_ACTIVE, IMPOSSIBLE_LOG } from '../constants.ts';
 import {
   ACTIVE,
+  APART,
   BLOCK,
   CELL_FIELDS,
   DEVIATION,
@@ -15,7 +16,14 @@ import {
   WIDTH,
   type ActivityProfile,
 } from './activity.ts';
-import { computeMeanCycles, interpolateCycles, type CycleTable } from './cycles.ts';
+import {
+  computeMeanCycles,
+  countFurther,
+  findMostCompeting,
+  interpolateCycles,
+  type CycleTable,
+  type Schedulers,
+} from './cycles.ts';
 
 /** Blocks of a launch whose lives are known, but not their starts. */
 export interface KnownLives {
@@ -30,10 +38,10 @@ export interface KnownLives {
  *
  * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
  * slowest one is late for two independent reasons, which add as squares. It has the longest block of all, or more work
- * in total (the variance of the integral, times the expected maximum of the same number of normal variables).
+ * in total (the variance of the integral, times the expected maximum of the same number of normal variables). With
+ * several schedulers, whose groups compete for issue apart, it is the slowest scheduler.
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
- * @param cap maximum number of active groups on a multiprocessor
  * @param lives of the launch, if they are known; `null` if blocks are draws
  */
 export function computeDrainCycles(
@@ -41,13 +49,15 @@ export function computeDrainCycles(
   slots: number,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
-  cap: number,
+  schedulers: Schedulers,
   lives: KnownLives | null = null,
 ): number {
-  const meanTime = computeMeanDrain(profile, slots, multiprocessors, cyclesPerIteration, cap);
-  if (multiprocessors <= 1) return meanTime;
-  const top = estimateNormalMaximum(multiprocessors);
-  writeSlowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, cap, lives);
+  const cap = findMostCompeting(slots * profile.groupsPerBlock, schedulers, cyclesPerIteration);
+  const further = countFurther(schedulers);
+  const meanTime = computeMeanDrain(profile, slots, multiprocessors, cyclesPerIteration, schedulers, cap);
+  if (multiprocessors * (1 + further) <= 1) return meanTime;
+  const top = estimateNormalMaximum(Math.round(multiprocessors * (1 + further)));
+  writeSlowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, schedulers, cap, lives);
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
@@ -64,18 +74,20 @@ export function computeDrainCycles(
  * Expected time, cycles, from the last dispatch to the end of the block that starts then, while the other slots of its
  * multiprocessor finish their blocks.
  * @param fresh activity of a block from its start, on the cells of the profile
- * @param profile,slots,cap as in `computeDrainCycles`
+ * @param profile,slots as in `computeDrainCycles`
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
-  { cells, data }: ActivityProfile,
+  { groupsPerBlock, cells, data }: ActivityProfile,
   slots: number,
   cyclesPerIteration: CycleTable,
-  cap: number,
+  schedulers: Schedulers,
 ): number {
+  const cap = findMostCompeting(slots * groupsPerBlock, schedulers, cyclesPerIteration);
+  const further = countFurther(schedulers);
   let time = 0;
   for (let c = 0, end = cells * CELL_FIELDS; c < end; c += CELL_FIELDS) {
-    const groups = own[c + OWN] + (slots - 1) * data[c + ACTIVE];
+    const groups = own[c + OWN] + further * own[c + APART] + (slots - 1) * data[c + ACTIVE];
     time += data[c + WIDTH] * own[c + BLOCK] * interpolateCycles(cyclesPerIteration, groups, cap);
   }
   return time;
@@ -90,9 +102,11 @@ function computeMeanDrain(
   slots: number,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers,
   cap: number,
 ): number {
   const end = cells * CELL_FIELDS;
+  const further = countFurther(schedulers);
   const deviceSlots = slots * multiprocessors;
   const rootSlots = Math.sqrt(slots);
   let meanTime = 0;
@@ -102,13 +116,15 @@ function computeMeanDrain(
     const h = data[c + WIDTH];
     const logIdle = data[c + LOG_IDLE];
     if (deviceSlots * logIdle > -AT_MOST_ONE_ACTIVE) {
-      meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
+      const own = data[c + OWN] + further * data[c + APART];
+      meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, own, cap);
       continue;
     }
     // Mean and deviation of the active groups of all slots. If it is possible that no group is active, they are
     // conditional on some group being active.
     let mean = slots * data[c + ACTIVE];
-    let deviation = rootSlots * data[c + DEVIATION];
+    const spread = schedulers.issueShare * further * data[c + ACTIVE] * data[c + APART];
+    let deviation = rootSlots * (spread > 0 ? Math.sqrt(data[c + VARIANCE] + spread) : data[c + DEVIATION]);
     let alive = 1;
     const logIdleHere = slots * logIdle;
     if (logIdleHere >= -ALL_BUT_CERTAIN) {
@@ -135,17 +151,21 @@ const ALIGNED = 3;
 
 function writeSlowestInto(
   out: Float64Array,
-  { cells, data }: ActivityProfile,
+  { groupsPerBlock: W, cells, data }: ActivityProfile,
   slots: number,
   multiprocessors: number,
   top: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers,
   cap: number,
   lives: KnownLives | null,
 ): void {
+  const { count, issueShare } = schedulers;
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
-  const rootSlots = Math.sqrt(slots);
+  const further = countFurther(schedulers);
+  // The scheduler of the last active group of a block has (W − q)/q other groups of the block.
+  const ownScale = W > 1 ? 1 + issueShare * issueShare * ((count * Math.max(0, W - count)) / (W - 1) - 1) : 1;
   const skewing = Math.max(0, top * top - 1) / 6;
   let longestTime = 0;
   let topTime = 0;
@@ -159,7 +179,8 @@ function writeSlowestInto(
       lives === null
         ? deviceSlots * data[c + LOG_IDLE]
         : computeLogNone(lives.gridBlocks * lives.fresh.data[c + BLOCK], deviceSlots * data[c + BLOCK]);
-    const own = data[c + OWN];
+    const apart = data[c + APART];
+    const own = data[c + OWN] + further * apart;
     if (logNowhere > -AT_MOST_ONE_ACTIVE) {
       const t = -h * logNowhere * interpolateCycles(cyclesPerIteration, own, cap);
       longestTime += t;
@@ -167,11 +188,11 @@ function writeSlowestInto(
       continue;
     }
     const active = data[c + ACTIVE];
-    const slotVariance = data[c + VARIANCE];
+    const slotVariance = data[c + VARIANCE] + issueShare * further * active * apart;
     const all = slots * active;
     // The slot with the longest block is certainly active.
     const meanSlow = own + (all - active);
-    const varianceSlow = data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
+    const varianceSlow = ownScale * data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
     const t = computeMeanCycles(cyclesPerIteration, meanSlow, deviationSlow, cap);
     const aliveAnywhere = logNowhere >= -IMPOSSIBLE_LOG ? h * computeAny(logNowhere) : h;
@@ -182,7 +203,7 @@ function writeSlowestInto(
       // expansion. The skewness is the skewness of a count of clumps.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
-      const shift = Math.min(cap - all, top * rootSlots * data[c + DEVIATION] + Math.max(0, skewed));
+      const shift = Math.min(cap - all, top * Math.sqrt(slots * slotVariance) + Math.max(0, skewed));
       // The slope is taken up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
       // least half a group or a deviation, so that the difference is a slope.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);

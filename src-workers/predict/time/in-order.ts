@@ -1,9 +1,16 @@
 import { indexedQueue } from '../../numeric/queue.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import { LIFE_BINS } from '../constants.ts';
-import { interpolateCycles, type CycleTable } from './cycles.ts';
+import {
+  countCompeting,
+  findMostCompeting,
+  interpolateCycles,
+  ONE_SCHEDULER,
+  type CycleTable,
+  type Schedulers,
+} from './cycles.ts';
 import type { KnownBlocks } from '../dealing/blocks.ts';
-import { computeSlowestCycles } from './placed.ts';
+import { computeSlowestCycles, findFirstPlace } from './placed.ts';
 
 const getState = createScratch();
 
@@ -11,10 +18,11 @@ const getState = createScratch();
  * Computes the time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block
  * slot that is free first.
  *
- * As in the event simulation, each multiprocessor counts iterations, in which a block lives as long as its deepest
- * group, and its clock runs at t(w). Up to the last dispatch, w is a mean over bins, `LIFE_BINS` for the longest life.
- * A group that ends inside a bin counts there in part, so that no iteration is lost. After the last dispatch, each
- * multiprocessor runs alone, group by group, and the slowest decides.
+ * Each multiprocessor counts iterations, in which a block lives as long as its deepest group. Each of its schedulers
+ * has a clock that runs at t(w), with the groups w that compete there, and a block ends at the latest of these clocks.
+ * (In the event simulation, each scheduler counts its own iterations.) Up to the last dispatch, w is a mean over bins,
+ * `LIFE_BINS` for the longest life. A group that ends inside a bin counts there in part, so that no iteration is lost.
+ * After the last dispatch, each scheduler runs alone, group by group, and the slowest decides.
  *
  * @param blocks all blocks, or some that represent all; then the time up to the last dispatch is scaled by the lives
  * @param gridBlocks G
@@ -27,6 +35,7 @@ export function computeInOrderCycles(
   residentBlocks: number,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers = ONE_SCHEDULER,
 ): number {
   const { lives, depths, groupsPerBlock: W } = blocks;
   const count = lives.length;
@@ -35,21 +44,24 @@ export function computeInOrderCycles(
   const slots = Math.min(M * residentBlocks, count);
   const held = Int32Array.from({ length: slots }, (_, slot) => slot);
   const longest = lives.reduce((most, life) => Math.max(most, life), 0);
-  if (count === slots || !(longest > 0)) return computeSlowestCycles(blocks, held, null, M, cyclesPerIteration);
+  if (count === slots || !(longest > 0))
+    return computeSlowestCycles(blocks, held, null, M, cyclesPerIteration, schedulers);
 
-  // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`), its iteration (`now`), its
-  // mean active groups in the current bin (`active`), and by how many these decrease in each of the next bins (`fewer`,
-  // a ring).
+  // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`) and its iteration (`now`). Each
+  // scheduler has its clock, its mean active groups in the current bin (`active`), and by how many these decrease in
+  // each of the next bins (`fewer`, a ring).
   const perIteration = (LIFE_BINS - 3) / longest;
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);
-  const cap = residentBlocks * W;
-  const state = getState(M * (LIFE_BINS + 3) + 3 * slots);
+  const { count: q } = schedulers;
+  const cap = findMostCompeting(residentBlocks * W, schedulers, cyclesPerIteration);
+  const state = getState(M * (q * (LIFE_BINS + 2) + 2) + 3 * slots);
   let cut = 0;
   const take = (length: number): Float64Array => state.subarray(cut, (cut += length));
   const time = take(M);
+  const clocks = take(M * q);
   const now = take(M);
-  const active = take(M);
-  const fewer = take(M * LIFE_BINS);
+  const active = take(M * q);
+  const fewer = take(M * q * LIFE_BINS);
   const starts = take(slots);
   const ends = take(slots);
   const elapsed = take(slots);
@@ -58,23 +70,38 @@ export function computeInOrderCycles(
   const start = (slot: number, block: number, m: number): void => {
     const at = now[m];
     const bin = Math.floor(at);
-    const ring = m * LIFE_BINS;
     held[slot] = block;
     starts[slot] = at;
     ends[slot] = at + lives[block] * perIteration;
-    let more = W;
-    for (let group = block * W; group < (block + 1) * W; group++) {
-      const end = at + depths[group] * perIteration;
+    const place = findFirstPlace(slot, M, W);
+    for (let i = 0; i < W; i++) {
+      const own = m * q + ((place + i) % q);
+      const ring = own * LIFE_BINS;
+      const end = at + depths[block * W + i] * perIteration;
       const last = Math.floor(end);
       let inNext = end - last;
+      let more = 1;
       if (last > bin) fewer[ring + (last & (LIFE_BINS - 1))] += 1 - inNext;
       else {
         inNext = (end - at) / (bin + 1 - at);
         more -= 1 - inNext;
       }
       fewer[ring + ((last + 1) & (LIFE_BINS - 1))] += inNext;
+      active[own] += more;
     }
-    active[m] += more;
+  };
+
+  /** Advances the clocks of a multiprocessor by this part of a bin. A block ends at the latest of them. */
+  const tick = (m: number, part: number): void => {
+    const end = (m + 1) * q;
+    let all = 0;
+    for (let own = m * q; own < end; own++) all += active[own];
+    let latest = 0;
+    for (let own = m * q; own < end; own++) {
+      clocks[own] += part * interpolateCycles(binCycles, countCompeting(active[own], all, schedulers), cap);
+      latest = Math.max(latest, clocks[own]);
+    }
+    time[m] = latest;
   };
 
   /** Runs a multiprocessor until the first of its blocks ends. */
@@ -82,20 +109,18 @@ export function computeInOrderCycles(
     let first = m;
     for (let slot = m + M; slot < slots; slot += M) if (ends[slot] < ends[first]) first = slot;
     const end = ends[first];
-    const ring = m * LIFE_BINS;
     let at = now[m];
-    let groups = active[m];
-    let cycles = time[m];
     for (let bin = Math.floor(at) + 1; bin <= end; bin++) {
-      cycles += (bin - at) * interpolateCycles(binCycles, groups, cap);
+      tick(m, bin - at);
       at = bin;
-      const i = ring + (bin & (LIFE_BINS - 1));
-      groups -= fewer[i];
-      fewer[i] = 0;
+      for (let own = m * q; own < (m + 1) * q; own++) {
+        const i = own * LIFE_BINS + (bin & (LIFE_BINS - 1));
+        active[own] -= fewer[i];
+        fewer[i] = 0;
+      }
     }
-    time[m] = cycles + (end - at) * interpolateCycles(binCycles, groups, cap);
+    tick(m, end - at);
     now[m] = end;
-    active[m] = groups;
     firstFree[m] = first;
   };
 
@@ -119,5 +144,5 @@ export function computeInOrderCycles(
   let run = 0;
   for (const iterations of now) run += (iterations / perIteration) * residentBlocks;
   const others = lastDispatch * (gridBlocks / count - 1) * (life / run);
-  return others + computeSlowestCycles(blocks, held, elapsed, M, cyclesPerIteration, time);
+  return others + computeSlowestCycles(blocks, held, elapsed, M, cyclesPerIteration, schedulers, clocks);
 }

@@ -20,7 +20,7 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Ages of the block in a slot after a very long time: records of weight, E[active groups] and their variance. */
+  /** Ages of the block in a slot after a very long time: records of `AGE_FIELDS` numbers. */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;

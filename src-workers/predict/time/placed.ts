@@ -1,88 +1,173 @@
 import { createScratch } from '../../numeric/scratch.ts';
 import { SLOWEST_CANDIDATES } from '../constants.ts';
 import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
-import type { CycleTable } from './cycles.ts';
+import { countCompeting, interpolateCycles, ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
 const slowest = {
-  multiprocessor: new Int32Array(SLOWEST_CANDIDATES),
+  scheduler: new Int32Array(SLOWEST_CANDIDATES),
   estimate: new Float64Array(SLOWEST_CANDIDATES),
 };
-const getOwn = createScratch();
+const getFirst = createScratch();
+const getSecond = createScratch();
+
+/**
+ * The place of the first group of a block slot among the groups of its multiprocessor. Group i has scheduler i mod q.
+ */
+export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
+  Math.floor(slot / multiprocessors) * groupsPerBlock;
 
 /** Time of a launch of at most one wave whose blocks are known, cycles; see `computeSlowestCycles`. */
 export function computePlacedCycles(
   blocks: PlacedBlocks,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers = ONE_SCHEDULER,
 ): number {
   const M = Math.min(multiprocessors, blocks.order.length);
-  return computeSlowestCycles(blocks, blocks.order, null, M, cyclesPerIteration);
+  return computeSlowestCycles(blocks, blocks.order, null, M, cyclesPerIteration, schedulers);
 }
 
 /**
- * Time in which multiprocessors finish the blocks that they hold, cycles. The k-th held block is on multiprocessor k
- * mod M, and each multiprocessor takes ∫ t(w(v)) dv. This integral is computed in full only for the multiprocessors
- * that are the slowest by an estimate.
+ * Time in which schedulers finish the blocks that their multiprocessors hold, cycles. The k-th held block is on
+ * multiprocessor k mod M, and each scheduler takes ∫ t(w(v)) dv. This integral is computed in full only for the
+ * schedulers that are the slowest by an estimate.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param multiprocessors M
- * @param clocks cycles that each multiprocessor has already run; `null` for 0
+ * @param clocks cycles that each scheduler has already run, those of a multiprocessor together; `null` for 0
  */
 export function computeSlowestCycles(
-  { means, lives, groupsPerBlock: W, depths }: KnownBlocks,
+  blocks: KnownBlocks,
   held: Int32Array,
   elapsed: Float64Array | null,
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers,
   clocks: Float64Array | null = null,
 ): number {
-  const G = held.length;
+  const { count: q } = schedulers;
   const M = multiprocessors;
-  const { multiprocessor, estimate } = slowest;
+  const { scheduler, estimate } = slowest;
   estimate.fill(-1);
-  const own = getOwn(Math.ceil(G / M) * W);
-  for (let s = 0; s < M; s++) {
-    // The estimate gives all groups of a block its mean depth, except the deepest group of all.
-    let count = 0;
-    let longest = 0;
-    for (let b = s; b < G; b += M) {
-      const block = held[b];
-      const before = elapsed === null ? 0 : elapsed[b];
-      longest = Math.max(longest, lives[block] - before);
-      const mean = Math.max(0, means[block] - before);
-      let i = count++;
-      for (; i > 0 && own[i - 1] < mean; i--) own[i] = own[i - 1];
-      own[i] = mean;
-    }
-    let time = clocks === null ? 0 : clocks[s];
-    if (count > 0) time += (longest - own[0]) * cyclesPerIteration[1];
-    for (let i = 0; i < count; i++)
-      time += (own[i] - (i + 1 < count ? own[i + 1] : 0)) * cyclesPerIteration[(i + 1) * W];
+  const most = Math.ceil(held.length / M) * blocks.groupsPerBlock;
+  const waiting = { ...blocks, held, elapsed, M, first: getFirst(most), second: getSecond(most) };
+  for (let s = 0; s < M * q; s++) {
+    const time = (clocks === null ? 0 : clocks[s]) + estimateCycles(waiting, s, q, cyclesPerIteration);
     if (time <= estimate[SLOWEST_CANDIDATES - 1]) continue;
     let i = SLOWEST_CANDIDATES - 1;
     for (; i > 0 && estimate[i - 1] < time; i--) {
       estimate[i] = estimate[i - 1];
-      multiprocessor[i] = multiprocessor[i - 1];
+      scheduler[i] = scheduler[i - 1];
     }
     estimate[i] = time;
-    multiprocessor[i] = s;
+    scheduler[i] = s;
   }
   let launch = 0;
   for (let i = 0; i < SLOWEST_CANDIDATES && estimate[i] >= 0; i++) {
-    let count = 0;
-    for (let b = multiprocessor[i]; b < G; b += M) {
-      const before = elapsed === null ? 0 : elapsed[b];
-      for (let at = held[b] * W; at < (held[b] + 1) * W; at++)
-        if (depths[at] > before) own[count++] = depths[at] - before;
-    }
-    const ends = own.subarray(0, count).sort();
-    let time = clocks === null ? 0 : clocks[multiprocessor[i]];
-    let before = 0;
-    for (let k = 0; k < count; k++) {
-      time += (ends[k] - before) * cyclesPerIteration[count - k];
-      before = ends[k];
-    }
-    launch = Math.max(launch, time);
+    const s = scheduler[i];
+    const before = clocks === null ? 0 : clocks[s];
+    launch = Math.max(launch, before + computeCycles(waiting, s, schedulers, cyclesPerIteration));
   }
   return launch;
+}
+
+/** Blocks that multiprocessors hold, and the iterations that each of them has run. */
+interface HeldBlocks extends KnownBlocks {
+  readonly held: Int32Array;
+  readonly elapsed: Float64Array | null;
+  readonly M: number;
+  /** Space for a number for each group of a multiprocessor, twice. */
+  readonly first: Float64Array;
+  readonly second: Float64Array;
+}
+
+/**
+ * Estimates the cycles of a scheduler, as if all its groups had the mean depth of their block, except the deepest of
+ * all, and as if the other schedulers of the multiprocessor had as many groups.
+ */
+function estimateCycles(
+  { means, lives, depths, groupsPerBlock: W, held, elapsed, M, first: ends, second: groupsOf }: HeldBlocks,
+  s: number,
+  q: number,
+  cyclesPerIteration: CycleTable,
+): number {
+  const m = Math.floor(s / q);
+  const last = cyclesPerIteration.length - 1;
+  let count = 0;
+  let longest = 0;
+  for (let b = m; b < held.length; b += M) {
+    const block = held[b];
+    const before = elapsed === null ? 0 : elapsed[b];
+    let mean = means[block];
+    let groups = W;
+    let life = lives[block];
+    if (q > 1) {
+      const first = (s - m * q + q - (findFirstPlace(b, M, W) % q)) % q;
+      mean = life = groups = 0;
+      for (let g = first; g < W; g += q) {
+        const depth = depths[block * W + g];
+        mean += depth;
+        if (depth > life) life = depth;
+        groups++;
+      }
+      if (groups === 0) continue;
+      mean /= groups;
+    }
+    longest = Math.max(longest, life - before);
+    mean = Math.max(0, mean - before);
+    let i = count++;
+    for (; i > 0 && ends[i - 1] < mean; i--) {
+      ends[i] = ends[i - 1];
+      groupsOf[i] = groupsOf[i - 1];
+    }
+    ends[i] = mean;
+    groupsOf[i] = groups;
+  }
+  if (count === 0) return 0;
+  let time = Math.max(0, longest - ends[0]) * cyclesPerIteration[1];
+  let groups = 0;
+  for (let i = 0; i < count; i++) {
+    groups += groupsOf[i];
+    time += (ends[i] - (i + 1 < count ? ends[i + 1] : 0)) * cyclesPerIteration[Math.min(last, q * groups)];
+  }
+  return time;
+}
+
+/** Computes the cycles of a scheduler, group by group. */
+function computeCycles(
+  { depths, groupsPerBlock: W, held, elapsed, M, first, second }: HeldBlocks,
+  s: number,
+  schedulers: Schedulers,
+  cyclesPerIteration: CycleTable,
+): number {
+  const { count: q } = schedulers;
+  const m = Math.floor(s / q);
+  const cap = cyclesPerIteration.length - 1;
+  // Ends of the groups of the scheduler, then those of the other groups of its multiprocessor.
+  let own = 0;
+  let others = 0;
+  for (let b = m; b < held.length; b += M) {
+    const before = elapsed === null ? 0 : elapsed[b];
+    const place = findFirstPlace(b, M, W);
+    for (let g = 0; g < W; g++) {
+      const left = depths[held[b] * W + g] - before;
+      if (left <= 0) continue;
+      if (m * q + ((place + g) % q) === s) first[own++] = left;
+      else second[others++] = left;
+    }
+  }
+  const ends = first.subarray(0, own).sort();
+  const otherEnds = second.subarray(0, others).sort();
+  let time = 0;
+  let at = 0;
+  for (let k = 0, other = 0; k < own;) {
+    const isOther = other < others && otherEnds[other] < ends[k];
+    const end = isOther ? otherEnds[other] : ends[k];
+    const groups = countCompeting(own - k, own - k + others - other, schedulers);
+    time += (end - at) * interpolateCycles(cyclesPerIteration, groups, cap);
+    at = end;
+    if (isOther) other++;
+    else k++;
+  }
+  return time;
 }

@@ -95,13 +95,15 @@ function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residen
     residency.residentBlocks,
     multiprocessors,
     residency.cyclesPerIteration,
+    residency.schedulers,
   );
 }
 
 /** The mean over the orders in which the blocks may start. */
 function computeKnownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
+  const { cyclesPerIteration, schedulers } = residency;
   let sum = 0;
-  for (const blocks of placed) sum += computePlacedCycles(blocks, multiprocessors, residency.cyclesPerIteration);
+  for (const blocks of placed) sum += computePlacedCycles(blocks, multiprocessors, cyclesPerIteration, schedulers);
   return sum / placed.length;
 }
 

@@ -9,13 +9,16 @@ import {
   SHORTEST_PHASE_MEMORY,
   SMEARED,
 } from '../constants.ts';
-import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, GROUP, PAIR, WIDTH } from './activity.ts';
+import { allocateProfile, BLOCK, CELL_FIELDS, completeCells, computeApart, GROUP, PAIR, WIDTH } from './activity.ts';
 import { take, type Arena } from './arena.ts';
 import { writeBlockSurvivalInto, computeIntegrals, writeIntegralsInto } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
-/** The values of a phase: its iterations, and mean and variance of the active groups of a slot. */
-export const PHASE_FIELDS = 3;
+/**
+ * The values of a phase: its iterations, mean and variance of the active groups of a slot, and the variance that each
+ * further scheduler adds (`APART` times the mean).
+ */
+export const PHASE_FIELDS = 4;
 
 /** The renewal process of a block law, prepared once. */
 export function getRenewal(law: BlockLaw): Renewal {
@@ -180,7 +183,9 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   for (let at = 0; at < phases.length; at += PHASE_FIELDS) {
     const active = W * Math.min(1, phases[at + 1] * scale);
     phases[at] *= step;
-    phases[at + 2] = Math.max(0, active + W * (W - 1) * phases[at + 2] * scale - active * active);
+    const pair = phases[at + 2] * scale;
+    phases[at + 2] = Math.max(0, active + W * (W - 1) * pair - active * active);
+    phases[at + 3] = active > 0 ? active * computeApart(W, active / W, pair) : 0;
     phases[at + 1] = active;
   }
   return phases;
@@ -237,7 +242,7 @@ export function computeDispatch(renewal: Renewal, k: number, startedThere: numbe
     dispatch = {
       phases: getPhasesBefore(renewal, k),
       left: countLeftAfter(renewal, k),
-      profile: allocateProfile(law.arena, law.fresh.cells),
+      profile: allocateProfile(law.arena, law.fresh.cells, law.groupsPerBlock),
       startedThere: NaN,
     };
     renewal.dispatches.set(k, dispatch);
@@ -257,6 +262,6 @@ export function computeDispatch(renewal: Renewal, k: number, startedThere: numbe
     data[at + GROUP] = group;
     data[at + PAIR] = pair;
   }
-  completeCells(profile, law.groupsPerBlock);
+  completeCells(profile);
   return dispatch;
 }

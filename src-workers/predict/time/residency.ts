@@ -1,5 +1,5 @@
 import type { BlockLaw } from './law.ts';
-import type { CycleTable } from './cycles.ts';
+import { ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
 /** A launch except its grid: a block law on multiprocessors that hold R blocks, with the cycles of their iterations. */
 export interface Residency {
@@ -7,6 +7,7 @@ export interface Residency {
   /** R, blocks that a multiprocessor holds. */
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
+  readonly schedulers: Schedulers;
   /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
   stationaryCyclesPerIteration: number;
   /** Cycles in which `stationaryMultiprocessors` drain after a very long time; NaN until they are needed. */
@@ -18,11 +19,17 @@ export interface Residency {
  * @param residentBlocks R, integer ≥ 1
  * @param cyclesPerIteration for 0 … at least R·W_b groups
  */
-export function makeResidency(block: BlockLaw, residentBlocks: number, cyclesPerIteration: CycleTable): Residency {
+export function makeResidency(
+  block: BlockLaw,
+  residentBlocks: number,
+  cyclesPerIteration: CycleTable,
+  schedulers: Schedulers = ONE_SCHEDULER,
+): Residency {
   return {
     block,
     residentBlocks,
     cyclesPerIteration,
+    schedulers,
     stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,
@@ -34,6 +41,7 @@ export function makeResidencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,
   cyclesPerIteration: CycleTable,
+  schedulers: Schedulers,
 ): Residency {
   return {
     get block() {
@@ -41,6 +49,7 @@ export function makeResidencyOnDemand(
     },
     residentBlocks,
     cyclesPerIteration,
+    schedulers,
     stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,

@@ -1,9 +1,9 @@
 import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
-import type { ActivityProfile } from './activity.ts';
-import { getStationaryProfile } from './block-law.ts';
+import { computeApart, type ActivityProfile } from './activity.ts';
+import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
 import { computeDrainCycles, computeLastBlockCycles, type KnownLives } from './drain.ts';
-import { computeMeanCycles } from './cycles.ts';
+import { computeMeanCycles, countFurther, findMostCompeting } from './cycles.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
@@ -35,15 +35,31 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
+/** t(w) of the fullest scheduler, if a multiprocessor holds this many blocks and all their groups are active. */
+function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, blocks: number): number {
+  return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
+}
+
+/**
+ * Cycles that each iteration takes longer while all groups of this many blocks are active, because they do not divide
+ * among the schedulers: a block waits for its groups on the fullest. Blocks with few groups may have none there.
+ */
+function computeUnevenCycles(residency: Residency, blocks: number): number {
+  const { block, cyclesPerIteration, schedulers } = residency;
+  const groups = blocks * block.groupsPerBlock;
+  const { count: q } = schedulers;
+  if (groups % q === 0 || block.groupsPerBlock <= q / 2) return 0;
+  return cyclesOfFullest(residency, blocks) - cyclesPerIteration[groups];
+}
+
 /** Cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
 export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks, cyclesPerIteration } = residency;
+  const { block, residentBlocks } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
   const full = Math.floor(perMultiprocessor / residentBlocks);
   const rest = perMultiprocessor - full * residentBlocks;
-  const W = block.groupsPerBlock;
-  const fullCycles = full > 0 ? full * cyclesPerIteration[residentBlocks * W] : 0;
-  return block.meanBlock * (fullCycles + (rest > 0 ? cyclesPerIteration[rest * W] : 0));
+  const fullCycles = full > 0 ? full * cyclesOfFullest(residency, residentBlocks) : 0;
+  return block.meanBlock * (fullCycles + (rest > 0 ? cyclesOfFullest(residency, rest) : 0));
 }
 
 function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLives | null {
@@ -55,15 +71,19 @@ function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): Known
  * block more.
  */
 export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, cyclesPerIteration } = residency;
-  const { fresh, groupsPerBlock: W } = block;
+  const { block, cyclesPerIteration, schedulers } = residency;
+  const { fresh } = block;
   const lives = findKnownLives(block, gridBlocks);
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const full = fuller > 0 ? computeDrainCycles(fresh, few + 1, fuller, cyclesPerIteration, (few + 1) * W, lives) : 0;
-  return few > 0
-    ? Math.max(full, computeDrainCycles(fresh, few, multiprocessors, cyclesPerIteration, few * W, lives))
-    : full;
+  const drain = (blocks: number, on: number): number =>
+    Math.max(
+      computeDrainCycles(fresh, blocks, on, cyclesPerIteration, schedulers, lives) +
+        block.meanPair * computeUnevenCycles(residency, blocks),
+      block.meanGroup * cyclesOfFullest(residency, blocks),
+    );
+  const full = fuller > 0 ? drain(few + 1, fuller) : 0;
+  return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
 
 /** Cycles of a launch whose blocks start according to the renewal equation and which then drains. */
@@ -91,8 +111,10 @@ function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
 }
 
 function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, cyclesPerIteration } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const W = block.groupsPerBlock;
+  const spread = schedulers.issueShare * countFurther(schedulers);
+  const cap = findMostCompeting(R * W, schedulers, cyclesPerIteration);
   const waves = gridBlocks / (multiprocessors * R);
   const { renewal, nearly, last, started } = extendRenewalUpTo(block, waves, R * multiprocessors);
   let low = -1;
@@ -103,20 +125,29 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
     else point = middle;
   }
   const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
+  const uneven = (block.meanPair / block.meanBlock) * computeUnevenCycles(residency, R);
   let cycles = 0;
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
-    cycles += phases[i] * computeMeanCycles(cyclesPerIteration, R * phases[i + 1], Math.sqrt(R * phases[i + 2]), R * W);
+    cycles +=
+      phases[i] *
+      (uneven +
+        computeMeanCycles(
+          cyclesPerIteration,
+          R * phases[i + 1],
+          Math.sqrt(R * (phases[i + 2] + spread * phases[i + 3])),
+          cap,
+        ));
   const drain = computeDrainCycles(
     profile,
     R,
     multiprocessors,
     cyclesPerIteration,
-    R * W,
+    schedulers,
     findKnownLives(block, gridBlocks),
   );
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
   // Some block surely starts last, although any given slot has this block only with a small probability.
-  return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, R * W));
+  return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, schedulers));
 }
 
 /**
@@ -127,22 +158,23 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
  * refilled at once.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, cyclesPerIteration } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { groupsPerBlock: W, topShare, topBlockShare } = block;
   const shorter = 1 - topShare;
   if (shorter > RARELY_LONGEST) return 0;
+  const q = schedulers.count;
   const groups = R * W;
-  // This is a binomial sum: no shorter group, one shorter group, and so on.
-  let term = Math.pow(topShare, groups);
-  let even = term;
-  for (
-    let i = 1;
-    i < groups && cyclesPerIteration[groups] - cyclesPerIteration[groups - i] <= 1e-9 * cyclesPerIteration[groups];
-    i++
-  ) {
-    term *= ((groups - i + 1) / i) * (shorter / topShare);
-    even += term;
+  const own = Math.max(1, Math.floor(groups / q));
+  // This is a binomial sum over the groups of a scheduler: no shorter group, one shorter group, and so on.
+  let term = Math.pow(topShare, own);
+  let evenOwn = term;
+  const slowest = cyclesPerIteration[groups];
+  for (let i = 1; i < own && slowest - cyclesPerIteration[groups - q * i] <= 1e-9 * slowest; i++) {
+    term *= ((own - i + 1) / i) * (shorter / topShare);
+    evenOwn += term;
   }
+  // One such scheduler is enough, because the blocks wait for it.
+  const even = 1 - Math.pow(1 - Math.min(1, evenOwn), q);
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
   const share = Math.pow(Math.min(even, Math.pow(topBlockShare, R)), multiprocessors * waves);
   return share < NEVER_TIED ? 0 : Math.min(1, share);
@@ -153,7 +185,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
  * slot take waves·E[B] iterations, including the residual life at the last dispatch.
  */
 export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, cyclesPerIteration } = residency;
+  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   if (Number.isNaN(residency.stationaryCyclesPerIteration))
     residency.stationaryCyclesPerIteration = computeStationaryCycles(residency);
   if (residency.stationaryMultiprocessors !== multiprocessors) {
@@ -164,7 +196,7 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
       R,
       multiprocessors,
       cyclesPerIteration,
-      R * block.groupsPerBlock,
+      schedulers,
       findKnownLives(block, gridBlocks),
     );
   }
@@ -177,14 +209,19 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
  * E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot is exact. The other slots are a
  * normal sum, since the activity of a single slot is far from normal.
  */
-function computeStationaryCycles({ block, residentBlocks: R, cyclesPerIteration }: Residency): number {
+function computeStationaryCycles(residency: Residency): number {
+  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
+  const spread = schedulers.issueShare * countFurther(schedulers);
+  const cap = findMostCompeting(R * W, schedulers, cyclesPerIteration);
   const active = (W * meanGroup) / meanBlock;
-  const slotVariance = Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active);
-  let mean = 0;
-  for (let i = 0; i < ages.length; i += 3) {
-    const deviation = Math.sqrt(ages[i + 2] + (R - 1) * slotVariance);
-    mean += ages[i] * computeMeanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, R * W);
+  const slotVariance =
+    Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active) +
+    spread * active * computeApart(W, meanGroup / meanBlock, meanPair / meanBlock);
+  let mean = (meanPair / meanBlock) * computeUnevenCycles(residency, R);
+  for (let i = 0; i < ages.length; i += AGE_FIELDS) {
+    const deviation = Math.sqrt(ages[i + 2] + spread * ages[i + 3] + (R - 1) * slotVariance);
+    mean += ages[i] * computeMeanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, cap);
   }
   return mean;
 }

@@ -4,11 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
 import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
-import {
-  cyclesPerIteration,
-  cyclesWithTraffic,
-  marginalCycles,
-} from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { cycleTable, cyclesWithTraffic, marginalCycles } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';
 import { countActiveLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
 import { getPace } from '../../../src-workers/predict/cost/pace.ts';
 import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts';
@@ -76,7 +73,7 @@ describe('the phases of a kernel', () => {
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
         expect(Array.from(pace.getCycles())).toEqual(
-          Array.from(pace.getCycles(), (_, w) => cyclesPerIteration(step, w)),
+          Array.from(smoothRounds(cycleTable(step, pace.getCycles().length - 1), step.schedulers)),
         );
       }
   });

@@ -76,8 +76,8 @@ export const composite = {
   group: 'Whole',
   question: 'How long does a design take on a device?',
   text: [
-    'This model combines all the others. All resident thread groups of a multiprocessor advance at one rate, so time can be counted in iterations. Counted so, each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
-    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every multiprocessor has its own clock. For a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
+    'This model combines all the others. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Counted so, each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
+    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every scheduler has its own clock. For a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
   ],
   equations: rows`
     T = \int_0^{\infty} t \bigl( w(v) \bigr) \, \mathrm{d}v :: Time of a launch: cycles per iteration, integrated over virtual time.
@@ -93,6 +93,7 @@ export const composite = {
     G, M, R, W_b :: blocks, multiprocessors, resident blocks, thread groups of a block
   `,
   validity: [
+    'A thread group stays with one scheduler of its multiprocessor: it competes for issue with the groups there, and for memory with all. So w is a count of the groups that compete, and the slowest scheduler ends the launch.',
     'Blocks go to free slots in order. A slot is free when the last thread group of its block ends.',
     'Its error is given as a band. Designs closer together than the band count as equal, not as ranked.',
     'Caches, changes of the clock and other work on the device are not modelled. Measure before you rely on absolute times.',
