@@ -55,8 +55,9 @@ export function computeDrainCycles(
   const cap = findMostCompeting(slots * profile.groupsPerBlock, schedulers, cyclesPerIteration);
   const further = countFurther(schedulers);
   const meanTime = computeMeanDrain(profile, slots, multiprocessors, cyclesPerIteration, schedulers, cap);
-  if (multiprocessors * (1 + further) <= 1) return meanTime;
-  const top = estimateNormalMaximum(Math.round(multiprocessors * (1 + further)));
+  const competitors = multiprocessors * Math.min(1 + further, slots * profile.groupsPerBlock);
+  if (competitors <= 1) return meanTime;
+  const top = estimateNormalMaximum(Math.round(competitors));
   writeSlowestInto(slowest, profile, slots, multiprocessors, top, cyclesPerIteration, schedulers, cap, lives);
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
