@@ -165,7 +165,7 @@ describe('calibration from measured designs', () => {
     expect(before.medianError).toBeGreaterThan(0.3);
     // The serial part of an iteration is weakly identified, so it absorbs the error of the model.
     for (const name of ['latencyCycles', 'issueCycles', 'serialFraction'] as const)
-      expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.25);
+      expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.4);
   });
 
   it('holds parameters that the designs do not determine', async () => {
