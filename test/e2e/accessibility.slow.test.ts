@@ -233,6 +233,8 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await both('where a value comes from', '[role=menu]');
   await page.getByRole('menuitem', { name: /^Assume / }).click();
   await expect(page.getByRole('list', { name: 'Inputs worth knowing' })).toBeVisible({ timeout: 90_000 });
+  // An answer to an earlier study is dimmed.
+  await expect(page.locator('section[aria-label=Recommendation] .columns')).toHaveCSS('opacity', '1');
   await both('the whole recommendation', 'section[aria-label=Recommendation]');
 
   for (const name of ['Details', 'Add devices', 'Balancing: none']) {
