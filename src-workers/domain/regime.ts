@@ -32,12 +32,12 @@ export interface RegimeInfo {
 const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'given-order': {
     label: 'Given order',
-    method: 'Units in their order: blocks start one after another, and the slowest multiprocessor decides.',
-    accuracy: { median: 0.0001, p95: 0.023, designs: 333 },
+    method: 'Units in their order: blocks start one after another, and the slowest scheduler decides.',
+    accuracy: { median: 0.0001, p95: 0.019, designs: 67 },
   },
   'known-blocks': {
     label: 'Known blocks',
-    method: 'Sorted units in one wave: the slowest multiprocessors, group by group.',
+    method: 'Sorted units in one wave: the slowest schedulers, group by group.',
     accuracy: { median: 0.004, p95: 0.052, designs: 512 },
   },
   'uneven-fetch': {
@@ -53,23 +53,23 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
   'equal-blocks': {
     label: 'Equal blocks',
-    method: 'All groups are equally long: whole waves in step, exactly.',
-    accuracy: { median: 0, p95: 0, designs: 206 },
+    method: 'All groups are equally long: whole waves in step.',
+    accuracy: { median: 0, p95: 0.0058, designs: 55 },
   },
   'one-wave': {
     label: 'One wave',
-    method: 'All blocks start at once; the slowest multiprocessor decides.',
-    accuracy: { median: 0.0058, p95: 0.041, designs: 879 },
+    method: 'All blocks start at once; the slowest scheduler decides.',
+    accuracy: { median: 0.0065, p95: 0.05, designs: 130 },
   },
   'few-waves': {
     label: 'A few waves',
     method: 'Blocks start as the renewal equation predicts, and then the device drains.',
-    accuracy: { median: 0.006, p95: 0.067, designs: 995 },
+    accuracy: { median: 0.0045, p95: 0.051, designs: 235 },
   },
   'many-waves': {
     label: 'Many waves',
     method: 'A device that stays busy works at its mean rate, and then drains.',
-    accuracy: { median: 0.0022, p95: 0.026, designs: 569 },
+    accuracy: { median: 0.0027, p95: 0.046, designs: 165 },
   },
   'longest-unit': {
     label: 'Longest unit',

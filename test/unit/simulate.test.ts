@@ -44,9 +44,9 @@ describe('a launch by hand', () => {
   it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
     const depths = depthsOf([3, 5, 4, 6]);
     const launch = launchOf({ groupsPerBlock: 4 });
-    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. A group alone on one of two schedulers counts twice.
+    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. Two groups of a scheduler count as four on both.
     const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
-    expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[2]);
+    expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[1]);
     const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };
     expect(cyclesOf(together, depths)).toBe(cyclesOf(launch, depths));
   });

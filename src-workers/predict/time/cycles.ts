@@ -21,15 +21,20 @@ export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
  * The number of groups w for which t(w) is the pace of one scheduler: all groups of the multiprocessor as far as
- * traffic decides, and q times its own groups as far as issue does.
+ * traffic decides, and q times its own groups as far as issue does. A group alone on its scheduler waits for no
+ * other if there are at most q.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
+  if (own <= 1 && all <= count) return all;
   return all + issueShare * (count * own - all);
 }
 
-/** The number of schedulers beyond the first, as far as issue decides: α(q − 1). */
-export function countFurther({ count, issueShare }: Schedulers): number {
-  return issueShare * (count - 1);
+/**
+ * The number of schedulers beyond the first, as far as issue decides: α(q − 1). It is less if so few groups are active
+ * on a multiprocessor that most have a scheduler of their own.
+ */
+export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
+  return issueShare * (count - 1) * Math.min(1, active / count);
 }
 
 /**

@@ -85,10 +85,10 @@ export function computeLastBlockCycles(
   schedulers: Schedulers,
 ): number {
   const cap = findMostCompeting(slots * groupsPerBlock, schedulers, cyclesPerIteration);
-  const further = countFurther(schedulers);
   let time = 0;
   for (let c = 0, end = cells * CELL_FIELDS; c < end; c += CELL_FIELDS) {
-    const groups = own[c + OWN] + further * own[c + APART] + (slots - 1) * data[c + ACTIVE];
+    const others = (slots - 1) * data[c + ACTIVE];
+    const groups = own[c + OWN] + countFurther(schedulers, own[c + ACTIVE] + others) * own[c + APART] + others;
     time += data[c + WIDTH] * own[c + BLOCK] * interpolateCycles(cyclesPerIteration, groups, cap);
   }
   return time;
@@ -107,7 +107,6 @@ function computeMeanDrain(
   cap: number,
 ): number {
   const end = cells * CELL_FIELDS;
-  const further = countFurther(schedulers);
   const deviceSlots = slots * multiprocessors;
   const rootSlots = Math.sqrt(slots);
   let meanTime = 0;
@@ -117,13 +116,13 @@ function computeMeanDrain(
     const h = data[c + WIDTH];
     const logIdle = data[c + LOG_IDLE];
     if (deviceSlots * logIdle > -AT_MOST_ONE_ACTIVE) {
-      const own = data[c + OWN] + further * data[c + APART];
-      meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, own, cap);
+      meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
     // Mean and deviation of the active groups of all slots. If it is possible that no group is active, they are
     // conditional on some group being active.
     let mean = slots * data[c + ACTIVE];
+    const further = countFurther(schedulers, mean);
     const spread = schedulers.issueShare * further * data[c + ACTIVE] * data[c + APART];
     let deviation = rootSlots * (spread > 0 ? Math.sqrt(data[c + VARIANCE] + spread) : data[c + DEVIATION]);
     let alive = 1;
@@ -164,7 +163,6 @@ function writeSlowestInto(
   const { count, issueShare } = schedulers;
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
-  const further = countFurther(schedulers);
   // The scheduler of the last active group of a block has (W − q)/q other groups of the block.
   const ownScale = W > 1 ? 1 + issueShare * issueShare * ((count * Math.max(0, W - count)) / (W - 1) - 1) : 1;
   const skewing = Math.max(0, top * top - 1) / 6;
@@ -181,6 +179,9 @@ function writeSlowestInto(
         ? deviceSlots * data[c + LOG_IDLE]
         : computeLogNone(lives.gridBlocks * lives.fresh.data[c + BLOCK], deviceSlots * data[c + BLOCK]);
     const apart = data[c + APART];
+    const active = data[c + ACTIVE];
+    const all = slots * active;
+    const further = countFurther(schedulers, all);
     const own = data[c + OWN] + further * apart;
     if (logNowhere > -AT_MOST_ONE_ACTIVE) {
       const t = -h * logNowhere * interpolateCycles(cyclesPerIteration, own, cap);
@@ -188,9 +189,7 @@ function writeSlowestInto(
       topTime += t;
       continue;
     }
-    const active = data[c + ACTIVE];
     const slotVariance = data[c + VARIANCE] + issueShare * further * active * apart;
-    const all = slots * active;
     // The slot with the longest block is certainly active.
     const meanSlow = own + (all - active);
     const varianceSlow = ownScale * data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
