@@ -243,7 +243,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       /** Advances a multiprocessor to its next block end; returns false if it has no active group. */
       function advance(s: number): boolean {
         if (activeOnAll[s] === 0) return false;
-        let endedAt = -1;
+        let isFreed = false;
         do {
           const own = advanceToEnd(s);
           const end = virtual[own];
@@ -253,11 +253,11 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
             if (--groupsLeft[s * R + slot] === 0) {
               freeSlots[s * R + freeCount[s]++] = slot;
               if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
-              endedAt = time[s];
+              isFreed = true;
             }
           } while (active[own] > 0 && heapEnd[own * heapCapacity] <= end);
           if (timeline) recordActive(s);
-        } while (endedAt < 0);
+        } while (!isFreed);
         return true;
       }
 

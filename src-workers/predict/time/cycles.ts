@@ -51,6 +51,7 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
  * apart (`countCompeting`), so any other w is a mean.
  */
 export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
+  if (q === 1) return cyclesPerIteration;
   const last = cyclesPerIteration.length - 1;
   return cyclesPerIteration.map((cycles, w) => {
     const below = w - (w % q);
