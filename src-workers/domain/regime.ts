@@ -59,17 +59,17 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'one-wave': {
     label: 'One wave',
     method: 'All blocks start at once; the slowest scheduler decides.',
-    accuracy: { median: 0.0065, p95: 0.05, designs: 130 },
+    accuracy: { median: 0.006, p95: 0.049, designs: 130 },
   },
   'few-waves': {
     label: 'A few waves',
     method: 'Blocks start as the renewal equation predicts, and then the device drains.',
-    accuracy: { median: 0.0045, p95: 0.051, designs: 235 },
+    accuracy: { median: 0.0044, p95: 0.061, designs: 235 },
   },
   'many-waves': {
     label: 'Many waves',
     method: 'A device that stays busy works at its mean rate, and then drains.',
-    accuracy: { median: 0.0027, p95: 0.046, designs: 165 },
+    accuracy: { median: 0.0027, p95: 0.047, designs: 165 },
   },
   'longest-unit': {
     label: 'Longest unit',
