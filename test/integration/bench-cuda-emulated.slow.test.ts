@@ -55,7 +55,7 @@ function compilation(objects: readonly CudaObject[], change: Partial<CudaCompila
     objects,
     architectures: ['sm_90'],
     cacheFolder: join(folder, 'cache'),
-    timeLimitMs: 60_000,
+    timeLimitMs: 300_000,
     ...change,
   };
 }
