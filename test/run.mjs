@@ -252,7 +252,7 @@ const checks = async () => {
 const files = all
   ? { browser: '', other: '' }
   : { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" };
-/** Browser test files have their own hosts and databases, and mostly wait, so two run at a time. */
+/** Browser test files have their own hosts and databases, and often wait, so two run at a time. */
 const browser = () =>
   tests(
     'browser',
@@ -260,11 +260,7 @@ const browser = () =>
     'browser.json',
     ofPlaywright,
   );
-const built = check('build', 'npm run --silent build');
-const unbuilt = (/** @type {string} */ label) =>
-  report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 const wrapper = asks('--desktop') ? process.argv.slice(process.argv.indexOf('--desktop') + 1).join(' ') : null;
-// It runs beside the browser tests, which empty their own folder of traces when they start.
 const desktop = () =>
   tests(
     'desktop',
@@ -272,13 +268,17 @@ const desktop = () =>
     'desktop.json',
     ofPlaywright,
   );
-const afterBuild = async (/** @type {string} */ label, /** @type {() => Promise<void>} */ run) =>
-  (await built) ? run() : unbuilt(label);
-// Tests of a browser or a window mostly wait, so they run beside computing tests. The window follows the checks, which
-// take about as long.
+const unbuilt = (/** @type {string} */ label) =>
+  report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
+/** One thing at a time beside the computing tests: more at once is not faster on two cores, and time limits fail. */
+const built = async () => {
+  const isBuilt = await check('build', 'npm run --silent build');
+  await checks();
+  if (wrapper !== null) await (isBuilt ? desktop() : unbuilt('desktop'));
+  await (isBuilt ? browser() : unbuilt('browser'));
+};
 await Promise.all([
-  afterBuild('browser', browser),
-  checks().then(() => wrapper !== null && afterBuild('desktop', desktop)),
+  built(),
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest),
 ]);
 

@@ -232,9 +232,11 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await expect(page.getByRole('menu')).toBeVisible();
   await both('where a value comes from', '[role=menu]');
   await page.getByRole('menuitem', { name: /^Assume / }).click();
+  // An answer to an earlier study is dimmed, so the card must first have the answer to this one.
+  const card = page.getByRole('region', { name: 'Recommendation' });
+  for (const busy of ['true', 'false']) await expect(card).toHaveAttribute('aria-busy', busy);
   await expect(page.getByRole('list', { name: 'Inputs worth knowing' })).toBeVisible({ timeout: 90_000 });
-  // An answer to an earlier study is dimmed.
-  await expect(page.locator('section[aria-label=Recommendation] .columns')).toHaveCSS('opacity', '1');
+  await expect(card.locator('.columns')).toHaveCSS('opacity', '1');
   await both('the whole recommendation', 'section[aria-label=Recommendation]');
 
   for (const name of ['Details', 'Add devices', 'Balancing: none']) {

@@ -207,7 +207,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
 
   // Redis stays silent until all have ended, so a process that waited for it would never end. On a busy machine one run
   // waited without end, for a reason that is not yet known, so the test is tried twice.
-  const ONCE_MORE = { retry: 1, timeout: 60_000 };
+  const ONCE_MORE = { retry: 1, timeout: 120_000 };
   it('the engine, an agent and both commands close if Redis hangs, and say why', ONCE_MORE, async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');

@@ -62,7 +62,7 @@ const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool
 const COMPILING = `
   const [tool, file] = process.argv.slice(1);
   const args = ['-c', 'sleep 600 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];
-  import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 60_000 }));
+  import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 600_000 }));
 `;
 
 it('takes a working compiler with it, and what the compiler started', async () => {

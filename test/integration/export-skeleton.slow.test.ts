@@ -187,7 +187,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
     // A loop that does not end must not outlive the test.
     const said = execFileSync(process.execPath, [join(import.meta.dirname, 'skeleton-webgpu-child.ts'), file], {
       env: swiftShaderEnvironment(),
-      timeout: 120_000,
+      timeout: 240_000,
       killSignal: 'SIGKILL',
       stdio: 'pipe',
       encoding: 'utf8',

@@ -287,7 +287,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   it('ends the program when Python is killed', async () => {
-    for (let tries = 0; tries < 150 && processLives(said.processId); tries += 1) await pause(100);
+    for (let tries = 0; tries < 600 && processLives(said.processId); tries += 1) await pause(100);
     expect(processLives(said.processId)).toBe(false);
   });
 

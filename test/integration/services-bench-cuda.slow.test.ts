@@ -58,12 +58,12 @@ it('names the device, compiles, measures designs, and continues after a hang', a
   const [hangs, fine] = [9, 8].map((blocks) => rows.find(({ design }) => design.gridBlocks === blocks)!.designIndex);
   vi.stubEnv('CUDA_SHIM_HANG_BLOCKS', '9');
   try {
-    const named = { choose: 'named', designs: [hangs, fine], caseTimeLimitMs: 1500, cache: 'flush' };
+    const named = { choose: 'named', designs: [hangs, fine], caseTimeLimitMs: 6000, cache: 'flush' };
     const { runId: hung } = await call('bench.start', { ...ask, ...named });
     expect(await finished(engine, hung)).toMatchObject({ state: 'complete', enumerated: 2, invalid: 1 });
     const { cases, request } = await call('bench.detail', { id: hung });
     expect(cases.map(({ designIndex, failure }) => [designIndex, failure])).toEqual([
-      [hangs, 'Stopped within a launch (limit 1.5 s).'],
+      [hangs, 'Stopped within a launch (limit 6 s).'],
       [fine, null],
     ]);
     expect(cases[1].measured!.timesMs).toHaveLength(3);

@@ -103,7 +103,6 @@ describe('the shortest time of a design', () => {
     ['mandelbrot, moving data', 2 ** 17],
   ])(
     'of %s is below every predicted time, and saves the prediction of designs that cannot be the best',
-    { timeout: 240_000 },
     async (name, units) => {
       const [file, moves] = name === 'shares' ? ['spmv-skewed'] : name.split(', ');
       const read = small(exampleStudy(file), units);

@@ -29,7 +29,7 @@ const wide = smallStudy({
     threadsPerUnit: [1, 2, 4, 8],
     balancing: ['none', 'dynamic-fetch'],
     blockThreads: { from: 32, to: 1024, step: 32 },
-    unitsPerThread: { from: 1, to: 24 },
+    unitsPerThread: { from: 1, to: 12 },
     registerCap: [null, 32],
   },
 });

@@ -25,7 +25,7 @@ const V100 = gpu('nvidia-v100-sxm2-16gb');
 const H100 = gpu('nvidia-h100-sxm5-80gb');
 
 describe('the tie bands', () => {
-  it('follow from the measurements in the repository', { timeout: 60_000 }, async () => {
+  it('follow from the measurements in the repository', async () => {
     const now = await measuredBands(join(db, 'evidence'), devices);
     expect(now.bands.map(({ devices: of, kinds, count }) => [of, kinds, count])).toEqual(
       kept.bands.map(({ devices: of, kinds, count }) => [of, kinds, count]),
