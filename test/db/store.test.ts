@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 
 import { openStore } from '../../db/store.ts';
@@ -181,6 +182,18 @@ it('a second store on the file leaves the runs of a live store alone, and takes 
     expect(unwrap(second.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 50 }]);
     unwrap(second.store.savePredictionChunk(id, sampleChunk(50, 50)));
     second.close();
+  }));
+
+it('a store without runs closes while another process writes', () =>
+  inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const { close } = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 2000 }));
+    const writer = new Database(file);
+    writer.exec('BEGIN IMMEDIATE');
+    const started = performance.now();
+    close();
+    expect(performance.now() - started).toBeLessThan(1900);
+    writer.close();
   }));
 
 describe('results of simulations and measurements', () => {

@@ -54,6 +54,15 @@ describe('a storage of Optuna', () => {
     }
   });
 
+  it('is read without parameters that have no value, no trial or the name of the prototype', async () => {
+    const rows = [`1, 'empty', NULL`, `99, 'lost', 1`, `1, '__proto__', 1`];
+    const more = rows.map(
+      (row) => `INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (${row}, '{}');`,
+    );
+    const [study] = unwrap(await readOptunaStudies(storage([{ name: 'walk', trials: TRIALS }], more.join('')), 'x'));
+    expect(Object.entries(study.trials[0].parameters)).toEqual(Object.entries(TRIALS[0].parameters));
+  });
+
   it('is refused if it does not say what its values mean', async () => {
     const walk = { name: 'walk', trials: TRIALS };
     expect(await refusal(storage([walk]))).toContain(

@@ -206,6 +206,17 @@ describe('a result file', () => {
     expect(changed.warnings).toEqual([another]);
   });
 
+  it('of a suite is refused for a run, since its cases are not designs', async () => {
+    const { source, ...suite } = await bundledPlan();
+    expect(source).not.toBeNull();
+    const bytes = encode(resultsOf({ ...suite, source: null }));
+    const refused = await bench.engine.call('import.file', { fileName: 'results.jsonl', bytes, runId: sweepId });
+    expect(refused).toFail(
+      'bad-input',
+      `results.jsonl: Its cases are not designs of a sweep. Import it without run ${sweepId}.`,
+    );
+  });
+
   it('keeps the measurements before it stopped, and the reasons of failures', async () => {
     const plan = await bundledPlan();
     const lines = resultsOf(plan).split('\n');

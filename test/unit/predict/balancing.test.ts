@@ -84,6 +84,11 @@ describe('partitions of sparse rows', () => {
   it('divide rows, entries, or both', () => {
     const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
     expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
+    // More workers than rows: the first worker gets none.
+    expect(evenRows(Float64Array.of(3, 5), 3)).toEqual({
+      rows: Float64Array.of(0, 1, 1),
+      nonZeros: Float64Array.of(0, 3, 5),
+    });
     expect([...evenNonZeros(rows, 2).nonZeros]).toEqual([6, 6]);
     expect([...evenNonZeros(rows, 2).rows]).toEqual([0, 8]);
     const { rows: ended, nonZeros } = mergePath(rows, 2);

@@ -91,6 +91,15 @@ describe('the cost of a fetch', () => {
     expect(merged.latencyCycles).toBe(lanes.latencyCycles);
   });
 
+  it('is the start alone if no iteration fetches', () => {
+    const none = { ...fetches, iterations: 0, events: 0, additions: 0 };
+    expect(computeFetchCost(device, none, 1000, 1)).toMatchObject({
+      iterations: 0,
+      latencyCycles: 0,
+      counterCycles: 0,
+    });
+  });
+
   const timesOf = async (lengths: string, balancing: string[]) => {
     const plan = await planOf(
       oneDesign({

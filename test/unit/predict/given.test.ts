@@ -150,6 +150,13 @@ describe('a given order', () => {
     });
   });
 
+  it('leaves a bucket empty whose share is less than half a unit', () => {
+    const lengths = Float64Array.of(5, 3, 4);
+    const law = unwrap(empiricalLaw(countLengths(lengths), 'x'));
+    const order = arrangeUnits(lengths, 3, law, { kind: 'quantile-buckets', k: 8 }, 32);
+    expect([...order.lengths]).toEqual([3, 4, 5]);
+  });
+
   it('has the law of its units', () => {
     forAll(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
       const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
