@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { main } from '../src-main/cli/main.ts';
-import type { Terminal } from '../src-main/cli/output.ts';
+import { reportError, type Terminal } from '../src-main/cli/output.ts';
 
 export interface Outcome {
   readonly status: number;
@@ -14,13 +14,14 @@ export async function captured(
   terminal: Partial<Terminal> = {},
 ): Promise<Outcome> {
   let [out, err] = ['', ''];
-  const status = await command({
+  const host: Terminal = {
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     interactive: false,
     columns: 100,
     ...terminal,
-  });
+  };
+  const status = await command(host).catch((error: unknown) => reportError(host, error));
   return { status, out, err };
 }
 

@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
-import type { Failure, Result } from '../../src-workers/domain/result.ts';
+import { type Result, unwrap } from '../../src-workers/domain/result.ts';
+import type { ProcedureInput, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
 import { programPlaces } from '../hosts/places.ts';
 import { type Engine, openEngine } from '../services/engine.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
-import { EXIT_OK, numberList, plain, printJson, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, numberList, plain, printJson, reportError, reportFailure, type Terminal } from './output.ts';
 
 /** The options of all commands that use the database. */
 export interface GlobalOptions extends RedisOptions {
@@ -115,6 +116,8 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     }
     try {
       cli.status = await body(engine.value);
+    } catch (error) {
+      cli.status = reportError(terminal, error);
     } finally {
       const silent = await engine.value.close();
       if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
@@ -130,9 +133,14 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   return cli;
 }
 
+/** Calls a procedure. Throws its failure, which ends the command. */
+export async function call<Name extends ProcedureName>(
+  engine: Engine,
+  name: Name,
+  input: ProcedureInput<Name>,
+): Promise<ProcedureOutput<Name>> {
+  return unwrap(await engine.call(name, input));
+}
+
 /** The help of `--verbose`. */
 export const VERBOSE = 'also print the basis of the answer';
-
-export function badUsage(message: string): Failure {
-  return { code: 'bad-input', message };
-}

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { FailureError } from '../../src-workers/domain/result.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 import { APP_VERSION } from '../services/version.ts';
 import { openCommandLine } from './command-line.ts';
@@ -28,7 +27,7 @@ import { addSimulate } from './commands/simulate.ts';
 import { addSweep } from './commands/sweep.ts';
 import { addTrace } from './commands/trace.ts';
 import { addTune } from './commands/tune.ts';
-import { EXIT_OK, EXIT_USAGE, plain, processTerminal, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, EXIT_USAGE, plain, processTerminal, reportError, type Terminal } from './output.ts';
 
 /** Runs the command line. Resolves to the exit status: 0, 1 (failed) or 2 (wrong usage). */
 export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
@@ -78,11 +77,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-    if (error instanceof FailureError) return reportFailure(terminal, error.failure);
-    return reportFailure(terminal, {
-      code: 'internal',
-      message: `This is a bug in Lockstep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    });
+    return reportError(terminal, error);
   }
   return cli.status;
 }

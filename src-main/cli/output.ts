@@ -1,4 +1,10 @@
-import { systemReason, type Failure } from '../../src-workers/domain/result.ts';
+import {
+  FailureError,
+  systemReason,
+  type Failure,
+  type FailureCode,
+  type Result,
+} from '../../src-workers/domain/result.ts';
 import { procedures } from '../contract/procedures.ts';
 import { commonUnit, timeIn } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
@@ -42,6 +48,26 @@ export function reportFailure(terminal: Terminal, failure: Failure, usage = fals
   const message = procedure && Object.hasOwn(procedures, procedure) ? text : failure.message;
   terminal.err(`lockstep: ${plain(messageText(message).replaceAll('\n', ' '))}\n`);
   return usage ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/** Wrong usage of the command line. */
+class UsageError extends FailureError {}
+
+/** An expected failure for a command to throw. */
+export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });
+export const badUsage = (message: string): UsageError => new UsageError({ code: 'bad-input', message });
+
+/** Returns the value of a result that only wrong usage makes fail. */
+export function usage<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new UsageError(result.error);
+}
+
+/** Prints what a command threw: an expected failure, or a bug. Returns the exit code. */
+export function reportError(terminal: Terminal, error: unknown): number {
+  if (error instanceof FailureError) return reportFailure(terminal, error.failure, error instanceof UsageError);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return reportFailure(terminal, { code: 'internal', message: `This is a bug in Lockstep: ${text}` });
 }
 
 /** Removes control characters from a name: they could move the cursor, or change colours or the direction of text. */

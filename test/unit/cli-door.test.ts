@@ -26,8 +26,6 @@ it('a sweep of the command line is listed as running, and the contract can cance
   });
   const file = join(folder, 'wide.json');
   writeFileSync(file, JSON.stringify(wide));
-  let said = '';
-  const terminal = { out: (text: string) => (said += text), err: (text: string) => (said += text) };
   const cancelled = new Promise<unknown>((resolve) => {
     const stop = engine.subscribe((event, payload) => {
       if (event !== 'run.progress' || (payload as RunProgress).done === 0) return;
@@ -35,20 +33,21 @@ it('a sweep of the command line is listed as running, and the contract can cance
       resolve(engine.call('runs.cancel', { id: (payload as RunProgress).runId }));
     });
   });
-  const status = await sweepCommand(engine, { ...terminal, interactive: false, columns: 80 }, file, { top: 5 });
+  const swept = await captured((terminal) => sweepCommand(engine, terminal, file, { top: 5 }));
   expect(await cancelled).toEqual({ ok: true, value: null });
-  expect(status).toBe(1);
-  expect(said).toContain('lockstep runs resume 1');
+  expect(swept.status).toBe(1);
+  expect(swept.err).toContain('lockstep runs resume 1');
   const run = unwrap(await engine.call('runs.get', { id: 1 }));
   expect(run).toMatchObject({ state: 'cancelled', study: { name: wide.name } });
   expect(run.valid + run.invalid).toBeGreaterThan(0);
   expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
 
   // Its simulation covers only a part of the designs.
-  said = '';
-  const host = { ...terminal, interactive: false, columns: 80 };
-  expect(await simulateCommand(engine, host, '1', { top: 1 })).toBe(0);
-  expect(said).toMatch(/^Run 1 has predicted [\d,]+ of [\d,]+ designs; others may be faster\./m);
+  const simulated = await captured((terminal) => simulateCommand(engine, terminal, '1', { top: 1 }));
+  expect(simulated.status).toBe(0);
+  expect(simulated.out + simulated.err).toMatch(
+    /^Run 1 has predicted [\d,]+ of [\d,]+ designs; others may be faster\./m,
+  );
 
   // For a run that has ended, the call resolves at once; for a missing one, it fails.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
@@ -76,12 +75,8 @@ it('a sweep over parts of a GPU shows how much of it a study needs', async () =>
   const file = join(folder, 'parts.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
   const [id, parts] = ['nvidia-h100-sxm5-80gb', ['33', '33:slice', '66']];
-  const run = async (device: string[], json: boolean) => {
-    let out = '';
-    const terminal = { out: (text: string) => (out += text), err: (text: string) => (out += text) };
-    const host = { ...terminal, interactive: false, columns: 200 };
-    return { status: await sweepCommand(engine, host, file, { top: 3, device, json }), out };
-  };
+  const run = (device: string[], json: boolean) =>
+    captured((terminal) => sweepCommand(engine, terminal, file, { top: 3, device, json }));
   const devices = [...parts.map((part) => `${id}:${part}`), id];
   const { out } = await run(devices, true);
   const { bestOfDevices } = JSON.parse(out) as { bestOfDevices: { device: string; predictedMs: number }[] };
@@ -93,5 +88,5 @@ it('a sweep over parts of a GPU shows how much of it a study needs', async () =>
   expect((await run(devices, false)).out).toContain('H100 SXM5 80 GB (66 of 132 SMs)');
   const refused = await run([`${id}:500`], false);
   expect(refused.status).toBe(1);
-  expect(refused.out).toContain('a part of this device has 1 to 131 multiprocessors, not 500');
+  expect(refused.err).toContain('a part of this device has 1 to 131 multiprocessors, not 500');
 });

@@ -3,7 +3,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { evidenceGaps, evidenceText, tieBandText } from '../../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeRange, timeText } from '../../../src-workers/domain/times.ts';
 import type {
   InputSensitivity,
@@ -21,9 +21,9 @@ import { designFields } from '../../services/export/tables.ts';
 import { chanceText, lossText } from '../../services/export/text.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
-import { command, type CommandLine, type GlobalOptions, VERBOSE, whole } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+import { EXIT_OK, percent, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
 
 /** Accepts the inputs to vary by their current or older names. */
 function inputOption(): Option {
@@ -121,12 +121,10 @@ export async function advised(
 
 /** Prints one design and the reasons for it. Nothing is saved. */
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<number> {
-  const input = await advised(what, options.device);
-  if (!input.ok) return reportFailure(terminal, input.error);
-  const asked = { ...input.value, ...(options.device === undefined ? {} : { deviceId: options.device }) };
-  const found = await engine.call('advice.recommend', { ...asked, robust: true });
-  if (!found.ok) return reportFailure(terminal, found.error);
-  const { row, landscape: _landscape, uncertainty, ...rest } = found.value;
+  const input = unwrap(await advised(what, options.device));
+  const asked = { ...input, ...(options.device === undefined ? {} : { deviceId: options.device }) };
+  const found = await call(engine, 'advice.recommend', { ...asked, robust: true });
+  const { row, landscape: _landscape, uncertainty, ...rest } = found;
   const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertainty!;
   if (options.json)
     printJson(terminal, {
@@ -142,7 +140,7 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
       worthKnowing: worthKnowing.map((one) => ({ ...one, input: one.input.field, label: one.input.label })),
       separation,
     });
-  else sayRecommendation(terminal, found.value, uncertainty!, options);
+  else sayRecommendation(terminal, found, uncertainty!, options);
   return EXIT_OK;
 }
 
@@ -196,17 +194,15 @@ async function sensitivityCommand(
   what: string,
   options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
 ): Promise<number> {
-  const input = await advised(what, options.device);
-  if (!input.ok) return reportFailure(terminal, input.error);
-  const found = await engine.call('advice.sensitivity', {
-    ...input.value,
+  const input = unwrap(await advised(what, options.device));
+  const found = await call(engine, 'advice.sensitivity', {
+    ...input,
     ...(options.device === undefined ? {} : { deviceId: options.device }),
     ...(options.design === undefined ? {} : { designIndex: options.design }),
     ...(options.input === undefined ? {} : { inputs: [...options.input] }),
   });
-  if (!found.ok) return reportFailure(terminal, found.error);
-  if (options.json) printJson(terminal, found.value);
-  else saySensitivity(terminal, found.value);
+  if (options.json) printJson(terminal, found);
+  else saySensitivity(terminal, found);
   return EXIT_OK;
 }
 
@@ -246,21 +242,18 @@ async function robustCommand(
 ): Promise<number> {
   const runIds: number[] = [];
   for (const run of runs) {
-    const id = runId(run);
-    if (!id.ok) return reportFailure(terminal, id.error, true);
-    runIds.push(id.value);
+    const id = usage(runId(run));
+    runIds.push(id);
   }
-  const vary = variations(options.vary ?? []);
-  if (!vary.ok) return reportFailure(terminal, vary.error, true);
-  const found = await engine.call('advice.robust', {
+  const vary = usage(variations(options.vary ?? []));
+  const found = await call(engine, 'advice.robust', {
     runIds,
-    vary: vary.value,
+    vary,
     ...(options.device === undefined ? {} : { deviceIds: [...options.device] }),
   });
-  if (!found.ok) return reportFailure(terminal, found.error);
-  const { scenarios, designs, ownBest, common } = found.value;
+  const { scenarios, designs, ownBest, common } = found;
   if (options.json) {
-    printJson(terminal, found.value);
+    printJson(terminal, found);
     return EXIT_OK;
   }
   if (designs.length === 0) say(terminal, `No design is valid in all ${scenarios.length} scenarios.`);

@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Command } from 'commander';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { programPlaces } from '../../hosts/places.ts';
 import { openAgent } from '../../services/agents/agent.ts';
@@ -10,8 +10,8 @@ import type { MeasuringPrograms } from '../../services/measuring/programs.ts';
 import { targetsLike } from '../../services/measuring/targets.ts';
 import { openPool } from '../../services/pool.ts';
 import { type RedisOptions, redisSettings } from '../agents.ts';
-import { badUsage, byAgents, type CommandLine, positive } from '../command-line.ts';
-import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+import { byAgents, type CommandLine, positive } from '../command-line.ts';
+import { badUsage, EXIT_OK, printJson, say, type Terminal } from '../output.ts';
 
 export function addAgent(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
@@ -48,13 +48,8 @@ write to the Redis can give agents work, so protect it by a password.
 With --json: {name, place, versions, workers, devices}.`,
     )
     .action(async (options: AgentCommandOptions) => {
-      cli.status = options.redis
-        ? await agentCommand(terminal, places, options)
-        : reportFailure(
-            terminal,
-            badUsage('An agent takes its work from a Redis. Specify --redis redis://HOST:PORT.'),
-            true,
-          );
+      if (!options.redis) throw badUsage('An agent takes its work from a Redis. Specify --redis redis://HOST:PORT.');
+      cli.status = await agentCommand(terminal, places, options);
     });
 }
 
@@ -79,28 +74,28 @@ async function agentCommand(
   process.once('SIGTERM', stop);
   const pool = openPool(places.workerFile, workers, 0);
   try {
-    const devices = await offeredDevices(places.programs, wanted, stopped.signal);
-    if (!devices.ok) return reportFailure(terminal, devices.error);
-    const agent = await openAgent({
-      ...redisSettings(options)!,
-      name,
-      pool,
-      programs: places.programs,
-      devices: devices.value,
-      silenceMs: silence * 1000,
-      say: (line) => terminal.err(`lockstep: ${line}\n`),
-    });
-    if (!agent.ok) return reportFailure(terminal, agent.error);
-    const { place } = agent.value;
-    if (options.json) printJson(terminal, { name, place, versions: VERSIONS, workers, devices: devices.value });
+    const devices = unwrap(await offeredDevices(places.programs, wanted, stopped.signal));
+    const agent = unwrap(
+      await openAgent({
+        ...redisSettings(options)!,
+        name,
+        pool,
+        programs: places.programs,
+        devices,
+        silenceMs: silence * 1000,
+        say: (line) => terminal.err(`lockstep: ${line}\n`),
+      }),
+    );
+    const { place } = agent;
+    if (options.json) printJson(terminal, { name, place, versions: VERSIONS, workers, devices });
     else
       say(
         terminal,
-        `Agent ${name} takes work from ${place}: ${counted(workers, 'worker')}${devices.value.map(({ id, label }) => `, ${id} (${label})`).join('')}. Ctrl-C stops it.`,
+        `Agent ${name} takes work from ${place}: ${counted(workers, 'worker')}${devices.map(({ id, label }) => `, ${id} (${label})`).join('')}. Ctrl-C stops it.`,
       );
     if (!stopped.signal.aborted)
       await new Promise((resolve) => stopped.signal.addEventListener('abort', resolve, { once: true }));
-    const silent = await agent.value.close();
+    const silent = await agent.close();
     if (silent !== null) terminal.err(`lockstep: ${silent}\n`);
     return EXIT_OK;
   } finally {

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CACHE_STATES, type CacheState, deviceTitle } from '../../../src-workers/domain/benchmark.ts';
 import { PLACEHOLDERS } from '../../../src-workers/domain/program.ts';
-import { fail, ok, type Result, systemReason } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, systemReason, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import {
   BENCH_SUITES,
@@ -30,7 +30,7 @@ import {
   targetBackend,
 } from '../../services/measuring/targets.ts';
 import { agentTarget, type RedisOptions } from '../agents.ts';
-import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { DESIGN_HEAD, designCells, evidenceGapsOf } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
 import {
@@ -39,10 +39,12 @@ import {
   percent,
   printJson,
   printTable,
-  reportFailure,
   say,
   type Terminal,
   timeCells,
+  usage,
+  badUsage,
+  failure,
 } from '../output.ts';
 
 const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
@@ -264,38 +266,28 @@ export async function benchCommand(
   options: BenchOptions,
 ): Promise<number> {
   if (options.slurm !== undefined && options.bundle === undefined)
-    return reportFailure(
-      terminal,
-      { code: 'bad-input', message: '--slurm is for a bundle. Specify --bundle PATH too.' },
-      true,
-    );
+    throw badUsage('--slurm is for a bundle. Specify --bundle PATH too.');
   if (options.list) return listTargets(engine, terminal, options);
   if (options.compare) return compareMeasurement(engine, terminal, run, options);
-  const input = measuringInput(run, options);
-  if (!input.ok) return reportFailure(terminal, input.error, true);
-  const onAgent = await agentTarget(engine, options);
-  if (!onAgent.ok) return reportFailure(terminal, onAgent.error, true);
-  const where = measuringTarget(onAgent.value);
-  if (!where.ok) return reportFailure(terminal, where.error, true);
+  const input = usage(measuringInput(run, options));
+  const where = usage(measuringTarget(usage(await agentTarget(engine, options))));
   if (options.bundle !== undefined)
-    return packBundle(engine, terminal, { ...input.value, ...where.value }, options.bundle, options);
+    return packBundle(engine, terminal, { ...input, ...where }, options.bundle, options);
   const { units } = options;
-  const asked = { ...where.value, ...input.value, ...(typeof units === 'number' && { units }) };
-  const start = validate(procedures['bench.start'].input, asked, 'bench');
-  if (!start.ok) return reportFailure(terminal, start.error, true);
-  const fitted = units === undefined ? await fittedToTime(engine, terminal, start.value, options) : ok({});
-  if (!fitted.ok) return reportFailure(terminal, fitted.error);
+  const asked = { ...where, ...input, ...(typeof units === 'number' && { units }) };
+  const start = usage(validate(procedures['bench.start'].input, asked, 'bench'));
+  const fitted = unwrap(units === undefined ? await fittedToTime(engine, terminal, start, options) : ok({}));
   const done = await followRun(
     engine,
     terminal,
     'Measuring',
-    () => engine.call('bench.start', { ...start.value, ...fitted.value }),
+    () => engine.call('bench.start', { ...start, ...fitted }),
     async (id) => {
       const begun = await engine.call('bench.detail', { id });
       return leftOutLine(begun.ok ? begun.value.request.leftOut : null);
     },
   );
-  return done.ok ? reportMeasurement(engine, terminal, done.value.id, options) : reportFailure(terminal, done.error);
+  return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
 /** Runs a probe, reduces the request to fit the time limit, and prints the reduction. A suite is not reduced. */
@@ -385,10 +377,9 @@ export async function reportMeasurement(
   id: number,
   options: { readonly json?: boolean },
 ): Promise<number> {
-  const detail = await engine.call('bench.detail', { id });
-  if (!detail.ok) return reportFailure(terminal, detail.error);
-  const { request, device, warnings } = detail.value;
-  const cases = detail.value.cases.filter(isDone);
+  const detail = await call(engine, 'bench.detail', { id });
+  const { request, device, warnings } = detail;
+  const cases = detail.cases.filter(isDone);
   const failed = cases.filter((one) => one.failure !== null).length;
   const gaps = await evidenceGapsOf(
     engine,
@@ -413,7 +404,7 @@ export async function reportMeasurement(
       evidenceGaps: gaps,
     });
   else {
-    printMeasurement(terminal, { ...detail.value, cases }, failed);
+    printMeasurement(terminal, { ...detail, cases }, failed);
     if (gaps !== null) say(terminal, gaps);
   }
   return failed < cases.length ? EXIT_OK : EXIT_FAILED;
@@ -452,13 +443,12 @@ function valuesText(values: MeasuredCase['values']): string {
 }
 
 async function listTargets(engine: Engine, terminal: Terminal, options: BenchOptions): Promise<number> {
-  const targets = await engine.call('bench.targets', {});
-  if (!targets.ok) return reportFailure(terminal, targets.error);
+  const targets = await call(engine, 'bench.targets', {});
   if (options.json) {
-    printJson(terminal, { targets: targets.value });
+    printJson(terminal, { targets });
     return EXIT_OK;
   }
-  for (const target of targets.value) printTarget(terminal, target);
+  for (const target of targets) printTarget(terminal, target);
   return EXIT_OK;
 }
 
@@ -473,23 +463,20 @@ async function compareMeasurement(
   run: string | undefined,
   options: BenchOptions,
 ): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const detail = await engine.call('bench.detail', { id: id.value });
+  const id = usage(runId(run));
+  const detail = await engine.call('bench.detail', { id });
   if (detail.ok && detail.value.request.suite === 'contention') {
-    const found = await engine.call('bench.contention', { id: id.value });
-    if (!found.ok) return reportFailure(terminal, found.error);
-    if (options.json) printJson(terminal, found.value);
-    else printContention(terminal, found.value);
+    const found = await call(engine, 'bench.contention', { id });
+    if (options.json) printJson(terminal, found);
+    else printContention(terminal, found);
     return EXIT_OK;
   }
   const profile = options.profile === undefined ? {} : { profileId: options.profile };
-  const compared = await engine.call('bench.compare', { id: id.value, ...profile });
-  if (!compared.ok) return reportFailure(terminal, compared.error);
-  const gaps = await evidenceGapsOf(engine, compared.value.sourceRunId, [compared.value]);
-  if (options.json) printJson(terminal, { ...compared.value, evidenceGaps: gaps });
+  const compared = await call(engine, 'bench.compare', { id, ...profile });
+  const gaps = await evidenceGapsOf(engine, compared.sourceRunId, [compared]);
+  if (options.json) printJson(terminal, { ...compared, evidenceGaps: gaps });
   else {
-    printComparison(terminal, compared.value);
+    printComparison(terminal, compared);
     if (gaps !== null) say(terminal, gaps);
   }
   return EXIT_OK;
@@ -583,26 +570,20 @@ async function packBundle(
   const archive = /\.tar$/i.test(path);
   const slurmTasks = options.slurm === true ? SLURM_TASKS : options.slurm;
   const asked = { ...input, archive, ...(slurmTasks !== undefined && { slurmTasks }) };
-  const checked = validate(procedures['bench.bundle'].input, asked, 'bench');
-  if (!checked.ok) return reportFailure(terminal, checked.error, true);
-  const bundle = await engine.call('bench.bundle', checked.value);
-  if (!bundle.ok) return reportFailure(terminal, bundle.error);
-  const { files, packed, bytes, cases, leftOut } = bundle.value;
+  const checked = usage(validate(procedures['bench.bundle'].input, asked, 'bench'));
+  const { files, packed, bytes, cases, leftOut } = await call(engine, 'bench.bundle', checked);
+  if (!archive && (await stat(join(path, 'plan.jsonl')).catch(() => null)))
+    throw failure('conflict', `${path} already holds a bundle. Specify a new folder.`);
   try {
     if (archive) await writeWhole(path, files[0].bytes);
     else {
-      if (await stat(join(path, 'plan.jsonl')).catch(() => null))
-        return reportFailure(terminal, {
-          code: 'conflict',
-          message: `${path} already holds a bundle. Specify a new folder.`,
-        });
       for (const file of files) {
         await mkdir(dirname(join(path, file.path)), { recursive: true });
         await writeFile(join(path, file.path), file.bytes, { mode: file.executable ? 0o755 : 0o644 });
       }
     }
   } catch (error) {
-    return reportFailure(terminal, { code: 'storage', message: `${path} cannot be written (${systemReason(error)}).` });
+    throw failure('storage', `${path} cannot be written (${systemReason(error)}).`);
   }
   terminal.err(leftOutLine(leftOut));
   if (options.json) printJson(terminal, { path, cases, leftOut, files: packed, bytes });
@@ -610,7 +591,7 @@ async function packBundle(
     say(
       terminal,
       slurmTasks === undefined
-        ? `Packed ${cases} cases into ${path}. Run ./run.sh in it on a machine with a ${checked.value.hip ? 'HIP' : 'CUDA'} device, then lockstep import results.jsonl here.`
+        ? `Packed ${cases} cases into ${path}. Run ./run.sh in it on a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, then lockstep import results.jsonl here.`
         : `Packed ${cases} cases into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
     );
   return EXIT_OK;

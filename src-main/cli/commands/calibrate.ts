@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
 import { calibratedValues, type CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import type { SavedProfile } from '../../contract/measuring.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { studyWithoutProfile, studyWithProfile } from '../../services/measuring/calibrations.ts';
-import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, percent, printJson, printTable, say, type Terminal, usage } from '../output.ts';
 import { changeStudyFile, type WrittenStudy } from '../study-file.ts';
 
 export function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -47,36 +47,24 @@ export async function calibrateCommand(
   run: string,
   options: CalibrateOptions,
 ): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
+  const id = usage(runId(run));
   if (options.undo !== undefined) {
-    const undone = await undoInStudy(engine, options.undo, id.value);
-    if (!undone.ok) return reportFailure(terminal, undone.error);
-    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone.value });
-    else say(terminal, `Removed the calibration of ${undone.value} from ${options.undo}.`);
+    const undone = unwrap(await undoInStudy(engine, options.undo, id));
+    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone });
+    else say(terminal, `Removed the calibration of ${undone} from ${options.undo}.`);
     return EXIT_OK;
   }
-  let saved: SavedProfile | null = null;
-  let profile: Result<CalibrationProfile>;
-  if (options.name === undefined) profile = await engine.call('calibration.fit', { id: id.value });
-  else {
-    const kept = await engine.call('calibration.save', { id: id.value, name: options.name });
-    if (kept.ok) saved = kept.value;
-    profile = kept.ok ? ok(kept.value.profile) : kept;
-  }
-  if (!profile.ok) return reportFailure(terminal, profile.error);
-  if (options.into !== undefined) {
-    const written = await writeIntoStudy(options.into, profile.value);
-    if (!written.ok) return reportFailure(terminal, written.error);
-  }
+  const saved = options.name === undefined ? null : await call(engine, 'calibration.save', { id, name: options.name });
+  const profile = saved?.profile ?? (await call(engine, 'calibration.fit', { id }));
+  if (options.into !== undefined) unwrap(await writeIntoStudy(options.into, profile));
   if (options.json)
     printJson(terminal, {
       id: saved?.id ?? null,
       name: saved?.name ?? null,
       study: options.into ?? null,
-      profile: profile.value,
+      profile,
     });
-  else printProfile(terminal, profile.value, saved, options.into ?? null);
+  else printProfile(terminal, profile, saved, options.into ?? null);
   return EXIT_OK;
 }
 

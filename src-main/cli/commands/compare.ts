@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TimeRatio, Verdict } from '../../../src-workers/domain/benchmark.ts';
-import type { Result } from '../../../src-workers/domain/result.ts';
 import type { RunsComparison } from '../../contract/measuring.ts';
 import type { Engine } from '../../services/engine.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
@@ -11,10 +10,11 @@ import {
   percent,
   printJson,
   printTable,
-  reportFailure,
   say,
   type Terminal,
   timeCells,
+  usage,
+  badUsage,
 } from '../output.ts';
 
 /** Parses `2%` as 0.02. */
@@ -79,21 +79,14 @@ async function compareRunsCommand(
   runs: readonly string[],
   { threshold, best = false, json = false }: CompareOptions,
 ): Promise<number> {
-  if (runs.length < 2)
-    return reportFailure(terminal, { code: 'bad-input', message: 'Specify at least two runs to compare.' }, true);
-  const ids: number[] = [];
-  for (const text of runs) {
-    const id = runId(text);
-    if (!id.ok) return reportFailure(terminal, id.error, true);
-    ids.push(id.value);
-  }
-  const compared: Result<RunsComparison> = await engine.call('bench.compareRuns', { ids, threshold });
-  if (!compared.ok) return reportFailure(terminal, compared.error, true);
-  const verdicts = pickVerdicts(compared.value, best);
+  if (runs.length < 2) throw badUsage('Specify at least two runs to compare.');
+  const ids = runs.map((text) => usage(runId(text)));
+  const compared = usage(await engine.call('bench.compareRuns', { ids, threshold }));
+  const verdicts = pickVerdicts(compared, best);
   const slower = verdicts.includes('slower');
-  if (json) printJson(terminal, { ...compared.value, slower });
-  else print(terminal, compared.value, verdicts, best);
-  const lost = !best && compared.value.runs.some((run) => run.lost > 0);
+  if (json) printJson(terminal, { ...compared, slower });
+  else print(terminal, compared, verdicts, best);
+  const lost = !best && compared.runs.some((run) => run.lost > 0);
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Device, isEstimate } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { parseJson } from '../../contract/json.ts';
 import { deviceRows } from '../../services/devices/compare.ts';
 import type { Engine } from '../../services/engine.ts';
 import { readText } from '../../services/files/files.ts';
 import type { Options } from '../best-designs.ts';
-import { command, type CommandLine, type GlobalOptions, group } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { command, type CommandLine, type GlobalOptions, group, call } from '../command-line.ts';
+import { EXIT_OK, printJson, printTable, say, type Terminal, badUsage } from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
@@ -19,16 +19,13 @@ export function addDevices(program: Command, cli: CommandLine): void {
   command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(
     (id: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
-        const known = await engine.call('devices.get', { ids: [id] });
-        if (!known.ok) return reportFailure(terminal, known.error);
-        const list = await engine.call('devices.list', {});
-        if (!list.ok) return reportFailure(terminal, list.error);
-        const measured = await engine.call('evidence.devices', {});
-        if (!measured.ok) return reportFailure(terminal, measured.error);
+        const known = await call(engine, 'devices.get', { ids: [id] });
+        const list = await call(engine, 'devices.list', {});
+        const measured = await call(engine, 'evidence.devices', {});
         // The list says which devices are the user's own. It does not contain the parts of devices.
-        const device = list.value.find((entry) => entry.id === id) ?? known.value[0];
+        const device = list.find((entry) => entry.id === id) ?? known[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
-        printJson(terminal, { ...device, estimates, evidence: measured.value[id] ?? null });
+        printJson(terminal, { ...device, estimates, evidence: measured[id] ?? null });
         return EXIT_OK;
       }),
   );
@@ -66,23 +63,21 @@ explained in
 }
 
 async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const devices = await engine.call('devices.list', {});
-  if (!devices.ok) return reportFailure(terminal, devices.error);
-  const evidence = await engine.call('evidence.devices', {});
-  if (!evidence.ok) return reportFailure(terminal, evidence.error);
+  const devices = await call(engine, 'devices.list', {});
+  const evidence = await call(engine, 'evidence.devices', {});
   const timesOf = (id: string): string => {
-    const count = evidence.value[id]?.agreement.reduce((sum, one) => sum + one.count, 0);
+    const count = evidence[id]?.agreement.reduce((sum, one) => sum + one.count, 0);
     return count === undefined ? 'none' : `${count.toLocaleString('en')} times`;
   };
   if (options.json)
     printJson(terminal, {
-      devices: devices.value.map((device) => ({ ...device, evidence: evidence.value[device.id] ?? null })),
+      devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })),
     });
   else
     printTable(
       terminal,
       ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width', 'evidence'],
-      devices.value.map((device) =>
+      devices.map((device) =>
         device.kind === 'gpu'
           ? [
               device.id,
@@ -111,17 +106,15 @@ async function compareCommand(
   ids: readonly string[],
   options: Options,
 ): Promise<number> {
-  if (ids.length < 2)
-    return reportFailure(terminal, { code: 'bad-input', message: 'Specify at least 2 devices to compare.' }, true);
+  if (ids.length < 2) throw badUsage('Specify at least 2 devices to compare.');
   const chosen = await engine.call('devices.get', { ids: [...ids] });
-  const table = chosen.ok ? deviceRows(chosen.value) : chosen;
-  if (!table.ok) return reportFailure(terminal, table.error);
-  if (options.json) printJson(terminal, table.value);
+  const table = unwrap(chosen.ok ? deviceRows(chosen.value) : chosen);
+  if (options.json) printJson(terminal, table);
   else
     printTable(
       terminal,
-      ['', ...table.value.names],
-      table.value.rows.map((row) => [
+      ['', ...table.names],
+      table.rows.map((row) => [
         row.label + (row.unit ? `, ${row.unit}` : ''),
         ...row.values.map((value) => Number(value.toPrecision(6))),
       ]),

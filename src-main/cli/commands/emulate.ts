@@ -1,8 +1,9 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { emulateProgram } from '../../services/measuring/emulate.ts';
 import { command, type CommandLine } from '../command-line.ts';
-import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
 
 /** The command that compiles a CUDA program for the CPU. It needs no engine. */
 export function addEmulate(program: Command, cli: CommandLine): void {
@@ -46,8 +47,7 @@ async function emulateCommand(
   // The programs may include `lockstep.cuh`, which is in this folder.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
-  const made = await emulateProgram(places.programs.cudaFolder, files, flags, output);
-  if (!made.ok) return reportFailure(terminal, made.error);
+  unwrap(await emulateProgram(places.programs.cudaFolder, files, flags, output));
   if (json) printJson(terminal, { file: output });
   else say(terminal, `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
   return EXIT_OK;

@@ -4,7 +4,8 @@ import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../../src-
 import type { Engine } from '../../services/engine.ts';
 import { readImportFile } from '../../services/imports/file-kind.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, percent, printJson, printTable, say, type Terminal, usage } from '../output.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export function addEvidence(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
@@ -26,18 +27,18 @@ async function evidenceCommand(
   dataset: string | undefined,
   options: { readonly json?: boolean; readonly data?: string },
 ): Promise<number> {
-  const bytes = options.data === undefined ? null : await readImportFile(options.data);
-  if (bytes && !bytes.ok) return reportFailure(terminal, bytes.error);
-  const found = await engine.call('evidence.judge', {
-    ...(dataset === undefined ? {} : { dataset }),
-    ...(bytes && options.data !== undefined ? { data: { fileName: basename(options.data), bytes: bytes.value } } : {}),
+  const { data } = options;
+  const judged = await engine.call('evidence.judge', {
+    ...(dataset !== undefined && { dataset }),
+    ...(data !== undefined && { data: { fileName: basename(data), bytes: unwrap(await readImportFile(data)) } }),
   });
-  if (!found.ok) return reportFailure(terminal, found.error, found.error.code === 'not-found');
+  if (!judged.ok && judged.error.code === 'not-found') usage(judged);
+  const found = unwrap(judged);
   if (options.json) {
-    printJson(terminal, found.value);
+    printJson(terminal, found);
     return EXIT_OK;
   }
-  for (const one of found.value.datasets) sayDataset(terminal, one, options.data === undefined);
+  for (const one of found.datasets) sayDataset(terminal, one, data === undefined);
   return EXIT_OK;
 }
 

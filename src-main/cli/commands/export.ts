@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import { documentParts } from '../../contract/document.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -8,10 +8,9 @@ import { EXPORTERS } from '../../services/export/formats.ts';
 import { writeFor } from '../../services/files/files.ts';
 import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { printedPage } from '../../services/machine/print.ts';
-import type { Options } from '../best-designs.ts';
-import { command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, plain, printJson, printParts, reportFailure, type Terminal } from '../output.ts';
+import { EXIT_OK, plain, printJson, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
 export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'export <run>', 'a run as a document')
@@ -27,19 +26,18 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--device <id>', 'only designs of this device')
     .option('--top <count>', 'designs to list', positive, 100)
     .option('--weigh', 'in json and csv: also the expected loss of each design, and its chance of being the best')
-    .action(
-      (
-        run: string,
-        options: GlobalOptions & {
-          format: string;
-          output?: string;
-          design?: number;
-          device?: string;
-          top: number;
-          weigh?: boolean;
-        },
-      ) => withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
+    .action((run: string, options: ExportOptions) =>
+      withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
     );
+}
+
+interface ExportOptions extends GlobalOptions {
+  readonly format: string;
+  readonly output?: string;
+  readonly design?: number;
+  readonly device?: string;
+  readonly top: number;
+  readonly weigh?: boolean;
 }
 
 /** Says how many designs a document lists, and why it lists no more. */
@@ -52,50 +50,27 @@ export function listedText(
   return listed < top ? `${known}; the other designs have the same launches` : `${known}; --top lists more`;
 }
 
-async function exportCommand(
-  engine: Engine,
-  terminal: Terminal,
-  run: string,
-  options: Options & {
-    readonly format: string;
-    readonly output?: string;
-    readonly design?: number;
-    readonly device?: string;
-    readonly top: number;
-    readonly weigh?: boolean;
-  },
-): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
+async function exportCommand(engine: Engine, terminal: Terminal, run: string, options: ExportOptions): Promise<number> {
+  const id = usage(runId(run));
   if (options.format === 'pdf' && options.output === undefined)
-    return reportFailure(
-      terminal,
-      { code: 'bad-input', message: 'A PDF is not text. Specify a file: -o report.pdf' },
-      true,
-    );
+    throw badUsage('A PDF is not text. Specify a file: -o report.pdf');
   const isTable = EXPORTERS.some(({ id: format, about }) => format === options.format && about === 'table');
   if (options.design !== undefined && isTable)
-    return reportFailure(
-      terminal,
-      {
-        code: 'bad-input',
-        message: `${options.format} is a table of the best designs, so --design does not change it. Specify --top and --device instead, or another format for one design.`,
-      },
-      true,
+    throw badUsage(
+      `${options.format} is a table of the best designs, so --design does not change it. Specify --top and --device instead, or another format for one design.`,
     );
-  const rendered = await engine.call('export.render', {
-    runId: id.value,
+  const rendered = await call(engine, 'export.render', {
+    runId: id,
     format: options.format,
     limit: options.top,
     weigh: options.weigh ?? false,
     ...(options.design === undefined ? {} : { designIndex: options.design }),
     ...(options.device === undefined ? {} : { deviceId: options.device }),
   });
-  if (!rendered.ok) return reportFailure(terminal, rendered.error);
-  const { mediaType, fileName, designs, note } = rendered.value;
+  const { mediaType, fileName, designs, note } = rendered;
   const { output } = options;
   const listed = designs && designs.listed < designs.of ? listedText(designs, options.top) : null;
-  const parts = documentParts(engine, rendered.value);
+  const parts = documentParts(engine, rendered);
   if (output === undefined && !options.json) {
     await printParts(terminal, parts);
     if (listed !== null) terminal.err(`${listed}.\n`);
@@ -110,7 +85,7 @@ async function exportCommand(
     }
   }
   const about = {
-    runId: id.value,
+    runId: id,
     fileName,
     mediaType,
     file: output ?? null,
@@ -126,22 +101,18 @@ async function exportCommand(
     terminal.out(`",\n  "bytes": ${bytes}\n}\n`);
     return EXIT_OK;
   }
-  const replaced = await replaceable(output);
-  if (!replaced.ok) return reportFailure(terminal, replaced.error);
+  const replaced = unwrap(await replaceable(output));
   let content: Parameters<typeof writeFor>[1] = counted((part) => part);
   if (options.format === 'pdf') {
     const page: string[] = [];
     for await (const part of parts) page.push(part);
-    const printed = await printedPage(page.join(''));
-    if (!printed.ok) return reportFailure(terminal, printed.error);
-    content = printed.value;
+    content = unwrap(await printedPage(page.join('')));
     bytes = content.length;
   }
-  const written = await writeFor(output, content);
-  if (!written.ok) return reportFailure(terminal, written.error);
-  if (options.json) printJson(terminal, { ...about, bytes, replaced: replaced.value });
+  unwrap(await writeFor(output, content));
+  if (options.json) printJson(terminal, { ...about, bytes, replaced });
   else {
-    const instead = replaced.value ? ', which replaced the existing file' : '';
+    const instead = replaced ? ', which replaced the existing file' : '';
     terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
     if (note !== undefined) terminal.err(`${plain(note)}\n`);
   }

@@ -6,15 +6,15 @@ import {
   fieldNamed,
   type NamedParameters,
 } from '../../../src-workers/domain/design-names.ts';
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { Engine } from '../../services/engine.ts';
 import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { IMPORTERS } from '../../services/imports/formats.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
-import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, say, type Terminal, usage, failure } from '../output.ts';
 import { saveDevice } from './devices.ts';
 
 export function addImport(program: Command, { terminal, withEngine }: CommandLine): void {
@@ -81,52 +81,45 @@ async function importCommand(
   file: string,
   options: ImportOptions,
 ): Promise<number> {
-  const bytes = await readImportFile(file);
-  if (!bytes.ok) return reportFailure(terminal, bytes.error);
-  const { kind } = fileKind(bytes.value);
-  const of = options.run === undefined ? ok(undefined) : runId(options.run);
-  if (!of.ok) return reportFailure(terminal, of.error, true);
+  const bytes = unwrap(await readImportFile(file));
+  const { kind } = fileKind(bytes);
+  const of = options.run === undefined ? undefined : usage(runId(options.run));
   if (kind === 'study' || kind === 'device') {
-    if (of.value !== undefined)
-      return reportFailure(terminal, {
-        code: 'bad-input',
-        message: `${basename(file)}: A ${kind} cannot hold measured designs of run ${of.value}. Import it without --run.`,
-      });
-    const saved = await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes.value));
-    if (!saved.ok) return reportFailure(terminal, saved.error);
-    if (options.json) printJson(terminal, saved.value.json);
-    else say(terminal, saved.value.text);
+    if (of !== undefined)
+      throw failure(
+        'bad-input',
+        `${basename(file)}: A ${kind} cannot hold measured designs of run ${of}. Import it without --run.`,
+      );
+    const saved = unwrap(await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes)));
+    if (options.json) printJson(terminal, saved.json);
+    else say(terminal, saved.text);
     return EXIT_OK;
   }
   const start = performance.now();
-  const imported = await engine.call('import.file', {
+  const imported = await call(engine, 'import.file', {
     fileName: basename(file),
-    bytes: bytes.value,
+    bytes,
     ...(options.device === undefined ? {} : { deviceName: options.device }),
-    ...(of.value === undefined ? {} : { runId: of.value }),
+    ...(of === undefined ? {} : { runId: of }),
     ...(options.map && { parameters: options.map }),
     ...(options.timeUnit && { timeUnit: options.timeUnit }),
     ...(options.study !== undefined && { studyName: options.study }),
   });
-  if (!imported.ok) return reportFailure(terminal, imported.error);
   if (options.json) {
-    printJson(terminal, imported.value);
+    printJson(terminal, imported);
     return EXIT_OK;
   }
-  const { cases, failed, linked, warnings } = imported.value;
+  const { cases, failed, linked, warnings } = imported;
   const seconds = ((performance.now() - start) / 1000).toFixed(2);
   const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
-  say(
-    terminal,
-    `Run ${imported.value.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`,
-  );
-  const run = await engine.call('runs.get', { id: imported.value.runId });
+  say(terminal, `Run ${imported.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
+  const run = await engine.call('runs.get', { id: imported.runId });
   if (run.ok && run.value.bestTimeMs !== null)
     say(terminal, `Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);
   if (linked)
     say(
       terminal,
-      `The cases cover ${linked.designs.toLocaleString('en')} designs of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.value.runId} compares them with their predictions.`,
+      `The cases cover ${linked.designs.toLocaleString('en')} designs of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.runId} compares them with their predictions.`,
     );
   for (const warning of warnings) say(terminal, warning);
   return EXIT_OK;

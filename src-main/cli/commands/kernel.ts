@@ -20,7 +20,7 @@ import {
 } from '../../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { parseJson } from '../../contract/json.ts';
 import { parseStudy } from '../../contract/parse.ts';
@@ -28,8 +28,8 @@ import type { Engine } from '../../services/engine.ts';
 import { readBytes, readText } from '../../services/files/files.ts';
 import { studyAxes } from '../../services/studies/plan.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
-import { command, type CommandLine, type GlobalOptions, group, positive, sizes } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { command, type CommandLine, type GlobalOptions, group, positive, sizes, call } from '../command-line.ts';
+import { EXIT_OK, printJson, printTable, say, type Terminal } from '../output.ts';
 import { completeStudyFile } from '../study-file.ts';
 
 const positiveNumber = (text: string): number => {
@@ -112,15 +112,16 @@ async function inspectCommand(
   file: string,
   options: InspectOptions,
 ): Promise<number> {
-  const bytes = await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one');
-  if (!bytes.ok) return reportFailure(terminal, bytes.error);
+  const bytes = unwrap(
+    await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one'),
+  );
   const { entry, loop, iterationsPerLoop, mean, caps, nvcc, into } = options;
   const devices = into === undefined ? [] : await readDevices(engine, into);
-  const compiled = kernelFileKind(file, bytes.value) === 'source';
+  const compiled = kernelFileKind(file, bytes) === 'source';
   const arch = options.arch ?? (compiled ? chooseArchitecture(devices) : undefined);
-  const found = await engine.call('kernel.inspect', {
+  const found = await call(engine, 'kernel.inspect', {
     fileName: basename(file),
-    bytes: bytes.value,
+    bytes,
     folder: dirname(resolve(file)),
     ...(entry === undefined ? {} : { entry }),
     ...(arch === undefined ? {} : { arch }),
@@ -130,23 +131,21 @@ async function inspectCommand(
     ...(caps === undefined ? {} : { caps: [...caps] }),
     ...(nvcc === undefined ? {} : { flags: joinedFlags(nvcc).map(fromHere) }),
   });
-  if (!found.ok) return reportFailure(terminal, found.error);
   const fields = selectFields(
-    inspectedFields(found.value),
+    inspectedFields(found),
     devices.some(({ kind }) => kind === 'cpu'),
   );
   const unknown = into === undefined ? [] : listUnknown(fields);
-  const loss = into === undefined ? null : await lossOfStudy(engine, into, found.value);
+  const loss = into === undefined ? null : await lossOfStudy(engine, into, found);
   if (into !== undefined) {
-    const written = await writeIntoStudy(into, fields, found.value);
-    if (!written.ok) return reportFailure(terminal, written.error);
+    unwrap(await writeIntoStudy(into, fields, found));
   }
-  const work = into === undefined ? null : await workOfStudy(engine, into, found.value);
+  const work = into === undefined ? null : await workOfStudy(engine, into, found);
   if (options.json) {
-    printJson(terminal, { ...found.value, study: into ?? null, unknown, loss, work });
+    printJson(terminal, { ...found, study: into ?? null, unknown, loss, work });
     return EXIT_OK;
   }
-  print(terminal, found.value);
+  print(terminal, found);
   if (into === undefined) return EXIT_OK;
   if (loss)
     say(

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { MAX_TRUNCATION, MIN_TRUNCATION } from '../../contract/study.ts';
 import { workloadLoss } from '../../services/models/loss.ts';
-import { badUsage, command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
-import { printTable, reportFailure, say } from '../output.ts';
+import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
+import { badUsage, printTable, say } from '../output.ts';
 
 /** The command that computes losses of a workload. It needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
@@ -18,16 +18,10 @@ export function addLoss(program: Command, cli: CommandLine): void {
     .option('--truncation <mass>', 'probability cut from an infinite support (default: 1e-6)')
     .action(async (options: GlobalOptions & { workload: string; n: readonly number[]; truncation?: string }) => {
       const truncation = options.truncation === undefined ? undefined : Number(options.truncation);
-      if (truncation !== undefined && !(truncation >= MIN_TRUNCATION && truncation <= MAX_TRUNCATION)) {
-        cli.status = reportFailure(
-          terminal,
-          badUsage(
-            `--truncation must be a number from ${MIN_TRUNCATION} to ${MAX_TRUNCATION}, not "${options.truncation}".`,
-          ),
-          true,
+      if (truncation !== undefined && !(truncation >= MIN_TRUNCATION && truncation <= MAX_TRUNCATION))
+        throw badUsage(
+          `--truncation must be a number from ${MIN_TRUNCATION} to ${MAX_TRUNCATION}, not "${options.truncation}".`,
         );
-        return;
-      }
       const report = await workloadLoss(options.workload, options.n, process.cwd(), truncation);
       show(report, options, ({ workload, rows }) => {
         const cut = workload.truncatedMass;

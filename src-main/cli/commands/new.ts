@@ -1,9 +1,10 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Command } from 'commander';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
-import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, printJson, reportFailure, say, type Terminal } from '../output.ts';
+import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
+import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
@@ -33,12 +34,10 @@ async function newCommand(
   file: string,
   options: NewOptions,
 ): Promise<number> {
-  const known = await engine.call('devices.get', { ids: [...(options.device ?? [])] });
-  if (!known.ok) return reportFailure(terminal, known.error);
-  const made = await writeNewStudy(resourceFolder, file, options);
-  if (!made.ok) return reportFailure(terminal, made.error);
-  const { units, mean, max } = made.value;
-  if (options.json) printJson(terminal, { study: file, ...made.value });
+  await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
+  const made = unwrap(await writeNewStudy(resourceFolder, file, options));
+  const { units, mean, max } = made;
+  if (options.json) printJson(terminal, { study: file, ...made });
   else {
     say(terminal, `${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
     if (options.spmv) say(terminal, `Which kernel to write: lockstep recommend ${file}`);

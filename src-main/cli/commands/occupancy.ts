@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../../services/devices/occupancy.ts';
 import { counted } from '../../services/export/text.ts';
 import { readText } from '../../services/files/files.ts';
-import { badUsage, command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
-import { printTable, reportFailure, say } from '../output.ts';
+import { command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
+import { badUsage, printTable, say } from '../output.ts';
 
 /** The command that computes the occupancy of one launch, or of a table of launches. */
 export function addOccupancy(program: Command, cli: CommandLine): void {
@@ -48,14 +48,8 @@ export function addOccupancy(program: Command, cli: CommandLine): void {
           );
           return;
         }
-        if (options.block === undefined || (options.cc === undefined) === (options.device === undefined)) {
-          cli.status = reportFailure(
-            terminal,
-            badUsage('Specify --block and one of --cc or --device, or --batch FILE.csv.'),
-            true,
-          );
-          return;
-        }
+        if (options.block === undefined || (options.cc === undefined) === (options.device === undefined))
+          throw badUsage('Specify --block and one of --cc or --device, or --batch FILE.csv.');
         const usage = {
           blockThreads: options.block,
           registersPerThread: options.registers,

@@ -4,12 +4,12 @@ import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { csvCell } from '../../../src-workers/domain/csv.ts';
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import type { AskedTimes } from '../../contract/advice.ts';
 import type { Engine } from '../../services/engine.ts';
 import { linesOf } from '../../services/files/lines.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, printJson, reportFailure, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, type Terminal, failure } from '../output.ts';
 import { advised } from './advice.ts';
 import { takeNamedParameter } from './import.ts';
 
@@ -66,8 +66,7 @@ async function predictCommand(
   file: string,
   options: PredictOptions,
 ): Promise<number> {
-  const about = await advised(what, options.device);
-  if (!about.ok) return reportFailure(terminal, about.error);
+  const about = unwrap(await advised(what, options.device));
   const label = file === '-' ? 'standard input' : file;
   const all: Design[] = [];
   let device: AskedTimes['device'] | null = null;
@@ -80,7 +79,7 @@ async function predictCommand(
       designs.push(one.value);
     }
     const asked = await engine.call('advice.predict', {
-      ...about.value,
+      ...about,
       designs,
       ...(options.map && { parameters: options.map }),
       ...(options.device !== undefined && { deviceId: options.device }),
@@ -100,7 +99,11 @@ async function predictCommand(
   try {
     for await (const text of linesOf(file === '-' ? process.stdin : createReadStream(file), MAX_LINE_BYTES, true)) {
       number += 1;
-      if (text === null) return reportFailure(terminal, tooLong(label, number));
+      if (text === null)
+        throw failure(
+          'bad-input',
+          `${label}, line ${number}: The line has more than ${MAX_LINE_BYTES} bytes. Write one design per line.`,
+        );
       if (text.trim() === '') continue;
       if (read === null) {
         read = text
@@ -113,30 +116,22 @@ async function predictCommand(
       }
       lines.push({ number, text });
       if (lines.length < LINES_PER_CALL) continue;
-      const done = await predict(lines);
-      if (!done.ok) return reportFailure(terminal, done.error);
+      unwrap(await predict(lines));
       lines = [];
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error)
-      return reportFailure(terminal, {
-        code: 'not-found',
-        message: `${label} cannot be read (${systemReason(error)}). Specify JSON lines or CSV of designs.`,
-      });
+      throw failure(
+        'not-found',
+        `${label} cannot be read (${systemReason(error)}). Specify JSON lines or CSV of designs.`,
+      );
     throw error;
   }
-  if (lines.length === 0 && device === null)
-    return reportFailure(terminal, { code: 'bad-input', message: `${label} has no designs.` });
-  const done = lines.length === 0 ? ok(null) : await predict(lines);
-  if (!done.ok) return reportFailure(terminal, done.error);
+  if (lines.length === 0 && device === null) throw failure('bad-input', `${label} has no designs.`);
+  if (lines.length > 0) unwrap(await predict(lines));
   if (options.json) printJson(terminal, { device, designs: all });
   return EXIT_OK;
 }
-
-const tooLong = (label: string, line: number) => ({
-  code: 'bad-input' as const,
-  message: `${label}, line ${line}: The line has more than ${MAX_LINE_BYTES} bytes. Write one design per line.`,
-});
 
 /** Replaces the number of a design in the call by its line, because the user knows only the line. */
 function atLine(message: string, label: string, lines: readonly Line[]): string {

@@ -1,20 +1,12 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { type Command, Option } from 'commander';
 import { MAX_DESIGNS } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { jsonParts } from '../../services/export/text.ts';
-import {
-  allOf,
-  bestOf,
-  evidenceFields,
-  jsonRow,
-  jsonRows,
-  type Options,
-  printDesigns,
-  sayUnmeasured,
-} from '../best-designs.ts';
+import { allOf, bestOf, evidenceFields, jsonRow, jsonRows, printDesigns, sayUnmeasured } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, printJson, printParts, reportFailure, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, printParts, type Terminal, usage, failure } from '../output.ts';
 
 export function addRank(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'rank <run>', 'the best designs of a run')
@@ -27,62 +19,55 @@ export function addRank(program: Command, { terminal, withRuns }: CommandLine): 
         'implementation',
       ]),
     )
-    .action(
-      (run: string, options: GlobalOptions & { top: number; device?: string; groups: boolean; bestOf?: string }) =>
-        withRuns(options, (engine) => rankCommand(engine, terminal, run, options)),
+    .action((run: string, options: RankOptions) =>
+      withRuns(options, (engine) => rankCommand(engine, terminal, run, options)),
     );
 }
 
-async function rankCommand(
-  engine: Engine,
-  terminal: Terminal,
-  run: string,
-  options: Options & {
-    readonly top: number;
-    readonly device?: string;
-    readonly groups: boolean;
-    readonly bestOf?: string;
-  },
-): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const found = await bestOf(engine, {
-    runId: id.value,
-    limit: Math.min(options.top, MAX_DESIGNS),
-    groups: options.groups,
-    ...(options.device === undefined ? {} : { deviceId: options.device }),
-  });
-  if (!found.ok) return reportFailure(terminal, found.error);
+interface RankOptions extends GlobalOptions {
+  readonly top: number;
+  readonly device?: string;
+  readonly groups: boolean;
+  readonly bestOf?: string;
+}
+
+async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: RankOptions): Promise<number> {
+  const id = usage(runId(run));
+  const found = unwrap(
+    await bestOf(engine, {
+      runId: id,
+      limit: Math.min(options.top, MAX_DESIGNS),
+      groups: options.groups,
+      ...(options.device === undefined ? {} : { deviceId: options.device }),
+    }),
+  );
   if (options.bestOf !== undefined) {
-    const { ofDevices, ofImplementations } = found.value;
+    const { ofDevices, ofImplementations } = found;
     const rows = options.bestOf === 'device' ? ofDevices : ofImplementations;
     if (options.bestOf === 'implementation' && rows.length === 0)
-      return reportFailure(terminal, {
-        code: 'unsupported',
-        message: `The study of run ${id.value} names no implementations. Use --best-of device, or leave --best-of out.`,
-      });
+      throw failure(
+        'unsupported',
+        `The study of run ${id} names no implementations. Use --best-of device, or leave --best-of out.`,
+      );
     if (options.json)
       printJson(terminal, {
-        runId: id.value,
+        runId: id,
         bestOf: options.bestOf,
         rows: rows.map(jsonRow),
-        ...evidenceFields(found.value),
+        ...evidenceFields(found),
       });
     else {
-      printDesigns(terminal, rows, { ...found.value, equal: null }, 'whole');
-      sayUnmeasured(terminal, found.value, options.device);
+      printDesigns(terminal, rows, { ...found, equal: null }, 'whole');
+      sayUnmeasured(terminal, found, options.device);
     }
     return EXIT_OK;
   }
   if (options.json)
-    await printParts(
-      terminal,
-      jsonParts({ runId: id.value, rows: jsonRows(found.value), ...evidenceFields(found.value) }),
-    );
+    await printParts(terminal, jsonParts({ runId: id, rows: jsonRows(found), ...evidenceFields(found) }));
   else {
-    const { rows, equal } = await allOf(found.value);
-    printDesigns(terminal, rows, { ...found.value, equal }, 'whole');
-    sayUnmeasured(terminal, found.value, options.device);
+    const { rows, equal } = await allOf(found);
+    printDesigns(terminal, rows, { ...found, equal }, 'whole');
+    sayUnmeasured(terminal, found, options.device);
   }
   return EXIT_OK;
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { fail } from '../../../src-workers/domain/result.ts';
 import { reproduction } from '../../services/models/reproduction.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, printTable, say, type Terminal, usage, failure } from '../output.ts';
 
 export function addReproduce(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
@@ -17,12 +16,10 @@ export function addReproduce(program: Command, cli: CommandLine): void {
 }
 
 async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<number> {
-  const tables = reproduction(paper);
-  if (!tables.ok) return reportFailure(terminal, tables.error, true);
-  const passed = tables.value.every((table) => table.passed);
-  if (options.json) printJson(terminal, { tables: tables.value });
+  const tables = usage(reproduction(paper));
+  if (options.json) printJson(terminal, { tables });
   else
-    for (const table of tables.value) {
+    for (const table of tables) {
       const unit = table.unit === '1' ? '' : `, ${table.unit}`;
       say(terminal, table.citation);
       say(terminal, `${table.table}${unit}: ${table.passed ? 'reproduced' : 'NOT reproduced'}`);
@@ -41,13 +38,7 @@ async function reproduceCommand(terminal: Terminal, paper: string | undefined, o
       for (const note of table.notes) say(terminal, `  ${note}`);
       say(terminal, '');
     }
-  if (passed) return EXIT_OK;
-  const failed = fail(
-    'conflict',
-    `${tables.value
-      .filter((table) => !table.passed)
-      .map((table) => `${table.paper} ${table.table}`)
-      .join(', ')}: outside tolerance`,
-  );
-  return failed.ok ? EXIT_FAILED : reportFailure(terminal, failed.error);
+  const failed = tables.filter((table) => !table.passed).map((table) => `${table.paper} ${table.table}`);
+  if (failed.length > 0) throw failure('conflict', `${failed.join(', ')}: outside tolerance`);
+  return EXIT_OK;
 }

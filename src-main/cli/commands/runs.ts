@@ -1,11 +1,12 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Command } from 'commander';
 import { countsText } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import type { Options } from '../best-designs.ts';
-import { byAgents, command, type CommandLine, type GlobalOptions, group, positive } from '../command-line.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, group, positive, call } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+import { EXIT_OK, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { reportSimulations } from './simulate.ts';
 import { reportSweep } from './sweep.ts';
@@ -25,12 +26,10 @@ export function addRuns(program: Command, cli: CommandLine): void {
   ] as const)
     command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
       withRuns(options, async (engine) => {
-        const id = runId(run);
-        if (!id.ok) return reportFailure(terminal, id.error, true);
-        const done = await engine.call(procedure, { id: id.value });
-        if (!done.ok) return reportFailure(terminal, done.error);
-        if (options.json) printJson(terminal, { runId: id.value, [`${name}d`]: true });
-        else say(terminal, `Run ${id.value} ${name}d.`);
+        const id = usage(runId(run));
+        await call(engine, procedure, { id });
+        if (options.json) printJson(terminal, { runId: id, [`${name}d`]: true });
+        else say(terminal, `Run ${id} ${name}d.`);
         return EXIT_OK;
       }),
     );
@@ -51,24 +50,19 @@ async function resumeCommand(
   run: string,
   options: Options & { readonly top: number },
 ): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const resumable = await checkResumable(engine, terminal, id.value);
-  if (!resumable.ok) return reportFailure(terminal, resumable.error);
+  const id = usage(runId(run));
+  unwrap(await checkResumable(engine, terminal, id));
   const start = performance.now();
-  const done = await followRun(engine, terminal, 'Continuing', () => engine.call('runs.resume', { id: id.value }));
-  if (done.ok && done.value.kind === 'bench') return reportMeasurement(engine, terminal, done.value.id, options);
-  if (done.ok && done.value.kind === 'simulate') return reportSimulations(engine, terminal, done.value, options);
-  return done.ok
-    ? reportSweep(engine, terminal, done.value, performance.now() - start, options)
-    : reportFailure(terminal, done.error);
+  const done = unwrap(await followRun(engine, terminal, 'Continuing', () => engine.call('runs.resume', { id })));
+  if (done.kind === 'bench') return reportMeasurement(engine, terminal, done.id, options);
+  if (done.kind === 'simulate') return reportSimulations(engine, terminal, done, options);
+  return reportSweep(engine, terminal, done, performance.now() - start, options);
 }
 
 async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const purged = await engine.call('runs.purge', {});
-  if (!purged.ok) return reportFailure(terminal, purged.error);
-  const { runs, studies, freedBytes } = purged.value;
-  if (options.json) printJson(terminal, purged.value);
+  const purged = await call(engine, 'runs.purge', {});
+  const { runs, studies, freedBytes } = purged;
+  if (options.json) printJson(terminal, purged);
   else if (runs + studies === 0 && freedBytes === 0) say(terminal, 'The bin is empty.');
   else
     say(
@@ -79,16 +73,15 @@ async function runsPurge(engine: Engine, terminal: Terminal, options: Options): 
 }
 
 async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
-  const runs = await engine.call('runs.list', {});
-  if (!runs.ok) return reportFailure(terminal, runs.error);
-  if (options.json) printJson(terminal, { runs: runs.value });
-  else if (runs.value.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
+  const runs = await call(engine, 'runs.list', {});
+  if (options.json) printJson(terminal, { runs });
+  else if (runs.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
   else {
-    const { unit, cell } = timeCells(runs.value.map(({ bestTimeMs }) => bestTimeMs));
+    const { unit, cell } = timeCells(runs.map(({ bestTimeMs }) => bestTimeMs));
     printTable(
       terminal,
       ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', `best, ${unit}`, 'best design'],
-      runs.value.map((row) => [
+      runs.map((row) => [
         row.id,
         row.kind,
         row.state,
@@ -105,11 +98,9 @@ async function runsList(engine: Engine, terminal: Terminal, options: Options): P
 }
 
 async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const detail = await engine.call('runs.get', { id: id.value });
-  if (!detail.ok) return reportFailure(terminal, detail.error);
-  const value = detail.value;
+  const id = usage(runId(run));
+  const detail = await call(engine, 'runs.get', { id });
+  const value = detail;
   if (options.json) {
     printJson(terminal, value);
     return EXIT_OK;

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { command, type CommandLine, type GlobalOptions, whole } from '../command-line.ts';
-import { printJson, reportFailure, say } from '../output.ts';
+import { printJson, say, failure } from '../output.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 
 const portNumber = (text: string): number => {
   const value = whole(text);
@@ -19,19 +20,14 @@ export function addServe(program: Command, cli: CommandLine): void {
       const { DEFAULT_PORT } = await import('../../serve/serve.ts');
       const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : say(terminal, line));
       const { failed, stopped } = await ensureBuilt(places.root, process.execPath, print);
-      if (failed !== null || stopped) {
-        cli.status = reportFailure(terminal, {
-          code: 'not-found',
-          message: failed ?? 'stopped before the build was complete',
-        });
-        return;
-      }
-      const done = await runBrowserHost({
-        port: options.port ?? DEFAULT_PORT,
-        print,
-        ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
-        ...(options.db === undefined ? {} : { databaseFile: options.db }),
-      });
-      if (!done.ok) cli.status = reportFailure(terminal, done.error);
+      if (failed !== null || stopped) throw failure('not-found', failed ?? 'stopped before the build was complete');
+      unwrap(
+        await runBrowserHost({
+          port: options.port ?? DEFAULT_PORT,
+          print,
+          ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
+          ...(options.db === undefined ? {} : { databaseFile: options.db }),
+        }),
+      );
     });
 }

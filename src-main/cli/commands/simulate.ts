@@ -7,7 +7,7 @@ import { procedures } from '../../contract/procedures.ts';
 import type { Engine } from '../../services/engine.ts';
 import { designFields } from '../../services/export/tables.ts';
 import { predictionAgreement } from '../../services/simulations/simulations.ts';
-import { byAgents, command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
+import { byAgents, command, type CommandLine, type GlobalOptions, positive, call } from '../command-line.ts';
 import {
   contradictedCell,
   DESIGN_HEAD,
@@ -17,7 +17,8 @@ import {
   sayContradicted,
 } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, reportFailure, say, type Terminal, timeCells } from '../output.ts';
+import { EXIT_OK, percent, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export function addSimulate(program: Command, { terminal, withRuns }: CommandLine): void {
   byAgents(command(program, 'simulate <run>', 'simulate the best designs of a run, event by event'))
@@ -41,16 +42,16 @@ export async function simulateCommand(
   run: string,
   options: SimulateOptions,
 ): Promise<number> {
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const input = validate(
-    procedures['simulations.start'].input,
-    { runId: id.value, top: options.top, ...(options.device === undefined ? {} : { deviceId: options.device }) },
-    'simulate',
+  const id = usage(runId(run));
+  const input = usage(
+    validate(
+      procedures['simulations.start'].input,
+      { runId: id, top: options.top, ...(options.device === undefined ? {} : { deviceId: options.device }) },
+      'simulate',
+    ),
   );
-  if (!input.ok) return reportFailure(terminal, input.error, true);
-  const done = await followRun(engine, terminal, 'Simulating', () => engine.call('simulations.start', input.value));
-  return done.ok ? reportSimulations(engine, terminal, done.value, options) : reportFailure(terminal, done.error);
+  const done = await followRun(engine, terminal, 'Simulating', () => engine.call('simulations.start', input));
+  return reportSimulations(engine, terminal, unwrap(done), options);
 }
 
 /** Prints the results of a `simulate` run beside the predictions that it checks. */
@@ -60,9 +61,8 @@ export async function reportSimulations(
   run: RunSummary,
   options: { readonly json?: boolean },
 ): Promise<number> {
-  const found = await engine.call('simulations.list', { runId: run.id });
-  if (!found.ok) return reportFailure(terminal, found.error);
-  const rows = found.value;
+  const found = await call(engine, 'simulations.list', { runId: run.id });
+  const rows = found;
   const agreement = predictionAgreement(rows);
   const gaps = await evidenceGapsOf(engine, run.sourceRunId, rows);
   const sweep = run.sourceRunId === null ? null : await engine.call('runs.get', { id: run.sourceRunId });

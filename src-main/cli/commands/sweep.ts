@@ -1,3 +1,4 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
@@ -30,7 +31,7 @@ import {
   wholeFrom,
 } from '../command-line.ts';
 import { followRun } from '../follow.ts';
-import { EXIT_OK, printParts, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printParts, say, type Terminal } from '../output.ts';
 
 export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
@@ -68,55 +69,54 @@ export async function reportSweep(
   elapsedMs: number,
   options: Options & { readonly top: number },
 ): Promise<number> {
-  const found = await bestOf(engine, { runId, limit: Math.min(options.top, MAX_DESIGNS) });
-  if (!found.ok) return reportFailure(terminal, found.error);
-  const { study, devices, ofDevices, ofImplementations, recommended, inputs } = found.value;
+  const found = unwrap(await bestOf(engine, { runId, limit: Math.min(options.top, MAX_DESIGNS) }));
+  const { study, devices, ofDevices, ofImplementations, recommended, inputs } = found;
   if (options.json) {
     const document = jsonParts({
       runId,
       study,
       designs: { enumerated, valid, invalid, ...(kept && { kept: valid, predicted: kept.predicted }) },
       elapsedMs,
-      best: jsonRows(found.value),
+      best: jsonRows(found),
       bestOfDevices: ofDevices.map(jsonRow),
       ...(ofImplementations.length > 0 && { bestOfImplementations: ofImplementations.map(jsonRow) }),
       recommended: recommended && { ...jsonRow(recommended.row), ties: recommended.ties, rule: recommended.rule },
       inputs,
-      ...evidenceFields(found.value),
+      ...evidenceFields(found),
     });
     await printParts(terminal, document);
     return EXIT_OK;
   }
-  const { rows, equal } = await allOf(found.value);
+  const { rows, equal } = await allOf(found);
   if (recommended) sayRecommended(terminal, recommended.row, assumedFacts(recommended.inputs).length);
   say(
     terminal,
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   if (invalid > 0 && (options.verbose || valid === 0)) {
-    const reasons = found.value.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
+    const reasons = found.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
     say(terminal, `Not valid: ${reasons.join('; ')}.`);
   }
   if (rows.length > 0) {
     say(terminal, '');
-    printDesigns(terminal, rows, { ...found.value, equal }, legendFor(options));
+    printDesigns(terminal, rows, { ...found, equal }, legendFor(options));
   }
   if (ofImplementations.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each implementation:');
-    printDesigns(terminal, ofImplementations, found.value, 'none');
+    printDesigns(terminal, ofImplementations, found, 'none');
   }
   if (devices.length > 1 && rows.length > 0) {
     say(terminal, '');
     say(terminal, 'The best design of each device:');
-    printDesigns(terminal, ofDevices, found.value, 'none');
+    printDesigns(terminal, ofDevices, found, 'none');
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     const what = kept ? 'Without a design among the best' : 'Without a valid design';
     if (without.length > 0) say(terminal, `${what}: ${without.map(({ name }) => name).join(', ')}.`);
   }
   if (rows.length > 0) {
     say(terminal, '');
-    sayUnmeasured(terminal, found.value);
+    sayUnmeasured(terminal, found);
   }
   if (!recommended) return EXIT_OK;
   const assumed = assumedFacts(recommended.inputs);
@@ -149,19 +149,16 @@ export async function sweepCommand(
   file: string,
   options: Options & { readonly top: number; readonly device?: readonly string[]; readonly best?: number },
 ): Promise<number> {
-  const located = await readStudyFile(file);
-  if (!located.ok) return reportFailure(terminal, located.error);
-  const { baseFolder } = located.value;
-  const study = { ...located.value.study, ...(options.device && { devices: [...options.device] }) };
+  const located = unwrap(await readStudyFile(file));
+  const { baseFolder } = located;
+  const study = { ...located.study, ...(options.device && { devices: [...options.device] }) };
   const start = performance.now();
-  const run = await followRun(engine, terminal, 'Predicting', () =>
+  const started = await followRun(engine, terminal, 'Predicting', () =>
     engine.call('runs.start', {
       study,
       ...(baseFolder === null ? {} : { folder: baseFolder }),
       ...(options.best !== undefined && { best: options.best }),
     }),
   );
-  return run.ok
-    ? reportSweep(engine, terminal, run.value, performance.now() - start, options)
-    : reportFailure(terminal, run.error);
+  return reportSweep(engine, terminal, unwrap(started), performance.now() - start, options);
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { traceProgram } from '../../services/measuring/trace.ts';
 import { command, type CommandLine, positive } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, reportFailure, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printJson, printTable, badUsage, say, type Terminal } from '../output.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 
 /** The command that records the lengths of units from a kernel. It needs no engine. */
 export function addTrace(program: Command, cli: CommandLine): void {
@@ -49,24 +50,22 @@ async function traceCommand(
   words: readonly string[],
   options: TraceOptions,
 ): Promise<number> {
-  const usage = (message: string): number => reportFailure(terminal, { code: 'bad-input', message }, true);
   const [program, ...args] = words;
   if (options.header || options.wgsl) {
-    if (program !== undefined) return usage('Specify --header, --wgsl or a program, not several of them.');
-    if (options.header && options.wgsl) return usage('Specify --header (CUDA and HIP) or --wgsl, not both.');
+    if (program !== undefined) throw badUsage('Specify --header, --wgsl or a program, not several of them.');
+    if (options.header && options.wgsl) throw badUsage('Specify --header (CUDA and HIP) or --wgsl, not both.');
     terminal.out(await readFile(join(kernelFolder, options.wgsl ? 'lockstep.wgsl' : 'lockstep.cuh'), 'utf8'));
     return EXIT_OK;
   }
   if (program === undefined)
-    return usage('Specify the program to trace behind --, as in lockstep trace -- ./app, or --header or --wgsl.');
+    throw badUsage('Specify the program to trace behind --, as in lockstep trace -- ./app, or --header or --wgsl.');
 
   const { units = null, output, timeLimit } = options;
-  const traced = await traceProgram(
-    { words: [program, ...args], units, output, timeLimitMs: 1000 * timeLimit },
-    (text) => terminal.err(text),
+  const value = unwrap(
+    await traceProgram({ words: [program, ...args], units, output, timeLimitMs: 1000 * timeLimit }, (text) =>
+      terminal.err(text),
+    ),
   );
-  if (!traced.ok) return reportFailure(terminal, traced.error);
-  const { value } = traced;
   if (options.json) {
     printJson(terminal, value);
     return EXIT_OK;

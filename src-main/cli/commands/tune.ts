@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { TuningStep } from '../../contract/measuring.ts';
 import { validate } from '../../contract/parse.ts';
@@ -16,10 +16,11 @@ import {
   percent,
   printJson,
   printTable,
-  reportFailure,
   say,
   type Terminal,
   timeCells,
+  usage,
+  failure,
 } from '../output.ts';
 import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
 
@@ -77,57 +78,47 @@ interface TuneOptions extends Pick<
 
 async function tuneCommand(engine: Engine, terminal: Terminal, run: string, options: TuneOptions): Promise<number> {
   const { budget, within, device } = options;
-  const id = runId(run);
-  if (!id.ok) return reportFailure(terminal, id.error, true);
-  const onAgent = await agentTarget(engine, options);
-  if (!onAgent.ok) return reportFailure(terminal, onAgent.error, true);
-  const where = measuringTarget(onAgent.value);
-  if (!where.ok) return reportFailure(terminal, where.error, true);
-  const sweep = { ...where.value, runId: id.value, ...(device !== undefined && { deviceId: device }) };
-  const asked = validate(procedures['bench.next'].input, { ...sweep, count: DESIGNS_PER_STEP }, 'tune');
-  if (!asked.ok) return reportFailure(terminal, asked.error, true);
-  const how = {
-    choose: 'named',
-    ...launchInput(options),
-  } as const;
-  const start = validate(procedures['bench.start'].input, { ...sweep, ...how, designs: [0] }, 'tune');
-  if (!start.ok) return reportFailure(terminal, start.error, true);
+  const id = usage(runId(run));
+  const where = usage(measuringTarget(usage(await agentTarget(engine, options))));
+  const sweep = { ...where, runId: id, ...(device !== undefined && { deviceId: device }) };
+  const asked = usage(validate(procedures['bench.next'].input, { ...sweep, count: DESIGNS_PER_STEP }, 'tune'));
+  const how = { choose: 'named', ...launchInput(options) } as const;
+  const start = usage(validate(procedures['bench.start'].input, { ...sweep, ...how, designs: [0] }, 'tune'));
   const began = performance.now();
   const steps: (Pick<TuningStep, 'measured' | 'failed' | 'best' | 'expectedRegret'> & {
     readonly runId: number;
     readonly designs: readonly number[];
   })[] = [];
 
-  const tuned = await tune({
-    within,
-    next: () => engine.call('bench.next', asked.value),
-    async measure(designs) {
-      return followRun(engine, terminal, `Step ${steps.length + 1}`, () =>
-        engine.call('bench.start', { ...start.value, designs: [...designs] }),
-      );
-    },
-    left: (step) =>
-      'designs' in budget
-        ? budget.designs - triedDesigns(step)
-        : performance.now() - began < budget.timeMs
-          ? step.next.length
-          : 0,
-    show(step, done) {
-      const { measured, failed, best, expectedRegret } = step;
-      if (done) steps.push({ ...done, measured, failed, best, expectedRegret });
-      if (options.json || triedDesigns(step) === 0) return;
-      const said = done ? `Step ${steps.length}, run ${done.runId}` : 'Measured before';
-      say(terminal, `${said}: ${progressText(step)}`);
-    },
-  });
-  if (!tuned.ok) return reportFailure(terminal, tuned.error);
-  const { step, stopped } = tuned.value;
+  const { step, stopped } = unwrap(
+    await tune({
+      within,
+      next: () => engine.call('bench.next', asked),
+      async measure(designs) {
+        return followRun(engine, terminal, `Step ${steps.length + 1}`, () =>
+          engine.call('bench.start', { ...start, designs: [...designs] }),
+        );
+      },
+      left: (step) =>
+        'designs' in budget
+          ? budget.designs - triedDesigns(step)
+          : performance.now() - began < budget.timeMs
+            ? step.next.length
+            : 0,
+      show(step, done) {
+        const { measured, failed, best, expectedRegret } = step;
+        if (done) steps.push({ ...done, measured, failed, best, expectedRegret });
+        if (options.json || triedDesigns(step) === 0) return;
+        const said = done ? `Step ${steps.length}, run ${done.runId}` : 'Measured before';
+        say(terminal, `${said}: ${progressText(step)}`);
+      },
+    }),
+  );
   if (stopped === 'other-device')
-    return reportFailure(terminal, {
-      code: 'unsupported',
-      message:
-        'A step added no measurement, because its device is not the device of the earlier measurements. Predict a new run for this device.',
-    });
+    throw failure(
+      'unsupported',
+      'A step added no measurement, because its device is not the device of the earlier measurements. Predict a new run for this device.',
+    );
   const { next: _next, ...last } = step;
   if (options.json) printJson(terminal, { ...last, within, stopped, elapsedMs: performance.now() - began, steps });
   else report(terminal, last, stopped, within);
