@@ -3,6 +3,7 @@ import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
 import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
+import type { SimulatedTimes } from '../src-workers/domain/simulation.ts';
 
 /**
  * The types that the store takes and returns. All of them survive a structured clone, since the store has its own
@@ -94,14 +95,9 @@ export interface KeptDesigns {
   readonly picked: number | null;
 }
 
-export interface RunRecord extends RunSummary {
-  readonly study: unknown;
-  readonly modelVersions: Readonly<Record<string, string>>;
-  readonly seed: number | null;
-  readonly machine: unknown;
+export interface RunRecord
+  extends RunSummary, Pick<RunDraft, 'study' | 'modelVersions' | 'seed' | 'machine' | 'devices' | 'axes'> {
   readonly failure: Failure | null;
-  readonly devices: readonly Device[];
-  readonly axes: RunAxes | null;
   /** The device that measured; `null` until it is known, and for runs that measure nothing. */
   readonly measuringDevice: unknown;
 }
@@ -171,14 +167,7 @@ export interface DesignReference {
   readonly predictedMs: number | null;
 }
 
-export interface SimulationRecord extends DesignReference {
-  readonly meanMs: number;
-  readonly standardDeviationMs: number;
-  readonly minMs: number;
-  readonly medianMs: number;
-  readonly maxMs: number;
-  /** Every replication, milliseconds; at least one. */
-  readonly timesMs: readonly number[];
+export interface SimulationRecord extends DesignReference, SimulatedTimes {
   /** Further results of the simulator. Any JSON value. */
   readonly detail: unknown;
 }

@@ -152,15 +152,11 @@ export interface Engine extends AsyncDisposable {
 }
 
 export async function openEngine({ database, workers }: EngineOptions = {}): Promise<Engine> {
-  const places = programPlaces();
   const engine = unwrap(
     await open({
       databaseFile: database === undefined ? defaultDatabaseFile() : resolve(database),
-      resourceFolder: places.root,
       host: 'cli',
-      workerFile: places.workerFile,
-      storeThreadFile: places.storeThreadFile,
-      programs: places.programs,
+      ...programPlaces().engine,
       ...(workers !== undefined && { workers }),
     }),
   );

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { threadId, workerData } from 'node:worker_threads';
+import { move, Piscina } from 'piscina';
 import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk, PredictionColumns } from './domain/columns.ts';
 import type { LossReport } from './domain/loss.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
-import { move, Piscina } from 'piscina';
 import { changedPlan, changesLengths, type InputChange } from './advise/change.ts';
 import {
   keepBest,
@@ -64,12 +64,8 @@ import { firstEquals, type ComparedDesigns } from './sweep/equal.ts';
 import type { TieTable } from './sweep/ties.ts';
 import { expectedExcess } from './models/calibration/search.ts';
 import { createTuner, type KnownDesign, type TuningEstimate, type TuningSpace } from './tune/tuner.ts';
-import {
-  simulateDesign,
-  simulateTimeline,
-  type SimulatedDistribution,
-  type SimulationOptions,
-} from './simulate/simulate-design.ts';
+import { simulateDesign, simulateTimeline, type SimulationOptions } from './simulate/simulate-design.ts';
+import type { SimulatedDistribution } from './domain/simulation.ts';
 
 /** The tasks of the pool. No other file knows the worker side of Piscina. */
 

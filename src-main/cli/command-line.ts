@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
 import { type Result, unwrap } from '../../src-workers/domain/result.ts';
 import type { ProcedureInput, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
-import { programPlaces } from '../hosts/places.ts';
+import { type Places, programPlaces } from '../hosts/places.ts';
 import { type Engine, openEngine } from '../services/engine.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
@@ -77,7 +77,7 @@ export const byAgents = (command: Command): Command =>
 /** The shared tools of the commands: the terminal, the exit status, and an engine while a command needs it. */
 export interface CommandLine {
   readonly terminal: Terminal;
-  readonly places: ReturnType<typeof programPlaces>;
+  readonly places: Places;
   status: number;
   /** Prints a result as JSON or as text, or prints the failure. */
   readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
@@ -102,11 +102,8 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     const redis = redisSettings(options);
     const engine = await openEngine({
       databaseFile: options.db ?? defaultDatabaseFile(),
-      resourceFolder: places.root,
       host: 'cli',
-      workerFile: places.workerFile,
-      storeThreadFile: places.storeThreadFile,
-      programs: places.programs,
+      ...places.engine,
       ...uses,
       ...(redis && { redis }),
     });

@@ -8,6 +8,7 @@ import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { Study } from './study.ts';
+import type { SimulatedDistribution } from '../../src-workers/domain/simulation.ts';
 
 /** The results of procedures. Typed arrays stay typed arrays across every transport. */
 
@@ -144,25 +145,11 @@ export interface FieldChange {
   readonly is: string;
 }
 
-/**
- * The result of the event simulator for one design, ms, with the 95 % confidence interval of the mean (Student).
- * Compare a prediction, which is a mean, with the mean.
- */
-export interface SimulatedTime {
+/** The result of the event simulator for one design. Compare a prediction, which is a mean, with the mean. */
+export interface SimulatedTime extends SimulatedDistribution {
   /** The newest run of kind `simulate` with this design. */
   readonly runId: number;
-  readonly meanMs: number;
-  readonly lowMs: number;
-  readonly highMs: number;
-  readonly medianMs: number;
-  readonly standardDeviationMs: number;
-  readonly minMs: number;
-  readonly maxMs: number;
   readonly replications: number;
-  /** The times of all replications, in order. */
-  readonly timesMs: readonly number[];
-  /** False if the interval was still wider than requested after the largest number of replications. */
-  readonly precise: boolean;
 }
 
 /** The measurement of a design on the device of its prediction, ms. */
@@ -177,16 +164,14 @@ export interface MeasuredDesignTime {
   readonly measuredOn: string;
 }
 
-export interface SimulatedDesign {
+export interface SimulatedDesign extends Pick<
+  RankRow,
+  'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'
+> {
   /** The rank by simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
   /** True if its interval overlaps the interval of the first. */
   readonly tied: boolean;
-  readonly designIndex: number;
-  readonly deviceId: string;
-  readonly device: string;
-  readonly design: Design;
-  readonly predictedMs: number;
   readonly simulated: SimulatedTime;
   /** Prediction over simulated mean, minus 1. */
   readonly difference: number;
@@ -343,6 +328,24 @@ export interface RankPage {
   readonly baseline: RankRow | null;
   /** The position of the requested design in the sorted list, from 0; null if it is not in the list. */
   readonly foundAt: number | null;
+}
+
+/** The designs that differ from a design only in one axis. */
+export interface DesignSlice {
+  readonly axis: string;
+  readonly values: readonly string[];
+  readonly timeMs: Float64Array;
+  readonly designIndex: Float64Array;
+  /** The position of the design itself. */
+  readonly at: number;
+}
+
+/** An axis of a run. */
+export interface LandscapeAxis {
+  readonly id: string;
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly texts: readonly string[];
 }
 
 export interface Histogram {

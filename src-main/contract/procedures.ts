@@ -8,12 +8,14 @@ import {
   type Breakdown,
   type Device,
   type DesignRange,
+  type DesignSlice,
   type DeviceComparisonResult,
   type DoctorCheck,
   type ExportDocument,
   type ExportFormat,
   type ExportPart,
   type Histogram,
+  type LandscapeAxis,
   type LandscapeFacets,
   type LandscapeGrid,
   type ParallelSample,
@@ -518,15 +520,7 @@ const others = {
     readonly designIndex: number | null;
   }>(),
   /** Returns the designs that differ from this one in only one axis, with their times, for every longer axis. */
-  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<
-    readonly {
-      readonly axis: string;
-      readonly values: readonly string[];
-      readonly timeMs: Float64Array;
-      readonly designIndex: Float64Array;
-      readonly at: number;
-    }[]
-  >(),
+  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly DesignSlice[]>(),
 
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
@@ -781,14 +775,7 @@ const others = {
       sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(2000)), 600),
     }),
   ).returns<Roofline>(),
-  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<
-    readonly {
-      readonly id: string;
-      readonly label: string;
-      readonly values: readonly string[];
-      readonly texts: readonly string[];
-    }[]
-  >(),
+  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<readonly LandscapeAxis[]>(),
 
   /** Compares the devices, each at its own best design or, with `designIndex`, all at one design. */
   'compare.devices': procedure(

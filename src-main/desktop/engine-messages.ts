@@ -1,14 +1,10 @@
-import type { MeasuringPrograms } from '../services/measuring/programs.ts';
+import type { EnginePlaces } from '../services/engine.ts';
 
 /** The messages between the desktop host and the engine's process, except those of the pages. */
 
-export interface OpenOptions {
+export interface OpenOptions extends EnginePlaces {
   /** `null` means the default file in the user's data folder. */
   readonly databaseFile: string | null;
-  readonly resourceFolder: string;
-  readonly workerFile: string;
-  readonly storeThreadFile: string;
-  readonly programs: MeasuringPrograms;
 }
 
 export type ToEngine =

@@ -19,14 +19,8 @@ const connections = new Map<number, Connection>();
 let engine: Engine | null = null;
 
 async function open(options: OpenOptions): Promise<void> {
-  const opened = await openEngine({
-    databaseFile: options.databaseFile ?? defaultDatabaseFile(),
-    resourceFolder: options.resourceFolder,
-    host: 'desktop',
-    workerFile: options.workerFile,
-    storeThreadFile: options.storeThreadFile,
-    programs: options.programs,
-  });
+  const databaseFile = options.databaseFile ?? defaultDatabaseFile();
+  const opened = await openEngine({ ...options, databaseFile, host: 'desktop' });
   if (opened.ok) engine = opened.value;
   post(opened.ok ? { kind: 'ready' } : { kind: 'failed', message: opened.error.message });
 }

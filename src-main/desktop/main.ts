@@ -1,3 +1,4 @@
+import { extname, isAbsolute, join, resolve } from 'node:path';
 import {
   app,
   BrowserWindow,
@@ -8,7 +9,6 @@ import {
   type IpcMainInvokeEvent,
   type WebFrameMain,
 } from 'electron';
-import { extname, isAbsolute, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import type { MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { programPlaces } from '../hosts/places.ts';
@@ -89,10 +89,7 @@ function start(): void {
     compileCacheFolder: join(app.getPath('userData'), 'compile-cache'),
     open: {
       databaseFile: process.env['LOCKSTEP_DB'] ?? null,
-      resourceFolder: places.root,
-      workerFile: places.workerFile,
-      storeThreadFile: places.storeThreadFile,
-      programs: places.programs,
+      ...places.engine,
     },
     onLost(message, restarting) {
       for (const window of BrowserWindow.getAllWindows()) window.webContents.send(CHANNELS.engineLost, message);

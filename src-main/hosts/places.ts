@@ -1,5 +1,6 @@
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { EnginePlaces } from '../services/engine.ts';
 
 /** The locations of the parts of the program, for a run from sources (by type stripping) or from a build (out/). */
 export interface Places {
@@ -8,16 +9,8 @@ export interface Places {
   readonly rendererFolder: string;
   readonly preloadFile: string;
   readonly engineProcessFile: string;
-  readonly workerFile: string;
-  readonly storeThreadFile: string;
-  /** The programs that measure, and the sources of the one that is compiled. */
-  readonly programs: {
-    readonly cpuChildFile: string;
-    readonly webgpuChildFile: string;
-    readonly ownChildFile: string;
-    readonly cudaFolder: string;
-    readonly openclHost: string;
-  };
+  /** What the engine must find. */
+  readonly engine: EnginePlaces;
 }
 
 export function programPlaces(): Places {
@@ -33,14 +26,17 @@ export function programPlaces(): Places {
     rendererFolder: join(shipped, 'out/renderer'),
     preloadFile: join(shipped, 'out/preload/preload.cjs'),
     engineProcessFile: main('src-main/desktop/engine-process.ts', 'engine-process.js'),
-    workerFile: main('src-workers/worker.ts', 'worker.js'),
-    storeThreadFile: main('db/thread.ts', 'store-thread.js'),
-    programs: {
-      cpuChildFile: main('src-workers/bench/cpu/child.ts', 'bench-cpu.js'),
-      webgpuChildFile: main('src-workers/bench/webgpu/child.ts', 'bench-webgpu.js'),
-      ownChildFile: main('src-workers/bench/program/child.ts', 'bench-program.js'),
-      cudaFolder: join(root, 'src-workers/bench/cuda/sources'),
-      openclHost: join(root, 'src-workers/bench/opencl/host.py'),
+    engine: {
+      resourceFolder: root,
+      workerFile: main('src-workers/worker.ts', 'worker.js'),
+      storeThreadFile: main('db/thread.ts', 'store-thread.js'),
+      programs: {
+        cpuChildFile: main('src-workers/bench/cpu/child.ts', 'bench-cpu.js'),
+        webgpuChildFile: main('src-workers/bench/webgpu/child.ts', 'bench-webgpu.js'),
+        ownChildFile: main('src-workers/bench/program/child.ts', 'bench-program.js'),
+        cudaFolder: join(root, 'src-workers/bench/cuda/sources'),
+        openclHost: join(root, 'src-workers/bench/opencl/host.py'),
+      },
     },
   };
 }

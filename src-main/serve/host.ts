@@ -30,11 +30,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const { databaseFile = defaultDatabaseFile() } = options;
   const engine = await openEngine({
     databaseFile,
-    resourceFolder: places.root,
     host: 'serve',
-    workerFile: places.workerFile,
-    storeThreadFile: places.storeThreadFile,
-    programs: places.programs,
+    ...places.engine,
   });
   if (!engine.ok) return engine;
   const token = options.token ?? (process.env[TOKEN_VARIABLE] || (await keptToken(databaseFile)));

@@ -66,16 +66,21 @@ export interface OpenEngine extends Engine {
   readonly context: Context;
 }
 
-export interface EngineOptions {
-  readonly databaseFile: string;
+/** The files of the engine. */
+export interface EnginePlaces {
   /** The folder that holds `db/`: the project, or the packaged application. */
   readonly resourceFolder: string;
-  readonly host: 'desktop' | 'serve' | 'cli';
-  /** The paths of the scripts of the worker and of the store's thread, if a bundle moved them. */
-  readonly workerFile?: string;
-  readonly storeThreadFile?: string;
-  /** The programs that measure, if a bundle moved them. */
+  readonly workerFile: string;
+  readonly storeThreadFile: string;
+  readonly programs: MeasuringPrograms;
+}
+
+/** A path that is left out is that of the sources. */
+export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
+  readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;
+  readonly databaseFile: string;
+  readonly host: 'desktop' | 'serve' | 'cli';
   readonly workers?: number;
   /** Whether the engine is mainly used for predictions. If so, workers start while the database is opened. */
   readonly predicts?: boolean;

@@ -155,13 +155,8 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/** An implementation on a GPU: its measured times, and predictions with parameters fitted without these matrices. */
-export interface ImplementationEvidence {
-  /** The name in the source of the data. */
-  readonly name: string;
-  /** The id in `models/spmv`. */
-  readonly implementation: string;
-  readonly takes: string;
+/** The errors of predictions for some matrices. */
+interface TimeErrors {
   /** Matrices with a measured time. */
   readonly count: number;
   /** |predicted / measured − 1|. */
@@ -169,13 +164,17 @@ export interface ImplementationEvidence {
   readonly p90Error: number;
   /** Rank correlation of predicted and measured times, −1…1. */
   readonly spearman: number;
+}
+
+/** An implementation on a GPU: its measured times, and predictions with parameters fitted without these matrices. */
+export interface ImplementationEvidence extends TimeErrors {
+  /** The name in the source of the data. */
+  readonly name: string;
+  /** The id in `models/spmv`. */
+  readonly implementation: string;
+  readonly takes: string;
   /** The same for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without any. */
-  readonly large: {
-    readonly count: number;
-    readonly medianError: number;
-    readonly p90Error: number;
-    readonly spearman: number;
-  } | null;
+  readonly large: TimeErrors | null;
   /**
    * Errors of a simpler model for comparison, with four fitted numbers (start, per byte, per element of the longest
    * row, per row). `null` if the work is not a matrix.
@@ -252,12 +251,16 @@ export interface GpuDetail {
   readonly points: EvidencePoints;
 }
 
-export interface DatasetEvidence {
+/** A data set of public measurements. */
+export interface Dataset {
   readonly id: string;
   readonly title: string;
   readonly source: string;
   readonly licence: string;
   readonly notes: readonly string[];
+}
+
+export interface DatasetEvidence extends Dataset {
   readonly gpus: readonly GpuEvidence[];
   readonly unseen: readonly UnseenEvidence[];
 }

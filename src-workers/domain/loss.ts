@@ -1,11 +1,9 @@
+import type { LawMoments } from './workload.ts';
+
 /** The cost of lockstep for a workload, by group size. */
 export interface LossReport {
-  readonly workload: {
+  readonly workload: LawMoments & {
     readonly label: string;
-    readonly mean: number;
-    readonly standardDeviation: number;
-    readonly supportMin: number;
-    readonly supportMax: number;
     readonly truncatedMass: number;
     /** Whether the law was fitted to given figures, so that its shape is assumed. */
     readonly fitted: boolean;

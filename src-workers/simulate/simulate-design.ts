@@ -9,6 +9,7 @@ import { describeDesign, listPlayableLaunches, type PlayableDesign, type Playabl
 import { getGivenOrder } from '../predict/plan.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
+import type { SimulatedDistribution } from '../domain/simulation.ts';
 
 /** Minimum number of replications before an early stop: a smaller number does not show its spread. */
 export const MIN_REPLICATIONS = 5;
@@ -24,21 +25,6 @@ export interface SimulationOptions {
   readonly halfWidth: number;
   /** Maximum number of replications, ≥ MIN_REPLICATIONS. */
   readonly maxReplications: number;
-}
-
-/** Distribution of a design's time, ms, balancing included. */
-export interface SimulatedDistribution {
-  readonly timesMs: readonly number[];
-  readonly meanMs: number;
-  readonly standardDeviationMs: number;
-  readonly minMs: number;
-  readonly medianMs: number;
-  readonly maxMs: number;
-  /** 95 % confidence interval of the mean (Student). */
-  readonly lowMs: number;
-  readonly highMs: number;
-  /** Whether the interval is as narrow as requested. */
-  readonly precise: boolean;
 }
 
 /** The distribution of a launch without randomness. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LandscapeGrid, ParallelSample } from '../../src-main/contract/api.ts';
+import type { LandscapeGrid, ParallelSample, LandscapeAxis } from '../../src-main/contract/api.ts';
 import { fitTexts, freePlace, isLabelled, labelled, labelStride } from '../../src-renderer/charts/labels.ts';
 import {
   changeStep,
@@ -22,7 +22,7 @@ import {
   WHOLE_MAP,
   zoomedMap,
 } from '../../src-renderer/views/landscape/map-zoom.ts';
-import { chooseRoles, designAt, movedAlong, positionsOf, type Axis } from '../../src-renderer/views/landscape/space.ts';
+import { chooseRoles, designAt, movedAlong, positionsOf } from '../../src-renderer/views/landscape/space.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 import { forAll } from '../for-all.ts';
 
@@ -203,7 +203,7 @@ describe('the values of a grid', () => {
   });
 });
 
-const AXES: readonly Axis[] = [
+const AXES: readonly LandscapeAxis[] = [
   { id: 'device', label: 'Device', values: ['a', 'b'], texts: ['A', 'B'] },
   { id: 'threadsPerUnit', label: 'Threads per unit', values: ['1', '2', '4'], texts: ['1', '2', '4'] },
   { id: 'loop', label: 'Loop', values: ['nested'], texts: ['nested'] },

@@ -2,7 +2,7 @@ import { availableParallelism, hostname } from 'node:os';
 import type { Command } from 'commander';
 import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
-import type { programPlaces } from '../../hosts/places.ts';
+import type { Places } from '../../hosts/places.ts';
 import { openAgent } from '../../services/agents/agent.ts';
 import { VERSIONS } from '../../services/agents/connection.ts';
 import { counted } from '../../services/export/text.ts';
@@ -65,22 +65,22 @@ interface AgentCommandOptions extends RedisOptions {
 /** Works on the runs of other machines until it is stopped. */
 async function agentCommand(
   terminal: Terminal,
-  places: ReturnType<typeof programPlaces>,
+  places: Places,
   { name = hostname(), devices: wanted, workers, silence, ...options }: AgentCommandOptions,
 ): Promise<number> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  const pool = openPool(places.workerFile, workers, 0);
+  const pool = openPool(places.engine.workerFile, workers, 0);
   try {
-    const devices = unwrap(await offeredDevices(places.programs, wanted, stopped.signal));
+    const devices = unwrap(await offeredDevices(places.engine.programs, wanted, stopped.signal));
     const agent = unwrap(
       await openAgent({
         ...redisSettings(options)!,
         name,
         pool,
-        programs: places.programs,
+        programs: places.engine.programs,
         devices,
         silenceMs: silence * 1000,
         say: (line) => terminal.err(`lockstep: ${line}\n`),

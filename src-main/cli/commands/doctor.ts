@@ -9,7 +9,7 @@ export function addDoctor(program: Command, cli: CommandLine): void {
   command(program, 'doctor', 'what Lockstep can use on this machine, and what is missing').action(
     async (options: GlobalOptions) => {
       const databaseFile = options.db ?? defaultDatabaseFile();
-      const checks = await doctorChecks(databaseFile, places.root, places.programs);
+      const checks = await doctorChecks(databaseFile, places.root, places.engine.programs);
       if (options.json) printJson(terminal, { checks });
       else
         for (const check of checks) {

@@ -1,9 +1,10 @@
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { emulateProgram } from '../../services/measuring/emulate.ts';
 import { command, type CommandLine } from '../command-line.ts';
 import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
+import type { Places } from '../../hosts/places.ts';
 
 /** The command that compiles a CUDA program for the CPU. It needs no engine. */
 export function addEmulate(program: Command, cli: CommandLine): void {
@@ -40,14 +41,14 @@ interface EmulateOptions {
 /** Compiles a CUDA program for the CPU, as nvcc compiles it for a GPU. */
 async function emulateCommand(
   terminal: Terminal,
-  places: { readonly root: string; readonly programs: { readonly cudaFolder: string } },
+  places: Places,
   files: readonly string[],
   { json, output, include, define }: EmulateOptions,
 ): Promise<number> {
   // The programs may include `lockstep.cuh`, which is in this folder.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
-  unwrap(await emulateProgram(places.programs.cudaFolder, files, flags, output));
+  unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));
   if (json) printJson(terminal, { file: output });
   else say(terminal, `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
   return EXIT_OK;

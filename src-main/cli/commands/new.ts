@@ -1,5 +1,5 @@
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Command } from 'commander';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';

@@ -1,5 +1,5 @@
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import { type Command, Option } from 'commander';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { MAX_DESIGNS } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { jsonParts } from '../../services/export/text.ts';

@@ -1,5 +1,5 @@
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Command } from 'commander';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countsText } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';

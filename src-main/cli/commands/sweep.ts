@@ -1,6 +1,6 @@
-import { unwrap } from '../../../src-workers/domain/result.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { BestRow, RunSummary } from '../../contract/api.ts';

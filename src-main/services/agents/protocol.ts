@@ -4,9 +4,9 @@ import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchma
 import type { Result } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { WorkerTasks } from '../pool.ts';
-import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProgramEnd, ProgramLimits } from '../measuring/runner.ts';
 import { VERSIONS } from './connection.ts';
+import type { Agent } from '../../contract/agents.ts';
 
 /**
  * The data that owners of runs and agents exchange through Redis. Jobs are in BullMQ's queues. Large data is stored
@@ -39,18 +39,7 @@ export interface MeasuringJob {
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
 /** The record that an agent writes about itself every few seconds, under a key that expires. */
-export interface AgentRecord {
-  readonly name: string;
-  readonly host: string;
-  readonly versions: string;
-  /** The number of tasks at once. */
-  readonly workers: number;
-  readonly devices: readonly MeasuringTarget[];
-  /** The runs that it is working on. */
-  readonly runs: readonly number[];
-  /** The number of tasks and measurements since its start. */
-  readonly done: number;
-}
+export type AgentRecord = Omit<Agent, 'id' | 'fits'>;
 
 /** The record of an owner of runs. */
 export interface OwnerRecord {

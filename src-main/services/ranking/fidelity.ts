@@ -18,11 +18,7 @@ export interface SimulatedDesigns {
 }
 
 /** The fields of a saved simulation besides its times. */
-export interface SimulationDetail {
-  readonly lowMs: number;
-  readonly highMs: number;
-  readonly precise: boolean;
-}
+export type SimulationDetail = Pick<SimulatedTime, 'lowMs' | 'highMs' | 'precise'>;
 
 /** Reads a saved simulation. Without an interval, it gets the range from its smallest to its largest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {

@@ -14,7 +14,7 @@ import {
   type RankingFilter,
 } from '../../../src-workers/sweep/ranking.ts';
 import { tieFraction } from '../../../src-workers/sweep/ties.ts';
-import type { LandscapeFacets, LandscapeGrid, ParallelSample, Roofline } from '../../contract/api.ts';
+import type { LandscapeFacets, LandscapeGrid, ParallelSample, Roofline, LandscapeAxis } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -53,12 +53,7 @@ function kindShown({ devices }: RunView, position: number | undefined): Device['
   return kinds.size === 1 ? [...kinds][0] : null;
 }
 
-export function landscapeAxes(view: RunView): readonly {
-  readonly id: string;
-  readonly label: string;
-  readonly values: readonly string[];
-  readonly texts: readonly string[];
-}[] {
+export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
   return AXIS_ORDER.map((id, at) => {
     const texts = axisTexts(view, at);
     const values = id === 'device' ? view.devices.map((device) => device.id) : texts;

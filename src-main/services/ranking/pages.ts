@@ -6,7 +6,7 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
 import { axisPosition, entryOf, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { Ties } from '../../../src-workers/sweep/ties.ts';
-import type { Histogram, RankPage, RankRow } from '../../contract/api.ts';
+import type { Histogram, RankPage, RankRow, DesignSlice } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { launchesOf } from './landscape.ts';
@@ -234,18 +234,7 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
 }
 
 /** Returns, for every axis with more than one value, the designs that differ from this one only in that axis. */
-export function designSlices(
-  view: RunView,
-  designIndex: number,
-): Result<
-  {
-    readonly axis: string;
-    readonly values: readonly string[];
-    readonly timeMs: Float64Array;
-    readonly designIndex: Float64Array;
-    readonly at: number;
-  }[]
-> {
+export function designSlices(view: RunView, designIndex: number): Result<DesignSlice[]> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
   const device = view.devices[axisPosition(view.ranking, AXIS.device, designIndex)];

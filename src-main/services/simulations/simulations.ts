@@ -6,7 +6,7 @@ import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { axisPosition, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
-import type { SimulatedDistribution, SimulationOptions } from '../../../src-workers/simulate/simulate-design.ts';
+import type { SimulationOptions } from '../../../src-workers/simulate/simulate-design.ts';
 import type { SimulatedDesign, SimulationTimeline } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -24,6 +24,7 @@ import { openExecution } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
+import type { SimulatedDistribution } from '../../../src-workers/domain/simulation.ts';
 
 /**
  * The second fidelity: designs of a sweep are simulated event by event, each in a worker, and saved one by one. The run
@@ -237,19 +238,14 @@ function bestDesign(
 
 function simulationRecord(view: RunView, design: number, found: SimulatedDistribution): SimulationRecord {
   const described = describeDesign(view.predictor, design);
-  const { timesMs, meanMs, standardDeviationMs, minMs, medianMs, maxMs, lowMs, highMs, precise } = found;
+  const { lowMs, highMs, precise, ...times } = found;
   return {
     sourceRunId: view.run.id,
     designIndex: design,
     deviceId: described.device.id,
     design: described.design,
     predictedMs: timeOf(view.ranking, design),
-    meanMs,
-    standardDeviationMs,
-    minMs,
-    medianMs,
-    maxMs,
-    timesMs,
+    ...times,
     detail: { lowMs, highMs, precise } satisfies SimulationDetail,
   };
 }

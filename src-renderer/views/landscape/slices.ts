@@ -1,15 +1,11 @@
+import type { DesignSlice } from '../../../src-main/contract/api.ts';
 import type { ProcedureOutput } from '../../../src-main/contract/procedures.ts';
 import { shortNames } from '../../format/devices.ts';
 import { count } from '../../format/numbers.ts';
 import { shortBalancing } from '../ranking/columns.ts';
 
-export interface Slice {
-  readonly axis: string;
+export interface Slice extends DesignSlice {
   readonly title: string;
-  readonly values: readonly string[];
-  readonly timeMs: Float64Array;
-  readonly designIndex: Float64Array;
-  readonly at: number;
 }
 
 /** Returns the unit of a value on the launch axis; '' for values of other axes. */

@@ -1,14 +1,9 @@
+import type { LandscapeAxis } from '../../../src-main/contract/api.ts';
+
 /** The axes of a run for the landscape: the positions of designs, and the axes to draw. */
 
-export interface Axis {
-  readonly id: string;
-  readonly label: string;
-  readonly values: readonly string[];
-  readonly texts: readonly string[];
-}
-
 /** Returns the position of a design on every axis. Design numbers are mixed radix, with the first axis slowest. */
-export function positionsOf(axes: readonly Axis[], design: number): number[] {
+export function positionsOf(axes: readonly LandscapeAxis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
   let rest = design;
   for (let at = axes.length - 1; at >= 0; at -= 1) {
@@ -19,11 +14,11 @@ export function positionsOf(axes: readonly Axis[], design: number): number[] {
   return out;
 }
 
-export function designAt(axes: readonly Axis[], positions: readonly number[]): number {
+export function designAt(axes: readonly LandscapeAxis[], positions: readonly number[]): number {
   return axes.reduce((sum, axis, at) => sum * axis.values.length + positions[at], 0);
 }
 
-export function movedAlong(axes: readonly Axis[], design: number, id: string, position: number): number {
+export function movedAlong(axes: readonly LandscapeAxis[], design: number, id: string, position: number): number {
   const at = axes.findIndex((axis) => axis.id === id);
   return designAt(
     axes,
@@ -41,7 +36,7 @@ export interface Roles {
  * Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. Designs
  * of a CPU differ only in balancing and the number of cores.
  */
-export function chooseRoles(axes: readonly Axis[], asked: Roles, isCpu = false): Roles {
+export function chooseRoles(axes: readonly LandscapeAxis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();
   const pick = (wanted: string | null, custom: readonly string[]): string | null => {

@@ -1,19 +1,13 @@
-import type { MeasuredCase, MeasuringComparison, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
-import type { Design } from '../../../src-workers/domain/design.ts';
+import type {
+  ComparedDesign,
+  MeasuredCase,
+  MeasuringComparison,
+  MeasuringDetail,
+} from '../../../src-main/contract/measuring.ts';
 import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 
-export interface MeasuredPoint {
-  readonly designIndex: number;
-  readonly design: Design;
-  readonly predictedMs: number;
-  readonly medianMs: number;
-  readonly lowMs: number | null;
-  readonly highMs: number | null;
-  /** The rank among the designs measured so far, from 1. */
-  readonly predictedRank: number;
-  readonly measuredRank: number;
-  /** ln(measured / (scale · predicted)). */
-  readonly residual: number;
+/** The ranks are among the designs measured so far. */
+export interface MeasuredPoint extends ComparedDesign {
   readonly measured: MeasuredCase;
 }
 

@@ -1,10 +1,7 @@
+import type { Dataset } from '../../domain/evidence.ts';
+
 /** Measured launches of kernels other than SpMV. A new set needs an entry here and a reader in `evidence/shapes.ts`. */
-export interface LaunchDataset {
-  readonly id: string;
-  readonly title: string;
-  readonly source: string;
-  readonly licence: string;
-  readonly notes: readonly string[];
+export interface LaunchDataset extends Dataset {
   /** Whether the data show which of two designs is faster. Losses of groups do not show this. */
   readonly decides: boolean;
   /** Whether times are predicted only up to a factor, which is taken from the other designs of the family. */

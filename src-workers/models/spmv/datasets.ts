@@ -1,3 +1,5 @@
+import type { Dataset } from '../../domain/evidence.ts';
+
 /** A GPU of a data set, and the implementations measured on it. */
 export interface MeasuredGpu {
   /** The name in the source. */
@@ -20,13 +22,8 @@ export interface MeasuredImplementation {
 }
 
 /** Measured times of matrices, and their source. A new data set needs an entry here and its file in `db/evidence`. */
-export interface SpmvDataset {
-  readonly id: string;
-  readonly title: string;
+export interface SpmvDataset extends Dataset {
   readonly file: string;
-  readonly source: string;
-  readonly licence: string;
-  readonly notes: readonly string[];
   readonly gpus: readonly MeasuredGpu[];
   /** The GPUs with too few measured matrices for a fit. They are only predicted, like an unmeasured GPU. */
   readonly unseen: readonly MeasuredGpu[];

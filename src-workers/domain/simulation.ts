@@ -1,0 +1,18 @@
+/** The simulated times of a design, ms, balancing included. */
+export interface SimulatedTimes {
+  /** The times of all replications, in order; at least one. */
+  readonly timesMs: readonly number[];
+  readonly meanMs: number;
+  readonly standardDeviationMs: number;
+  readonly minMs: number;
+  readonly medianMs: number;
+  readonly maxMs: number;
+}
+
+export interface SimulatedDistribution extends SimulatedTimes {
+  /** 95 % confidence interval of the mean (Student). */
+  readonly lowMs: number;
+  readonly highMs: number;
+  /** False if the interval was still wider than requested after the largest number of replications. */
+  readonly precise: boolean;
+}
