@@ -14,7 +14,7 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { LOCAL_PATH } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { validate } from './parse.ts';
-import { list, MAX_AXIS_VALUES, nonNegative, text } from './study.ts';
+import { described, list, MAX_AXIS_VALUES, nonNegative, optional, text } from './study.ts';
 
 /**
  * The manifest of a kernel, version 1: its sources, their arguments, and the designs that they implement. The JSON
@@ -42,7 +42,7 @@ const arithmetic = (names: readonly string[]) =>
     }),
   );
 const manifestNumber = arithmetic(LAUNCH_NAMES);
-const described = (what: string) => v.pipe(manifestNumber, v.description(`${what}. ${NUMBER_FORM}`));
+const numberFor = (what: string) => v.pipe(manifestNumber, v.description(`${what}. ${NUMBER_FORM}`));
 
 const IDENTIFIER = 'must be a name of letters, digits and _ that does not begin with a digit';
 const identifier = v.pipe(v.string(IDENTIFIER), v.maxLength(200, IDENTIFIER), v.regex(/^[A-Za-z_]\w*$/, IDENTIFIER));
@@ -95,18 +95,14 @@ const outputSchema = v.strictObject(
       ),
       v.description('Elements: a number, or arithmetic with the units, such as "{units} + 1"'),
     ),
-    file: v.optional(v.pipe(path, v.description(`The content before each launch (default: zeros): ${FILE_FORM}`))),
-    reference: v.optional(v.pipe(path, v.description(`The correct result: ${FILE_FORM}`))),
-    absolute: v.optional(
-      v.pipe(
-        nonNegative,
-        v.description(
-          'An element is correct if it differs from the reference by at most absolute + relative × |reference|',
-        ),
-      ),
+    file: optional(path, `The content before each launch (default: zeros): ${FILE_FORM}`),
+    reference: optional(path, `The correct result: ${FILE_FORM}`),
+    absolute: optional(
+      nonNegative,
+      'An element is correct if it differs from the reference by at most absolute + relative × |reference|',
       0,
     ),
-    relative: v.optional(v.pipe(nonNegative, v.description('See absolute')), 0),
+    relative: optional(nonNegative, 'See absolute', 0),
   },
   'must be an object with "count" and "reference"',
 );
@@ -114,36 +110,29 @@ const outputSchema = v.strictObject(
 const argumentSchema = v.pipe(
   v.strictObject(
     {
-      name: v.pipe(identifier, v.description('The name of the argument in messages')),
+      name: described(identifier, 'The name of the argument in messages'),
       type: v.pipe(
         v.string(TYPE),
         v.maxLength(60, TYPE),
         v.check((value) => elementType(value) !== null, TYPE),
         v.description(`Type of its elements: ${TYPE_FORM}. WGSL has u32, i32 and f32`),
       ),
-      file: v.optional(
-        v.pipe(
-          path,
-          v.description(
-            `File of an input: ${FILE_FORM}; or "${LENGTHS_FILE_NAME}": the length of each unit; or "${ORDER_FILE_NAME}": the units in the order in which the design takes them`,
-          ),
-        ),
+      file: optional(
+        path,
+        `File of an input: ${FILE_FORM}; or "${LENGTHS_FILE_NAME}": the length of each unit; or "${ORDER_FILE_NAME}": the units in the order in which the design takes them`,
       ),
       value: v.optional(
         v.union(
           [
-            described('Value of a scalar'),
+            numberFor('Value of a scalar'),
             v.strictObject({
-              file: v.pipe(
-                path,
-                v.description('Path of a file with the bytes of a struct, from the folder of the manifest'),
-              ),
+              file: described(path, 'Path of a file with the bytes of a struct, from the folder of the manifest'),
             }),
           ],
           'must be a number or arithmetic; for a struct, it must be {"file": …}',
         ),
       ),
-      output: v.optional(v.pipe(outputSchema, v.description('An array that the kernel writes'))),
+      output: optional(outputSchema, 'An array that the kernel writes'),
     },
     'must be an object with "name", "type" and one of "file", "value" and "output"',
   ),
@@ -164,51 +153,32 @@ const argumentSchema = v.pipe(
 
 const entrySchema = v.strictObject(
   {
-    entry: v.pipe(entryName, v.description('The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL')),
-    implementation: v.optional(
-      v.pipe(text(200), v.description('The implementation of the study that this function provides (default: all)')),
-    ),
-    constants: v.optional(
-      v.pipe(
-        v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
-        v.description(`Numbers by name: #defines in CUDA, HIP and OpenCL, override constants in WGSL. ${NUMBER_FORM}`),
-      ),
+    entry: described(entryName, 'The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL'),
+    implementation: optional(text(200), 'The implementation of the study that this function provides (default: all)'),
+    constants: optional(
+      v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
+      `Numbers by name: #defines in CUDA, HIP and OpenCL, override constants in WGSL. ${NUMBER_FORM}`,
       {},
     ),
     sharedBytes: v.optional(
-      described(
+      numberFor(
         'Dynamic shared memory of a block, bytes. In CUDA and HIP it is extern __shared__; in OpenCL it is the last parameter, a __local pointer. WGSL does not use it, because override constants give the sizes of its arrays',
       ),
     ),
-    axes: v.optional(
-      v.pipe(
-        v.strictObject({
-          threadsPerUnit: v.optional(
-            v.pipe(list(threadsPerUnit, 64, 'numbers'), v.description('Threads per unit (default: 1)')),
-            [1],
-          ),
-          loop: v.optional(
-            v.pipe(
-              list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-              v.description('Loops (default: nested)'),
-            ),
-            ['nested'],
-          ),
-          balancing: v.optional(
-            v.pipe(
-              list(text(128), 64, 'strategies'),
-              v.description('Balancings, written as in a study (default: none); mixed(*) means mixed with any classes'),
-            ),
-            ['none'],
-          ),
-          blockThreads: v.optional(
-            v.pipe(list(threads, MAX_AXIS_VALUES, 'numbers'), v.description('Threads per block (default: any)')),
-          ),
-        }),
-        v.description(
-          'The values of the axes that it implements; it must accept any number of blocks and of units per thread',
+    axes: optional(
+      v.strictObject({
+        threadsPerUnit: optional(list(threadsPerUnit, 64, 'numbers'), 'Threads per unit (default: 1)', [1]),
+        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Loops (default: nested)', [
+          'nested',
+        ]),
+        balancing: optional(
+          list(text(128), 64, 'strategies'),
+          'Balancings, written as in a study (default: none); mixed(*) means mixed with any classes',
+          ['none'],
         ),
-      ),
+        blockThreads: optional(list(threads, MAX_AXIS_VALUES, 'numbers'), 'Threads per block (default: any)'),
+      }),
+      'The values of the axes that it implements; it must accept any number of blocks and of units per thread',
       { threadsPerUnit: [1], loop: ['nested'], balancing: ['none'] },
     ),
   },
@@ -217,12 +187,12 @@ const entrySchema = v.strictObject(
 
 export const kernelManifestSchema = v.pipe(
   v.strictObject({
-    $schema: v.optional(v.pipe(v.string('must be text'), v.description('The address of this schema, for editors'))),
-    lockstepKernel: v.pipe(
+    $schema: optional(v.string('must be text'), 'The address of this schema, for editors'),
+    lockstepKernel: described(
       v.literal(1, 'must be 1, the version of the manifest format this Lockstep reads'),
-      v.description('Version of the manifest format'),
+      'Version of the manifest format',
     ),
-    name: v.pipe(text(200), v.description('Name of the kernel')),
+    name: described(text(200), 'Name of the kernel'),
     description: v.optional(
       v.pipe(
         v.string('must be text'),
@@ -231,23 +201,17 @@ export const kernelManifestSchema = v.pipe(
       ),
       '',
     ),
-    sources: v.pipe(
+    sources: described(
       list(source, 4, 'sources'),
-      v.description(
-        'The source files of the kernel, from the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',
-      ),
+      'The source files of the kernel, from the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',
     ),
-    arguments: v.pipe(
+    arguments: described(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),
-      v.description(
-        `The arguments of every function, in the order of its parameters (CUDA, OpenCL) or of its bindings (WGSL: @group(0) @binding(0), 1, …). In WGSL, inputs are var<storage, read>, scalars var<uniform>, and outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
-      ),
+      `The arguments of every function, in the order of its parameters (CUDA, OpenCL) or of its bindings (WGSL: @group(0) @binding(0), 1, …). In WGSL, inputs are var<storage, read>, scalars var<uniform>, and outputs var<storage, read_write>. A number may be ${NAMES_FORM}`,
     ),
-    entries: v.pipe(
+    entries: described(
       list(entrySchema, MAX_ENTRIES, 'entries'),
-      v.description(
-        'The functions, and the designs that each implements; the first matching function measures a design',
-      ),
+      'The functions, and the designs that each implements; the first matching function measures a design',
     ),
   }),
   v.check(

@@ -448,7 +448,7 @@ const others = {
   'runs.list': procedure(
     v.strictObject({
       studyId: v.optional(id),
-      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 200),
+      limit: v.optional(whole(1, 1000), 200),
     }),
   ).returns<readonly RunSummary[]>(),
   /** Returns the changes between the newest sweeps of each study, oldest first. */
@@ -477,7 +477,7 @@ const others = {
         descending: false,
       }),
       offset: v.optional(index, 0),
-      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 100),
+      limit: v.optional(whole(1, 1000), 100),
       baseline: v.optional(index),
       /** The `order` of an earlier page. An outdated one is ignored, and the page then has another `order`. */
       order: v.optional(index),
@@ -504,7 +504,7 @@ const others = {
     v.strictObject({
       runId: id,
       filter: v.optional(rankFilter, noFilter),
-      bins: v.optional(v.pipe(v.number(), v.integer(), v.minValue(4), v.maxValue(512)), 64),
+      bins: v.optional(whole(4, 512), 64),
     }),
   ).returns<Histogram>(),
   /** Returns a design with its results, its rank among all designs (or those of the filter's device) and breakdown. */
@@ -530,11 +530,11 @@ const others = {
   'simulations.start': procedure(
     v.strictObject({
       runId: id,
-      top: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)), 20),
+      top: v.optional(whole(1, 1000), 20),
       deviceId: v.optional(shortText),
       designs: v.optional(v.pipe(v.array(index), v.minLength(1), v.maxLength(1000))),
       halfWidth: v.optional(v.pipe(v.number(), v.minValue(1e-4), v.maxValue(0.5)), 0.005),
-      maxReplications: v.optional(v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(1000)), 30),
+      maxReplications: v.optional(whole(5, 1000), 30),
     }),
   ).returns<{ readonly runId: number }>(),
   /**
@@ -756,15 +756,15 @@ const others = {
       facet: shortText,
       hold: v.optional(v.record(shortText, index), {}),
       filter: v.optional(rankFilter, noFilter),
-      columns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 184),
-      rows: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(4096)), 124),
+      columns: v.optional(whole(1, 4096), 184),
+      rows: v.optional(whole(1, 4096), 124),
     }),
   ).returns<LandscapeFacets>(),
   'landscape.parallel': procedure(
     v.strictObject({
       runId: id,
       filter: v.optional(rankFilter, noFilter),
-      sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(5000)), 600),
+      sample: v.optional(whole(10, 5000), 600),
     }),
   ).returns<ParallelSample>(),
   'landscape.roofline': procedure(
@@ -772,7 +772,7 @@ const others = {
       runId: id,
       deviceId: shortText,
       filter: v.optional(rankFilter, noFilter),
-      sample: v.optional(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(2000)), 600),
+      sample: v.optional(whole(10, 2000), 600),
     }),
   ).returns<Roofline>(),
   'landscape.axes': procedure(v.strictObject({ runId: id })).returns<readonly LandscapeAxis[]>(),

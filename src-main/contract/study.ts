@@ -9,6 +9,21 @@ import { withPhases } from './older-kernels.ts';
  */
 export const STUDY_FORMAT_VERSION = 1;
 
+type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
+  readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
+>;
+/** A field with the description that the JSON Schema gives it. */
+export function described<const Schema extends v.GenericSchema>(schema: Schema, what: string): Described<Schema> {
+  return v.pipe(schema, v.description<v.InferOutput<Schema>, string>(what));
+}
+/** A described field that may be left out; `byDefault` is then its value. */
+export function optional<
+  const Schema extends v.GenericSchema,
+  const Value extends v.Default<Schema, undefined> = undefined,
+>(schema: Schema, what: string, byDefault?: Value): v.OptionalSchema<Described<Schema>, Value> {
+  return v.optional(described(schema, what), byDefault as Value);
+}
+
 /** These schemas have one message for a wrong type, a wrong range and an exceeded bound. */
 export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
@@ -50,9 +65,9 @@ export const MIN_TRUNCATION = 1e-15;
 export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
-  from: v.pipe(count(LARGEST), v.description('First value')),
-  to: v.pipe(count(LARGEST), v.description('Last value, if a step reaches it; at least "from"')),
-  step: v.optional(v.pipe(count(LARGEST), v.description('Distance between values (default 1)'))),
+  from: described(count(LARGEST), 'First value'),
+  to: described(count(LARGEST), 'Last value, if a step reaches it; at least "from"'),
+  step: optional(count(LARGEST), 'Distance between values (default 1)'),
 });
 const countAxis = v.union(
   [list(count(LARGEST), MAX_AXIS_VALUES, 'values'), range],
@@ -61,33 +76,25 @@ const countAxis = v.union(
 
 export const workloadSchema = v.strictObject(
   {
-    lengths: v.pipe(
+    lengths: described(
       text(4096),
-      v.description(
-        'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, file:jobs.csv#column, mtx:matrix.mtx, example:collatz, …; the folder of the study is searched for files',
-      ),
+      'Iterations of a unit, in the workload grammar: geometric(0.05), file:lengths.csv, file:jobs.csv#column, mtx:matrix.mtx, example:collatz, …; the folder of the study is searched for files',
     ),
-    units: v.pipe(count(2 ** 40), v.description('Number of independent work units')),
-    width: v.optional(
-      v.pipe(
-        count(LARGEST),
-        v.description(
-          'Units in a row of an image or a grid that is stored row by row; axes.blockWidth needs it. The default is the width of example:mandelbrot, otherwise none',
-        ),
-      ),
+    units: described(count(2 ** 40), 'Number of independent work units'),
+    width: optional(
+      count(LARGEST),
+      'Units in a row of an image or a grid that is stored row by row; axes.blockWidth needs it. The default is the width of example:mandelbrot, otherwise none',
     ),
-    truncation: v.optional(
-      v.pipe(
-        between(MIN_TRUNCATION, MAX_TRUNCATION),
-        v.description('Probability cut from an infinite support (default 1e-6)'),
-      ),
+    truncation: optional(
+      between(MIN_TRUNCATION, MAX_TRUNCATION),
+      'Probability cut from an infinite support (default 1e-6)',
     ),
   },
   'must be an object with "lengths" and "units"',
 );
 
 function originOf(what: string) {
-  return v.optional(v.pipe(v.picklist(ORIGINS), v.description(`Where ${what}`)));
+  return optional(v.picklist(ORIGINS), `Where ${what}`);
 }
 const ORIGIN_ENTRIES = Object.fromEntries(
   KERNEL_FIELDS.map((field) => [field, originOf(`${field} comes from`)]),
@@ -97,144 +104,108 @@ export const MAX_ACCESSES = 16;
 
 const accessSchema = v.strictObject(
   {
-    pattern: v.pipe(
+    pattern: described(
       v.picklist(ACCESS_PATTERNS),
-      v.description(
-        'along-unit: consecutive elements of a unit, coalesced as far as threads share it; across-lanes: the lanes side by side (padded, column-major); scattered: a gather',
-      ),
+      'along-unit: consecutive elements of a unit, coalesced as far as threads share it; across-lanes: the lanes side by side (padded, column-major); scattered: a gather',
     ),
-    elementBytes: v.pipe(count(1024), v.description('Size of an element, bytes')),
-    footprintBytes: v.optional(
-      v.pipe(
-        count(2 ** 50),
-        v.description(
-          'Size of an array that is read repeatedly, bytes; leave it out if each element is read once, or if no cache can hold the array',
-        ),
-      ),
+    elementBytes: described(count(1024), 'Size of an element, bytes'),
+    footprintBytes: optional(
+      count(2 ** 50),
+      'Size of an array that is read repeatedly, bytes; leave it out if each element is read once, or if no cache can hold the array',
     ),
   },
   'must be an object with "pattern" and "elementBytes"',
 );
 
-const integerShare = v.pipe(
+const integerShare = described(
   between(0, 1),
-  v.description(
-    'Part of the instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
-  ),
+  'Part of the instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
 );
-const fp64Share = v.pipe(between(0, 1), v.description('Part of the instructions that are FP64, 0 to 1'));
-const specialShare = v.pipe(
+const fp64Share = described(between(0, 1), 'Part of the instructions that are FP64, 0 to 1');
+const specialShare = described(
   between(0, 1),
-  v.description(
-    'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
-  ),
+  'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
 );
-const threeRegisterShare = v.pipe(
+const threeRegisterShare = described(
   between(0, 1),
-  v.description(
-    'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half it slows down recent NVIDIA devices',
-  ),
+  'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half it slows down recent NVIDIA devices',
 );
 
 /** @param traffic whether the bytes of the phase are per thread or per unit */
 function phase(when: string, traffic: 'thread' | 'unit') {
   const schema = v.strictObject(
     {
-      instructions: v.pipe(figure, v.description('Thread-group instructions issued')),
+      instructions: described(figure, 'Thread-group instructions issued'),
       integerShare: v.optional(integerShare),
       fp64Share: v.optional(fp64Share),
       specialShare: v.optional(specialShare),
-      chainInstructions: v.optional(
-        v.pipe(
-          figure,
-          v.description(
-            'Arithmetic instructions on the longest chain, each waiting for the one before; left out: all instructions',
-          ),
-        ),
+      chainInstructions: optional(
+        figure,
+        'Arithmetic instructions on the longest chain, each waiting for the one before; left out: all instructions',
       ),
-      dependentExchanges: v.optional(
-        v.pipe(figure, v.description('Shuffles and accesses to shared memory on that chain')),
-      ),
-      dependentLoads: v.optional(v.pipe(figure, v.description('Loads from device memory on that chain'))),
-      bytes: v.optional(v.pipe(figure, v.description(`Device-memory traffic, bytes per ${traffic}`))),
+      dependentExchanges: optional(figure, 'Shuffles and accesses to shared memory on that chain'),
+      dependentLoads: optional(figure, 'Loads from device memory on that chain'),
+      bytes: optional(figure, `Device-memory traffic, bytes per ${traffic}`),
     },
     'must be an object with "instructions", "dependentLoads", …',
   );
-  return v.optional(v.pipe(schema, v.description(when)));
+  return optional(schema, when);
 }
 
 export const kernelSchema = v.strictObject(
   {
-    name: v.pipe(text(200), v.description('Name of the kernel')),
-    registersPerThread: v.pipe(count(1024), v.description('Registers per thread that the compiler uses without a cap')),
-    sharedMemoryBytesPerBlock: v.optional(
-      v.pipe(count(2 ** 24, 0), v.description('Static and dynamic shared memory of a block, bytes')),
+    name: described(text(200), 'Name of the kernel'),
+    registersPerThread: described(count(1024), 'Registers per thread that the compiler uses without a cap'),
+    sharedMemoryBytesPerBlock: optional(
+      count(2 ** 24, 0),
+      'Static and dynamic shared memory of a block, bytes',
       KERNEL_DEFAULTS.sharedMemoryBytesPerBlock,
     ),
-    instructionsPerIteration: v.pipe(positive, v.description('Thread-group instructions issued per iteration')),
-    dependentLoadsPerIteration: v.optional(
-      v.pipe(figure, v.description('Loads from device memory on the critical path of an iteration')),
+    instructionsPerIteration: described(positive, 'Thread-group instructions issued per iteration'),
+    dependentLoadsPerIteration: optional(
+      figure,
+      'Loads from device memory on the critical path of an iteration',
       KERNEL_DEFAULTS.dependentLoadsPerIteration,
     ),
-    bytesPerIteration: v.optional(
-      v.pipe(figure, v.description('Device-memory traffic of one lane per iteration, bytes')),
+    bytesPerIteration: optional(
+      figure,
+      'Device-memory traffic of one lane per iteration, bytes',
       KERNEL_DEFAULTS.bytesPerIteration,
     ),
-    accesses: v.optional(
-      v.pipe(
-        list(accessSchema, MAX_ACCESSES, 'accesses'),
-        v.description(
-          'Replaces bytesPerIteration: the arrays from which an iteration reads one element each. The traffic then depends on the device and on how threads share a unit',
-        ),
-      ),
+    accesses: optional(
+      list(accessSchema, MAX_ACCESSES, 'accesses'),
+      'Replaces bytesPerIteration: the arrays from which an iteration reads one element each. The traffic then depends on the device and on how threads share a unit',
     ),
-    sharing: v.optional(
-      v.pipe(
-        v.picklist(SHARINGS),
-        v.description(
-          'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
-        ),
-      ),
+    sharing: optional(
+      v.picklist(SHARINGS),
+      'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
     ),
-    serialFraction: v.optional(
-      v.pipe(
-        between(0, 1),
-        v.description('Part of a split iteration that does not speed up when threads share a unit, 0 to 1'),
-      ),
+    serialFraction: optional(
+      between(0, 1),
+      'Part of a split iteration that does not speed up when threads share a unit, 0 to 1',
       KERNEL_DEFAULTS.serialFraction,
     ),
-    cooperationCost: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'Cost of one cooperation step in a split iteration, as a fraction of the iteration; there are log2(threads per unit) steps',
-        ),
-      ),
+    cooperationCost: optional(
+      figure,
+      'Cost of one cooperation step in a split iteration, as a fraction of the iteration; there are log2(threads per unit) steps',
       KERNEL_DEFAULTS.cooperationCost,
     ),
-    flattenedCost: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'Additional cost of every iteration in a single loop over all units (flattened, or fetching), as a fraction of an iteration',
-        ),
-      ),
+    flattenedCost: optional(
+      figure,
+      'Additional cost of every iteration in a single loop over all units (flattened, or fetching), as a fraction of an iteration',
       KERNEL_DEFAULTS.flattenedCost,
     ),
     integerShare: v.optional(integerShare, KERNEL_DEFAULTS.integerShare),
     fp64Share: v.optional(fp64Share, KERNEL_DEFAULTS.fp64Share),
     specialShare: v.optional(specialShare, KERNEL_DEFAULTS.specialShare),
     threeRegisterShare: v.optional(threeRegisterShare, KERNEL_DEFAULTS.threeRegisterShare),
-    chainInstructions: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'Arithmetic instructions of an iteration on its longest chain of dependencies; left out: all of them',
-        ),
-      ),
+    chainInstructions: optional(
+      figure,
+      'Arithmetic instructions of an iteration on its longest chain of dependencies; left out: all of them',
     ),
-    dependentExchanges: v.optional(
-      v.pipe(figure, v.description('Shuffles and accesses to shared memory on that chain, per iteration')),
+    dependentExchanges: optional(
+      figure,
+      'Shuffles and accesses to shared memory on that chain, per iteration',
       KERNEL_DEFAULTS.dependentExchanges,
     ),
     prologue: phase('The work of a thread before its first unit', 'thread'),
@@ -255,45 +226,29 @@ export const kernelSchema = v.strictObject(
       'The work of handing over a unit that the end of an even share cuts in two. Assumed if left out',
       'unit',
     ),
-    kneeSoftness: v.optional(
-      v.pipe(
-        between(1, 100),
-        v.description(
-          'Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner. The default is fitted to one kernel on a Tesla K20',
-        ),
-      ),
+    kneeSoftness: optional(
+      between(1, 100),
+      'Softness of the knee between latency-bound and issue-bound; 100 is a sharp corner. The default is fitted to one kernel on a Tesla K20',
       KERNEL_DEFAULTS.kneeSoftness,
     ),
-    bytesPerUnit: v.optional(
-      v.pipe(
-        figure,
-        v.description('Input and state of a unit that a reordering must move, bytes. The default is assumed'),
-      ),
+    bytesPerUnit: optional(
+      figure,
+      'Input and state of a unit that a reordering must move, bytes. The default is assumed',
       KERNEL_DEFAULTS.bytesPerUnit,
     ),
-    lengthsKnownBeforeLaunch: v.optional(
-      v.pipe(
-        v.boolean('must be true or false'),
-        v.description('Whether lengths are known before launch; sorting and bucketing need them'),
-      ),
+    lengthsKnownBeforeLaunch: optional(
+      v.boolean('must be true or false'),
+      'Whether lengths are known before launch; sorting and bucketing need them',
       KERNEL_DEFAULTS.lengthsKnownBeforeLaunch,
     ),
-    spillInstructionsPerRegister: v.optional(
-      v.pipe(
-        figure,
-        v.description(
-          'Instructions per iteration for each register that a cap spills. The default is assumed: a store and a load',
-        ),
-      ),
+    spillInstructionsPerRegister: optional(
+      figure,
+      'Instructions per iteration for each register that a cap spills. The default is assumed: a store and a load',
       KERNEL_DEFAULTS.spillInstructionsPerRegister,
     ),
-    origins: v.optional(
-      v.pipe(
-        v.strictObject(ORIGIN_ENTRIES),
-        v.description(
-          'The origins of values, by field: measured, calibrated, imported, given or assumed. Without an origin, a value equal to the default counts as assumed; any other value, and a zero in the file, counts as given',
-        ),
-      ),
+    origins: optional(
+      v.strictObject(ORIGIN_ENTRIES),
+      'The origins of values, by field: measured, calibrated, imported, given or assumed. Without an origin, a value equal to the default counts as assumed; any other value, and a zero in the file, counts as given',
     ),
   },
   'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
@@ -319,106 +274,67 @@ export const kernelChange = v.strictObject(
 export const implementationSchema = v.strictObject(
   {
     name: kernelName,
-    kernel: v.pipe(
+    kernel: described(
       v.optional(kernelChange, {}),
-      v.description('The differences of its kernel; other fields are taken from the kernel of the study'),
+      'The differences of its kernel; other fields are taken from the kernel of the study',
     ),
-    axes: v.optional(
-      v.pipe(
-        v.strictObject({
-          threadsPerUnit: v.optional(v.pipe(countAxis, v.description('Some of the threads per unit of the study'))),
-          loop: v.optional(
-            v.pipe(
-              list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-              v.description('Some of the loops of the study'),
-            ),
-          ),
-          balancing: v.optional(
-            v.pipe(list(text(128), 64, 'strategies'), v.description('Some of the balancings of the study')),
-          ),
-          blockThreads: v.optional(v.pipe(countAxis, v.description('Some of the threads per block of the study'))),
-          registerCap: v.optional(
-            v.pipe(
-              list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-              v.description('Some of the register caps of the study'),
-            ),
-          ),
-        }),
-        v.description('The values of the study axes that it supports (default: all values of an axis)'),
-      ),
+    axes: optional(
+      v.strictObject({
+        threadsPerUnit: optional(countAxis, 'Some of the threads per unit of the study'),
+        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Some of the loops of the study'),
+        balancing: optional(list(text(128), 64, 'strategies'), 'Some of the balancings of the study'),
+        blockThreads: optional(countAxis, 'Some of the threads per block of the study'),
+        registerCap: optional(
+          list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
+          'Some of the register caps of the study',
+        ),
+      }),
+      'The values of the study axes that it supports (default: all values of an axis)',
     ),
   },
   'must be an object with "name", "kernel" and "axes"',
 );
 
 export const pipelineSchema = v.strictObject({
-  latencyCycles: v.pipe(positive, v.description('Latency floor of one iteration, cycles')),
-  issueCycles: v.pipe(
-    positive,
-    v.description('Issue cost of one iteration of one thread group, cycles of the multiprocessor'),
-  ),
-  kneeSoftness: v.pipe(between(1, 100), v.description('Softness of the knee between the two')),
-  schedulers: v.optional(v.pipe(count(64), v.description("Schedulers per multiprocessor (default: the device's)"))),
+  latencyCycles: described(positive, 'Latency floor of one iteration, cycles'),
+  issueCycles: described(positive, 'Issue cost of one iteration of one thread group, cycles of the multiprocessor'),
+  kneeSoftness: described(between(1, 100), 'Softness of the knee between the two'),
+  schedulers: optional(count(64), "Schedulers per multiprocessor (default: the device's)"),
   origin: originOf('these figures come from (default: given)'),
-  fittedTo: v.optional(
-    v.pipe(
-      v.picklist(['kernel'], 'must be kernel'),
-      v.description(
-        'What calibrated figures were fitted to: the kernel itself. Without it, they were fitted to a loop that stood in for the kernel',
-      ),
-    ),
+  fittedTo: optional(
+    v.picklist(['kernel'], 'must be kernel'),
+    'What calibrated figures were fitted to: the kernel itself. Without it, they were fitted to a loop that stood in for the kernel',
   ),
 });
 
 export const axesSchema = v.strictObject(
   {
-    threadsPerUnit: v.optional(
-      v.pipe(countAxis, v.description('Threads that share one unit: powers of two up to the whole block')),
-      [1],
-    ),
-    loop: v.optional(
-      v.pipe(
-        list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-        v.description('How a lane runs its units: one loop inside another, or one loop over all iterations'),
-      ),
+    threadsPerUnit: optional(countAxis, 'Threads that share one unit: powers of two up to the whole block', [1]),
+    loop: optional(
+      list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
+      'How a lane runs its units: one loop inside another, or one loop over all iterations',
       ['nested'],
     ),
-    balancing: v.optional(
-      v.pipe(
-        list(text(64), 64, 'strategies'),
-        v.description(
-          'How slots take the units. In an order: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort. On demand: dynamic-fetch (one unit at a time), dynamic-fetch(16) (16 units at a time), dynamic-fetch(group) (one unit for every slot of a thread group at a time). In classes of length, each with its own threads per unit and launch (threadsPerUnit must be 1): mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block. Padded to the longest of all units or of a slice: padded, padded-slice(32). In even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over the cores of a CPU only: row-split',
-        ),
-      ),
+    balancing: optional(
+      list(text(64), 64, 'strategies'),
+      'How slots take the units. In an order: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort. On demand: dynamic-fetch (one unit at a time), dynamic-fetch(16) (16 units at a time), dynamic-fetch(group) (one unit for every slot of a thread group at a time). In classes of length, each with its own threads per unit and launch (threadsPerUnit must be 1): mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block. Padded to the longest of all units or of a slice: padded, padded-slice(32). In even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over the cores of a CPU only: row-split',
       ['none'],
     ),
-    blockThreads: v.pipe(countAxis, v.description('Threads per block')),
-    blockWidth: v.optional(
-      v.pipe(
-        list(v.nullable(count(1024)), 64, 'widths (a whole number, or null for one row)'),
-        v.description(
-          'Threads of a block side by side, if units lie in rows (workload.width) and balancing is none. The other threads lie above them, so a block takes a tile of units. With null, or if left out, a block takes consecutive units',
-        ),
-      ),
+    blockThreads: described(countAxis, 'Threads per block'),
+    blockWidth: optional(
+      list(v.nullable(count(1024)), 64, 'widths (a whole number, or null for one row)'),
+      'Threads of a block side by side, if units lie in rows (workload.width) and balancing is none. The other threads lie above them, so a block takes a tile of units. With null, or if left out, a block takes consecutive units',
     ),
-    unitsPerThread: v.optional(
-      v.pipe(
-        countAxis,
-        v.description(
-          'Units that each slot processes; the grid follows from it. The three launch fields give values of one axis',
-        ),
-      ),
+    unitsPerThread: optional(
+      countAxis,
+      'Units that each slot processes; the grid follows from it. The three launch fields give values of one axis',
     ),
-    gridBlocks: v.optional(v.pipe(countAxis, v.description('Blocks of the launch; the units per thread follow'))),
-    blocksPerMultiprocessor: v.optional(
-      v.pipe(countAxis, v.description('Blocks of the launch per multiprocessor of the device')),
-    ),
-    cores: v.optional(v.pipe(countAxis, v.description('Cores used on a CPU; a study with a CPU needs it'))),
-    registerCap: v.optional(
-      v.pipe(
-        list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-        v.description('Register caps of the compiler, per thread; null means no cap'),
-      ),
+    gridBlocks: optional(countAxis, 'Blocks of the launch; the units per thread follow'),
+    blocksPerMultiprocessor: optional(countAxis, 'Blocks of the launch per multiprocessor of the device'),
+    cores: optional(countAxis, 'Cores used on a CPU; a study with a CPU needs it'),
+    registerCap: optional(
+      list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
+      'Register caps of the compiler, per thread; null means no cap',
       [null],
     ),
   },
@@ -439,10 +355,10 @@ export const CONSTRAINT_QUANTITIES = [
 
 export const constraintSchema = v.pipe(
   v.strictObject({
-    quantity: v.pipe(v.picklist(CONSTRAINT_QUANTITIES), v.description('The limited quantity')),
-    atLeast: v.optional(v.pipe(v.number('must be a number'), v.description('Smallest value that is kept'))),
-    atMost: v.optional(v.pipe(v.number('must be a number'), v.description('Largest value that is kept'))),
-    multipleOf: v.optional(v.pipe(positive, v.description('Only multiples of this are kept'))),
+    quantity: described(v.picklist(CONSTRAINT_QUANTITIES), 'The limited quantity'),
+    atLeast: optional(v.number('must be a number'), 'Smallest value that is kept'),
+    atMost: optional(v.number('must be a number'), 'Largest value that is kept'),
+    multipleOf: optional(positive, 'Only multiples of this are kept'),
   }),
   v.check(
     (constraint) =>
@@ -454,12 +370,12 @@ export const constraintSchema = v.pipe(
 
 /** A study in the form that this version writes. */
 export const studyFileSchema = v.strictObject({
-  $schema: v.optional(v.pipe(v.string('must be text'), v.description('Where an editor finds this schema'))),
-  lockstep: v.pipe(
+  $schema: optional(v.string('must be text'), 'Where an editor finds this schema'),
+  lockstep: described(
     v.literal(STUDY_FORMAT_VERSION, 'must be 1, the version of the study format this Lockstep reads'),
-    v.description('Version of the study format'),
+    'Version of the study format',
   ),
-  name: v.pipe(text(200), v.description('Name of the study')),
+  name: described(text(200), 'Name of the study'),
   description: v.optional(
     v.pipe(
       v.string('must be text'),
@@ -468,30 +384,24 @@ export const studyFileSchema = v.strictObject({
     ),
     '',
   ),
-  workload: v.pipe(workloadSchema, v.description('The work: how many units, and how their lengths are distributed')),
-  kernel: v.pipe(kernelSchema, v.description('The properties of the kernel that do not depend on the device')),
-  implementations: v.optional(
-    v.pipe(
-      list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
-      v.description(
-        'Ways to write the kernel, ranked together. Each has its own figures and values of the axes. The default is one implementation: the kernel, with all values',
-      ),
-    ),
+  workload: described(workloadSchema, 'The work: how many units, and how their lengths are distributed'),
+  kernel: described(kernelSchema, 'The properties of the kernel that do not depend on the device'),
+  implementations: optional(
+    list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
+    'Ways to write the kernel, ranked together. Each has its own figures and values of the axes. The default is one implementation: the kernel, with all values',
   ),
-  devices: v.pipe(
+  devices: described(
     list(
-      v.pipe(
+      described(
         text(200),
-        v.description(
-          'Id of a device of the catalogue or of your own devices; ID:66 for 66 of its multiprocessors with the whole memory and L2, ID:66:slice for 66 of them with a proportional share of memory, bandwidth and L2',
-        ),
+        'Id of a device of the catalogue or of your own devices; ID:66 for 66 of its multiprocessors with the whole memory and L2, ID:66:slice for 66 of them with a proportional share of memory, bandwidth and L2',
       ),
       64,
       'device ids',
     ),
-    v.description('Devices to map the work onto'),
+    'Devices to map the work onto',
   ),
-  axes: v.pipe(axesSchema, v.description('The design space: the product of these axes and the devices')),
+  axes: described(axesSchema, 'The design space: the product of these axes and the devices'),
   constraints: v.optional(
     v.pipe(
       v.array(constraintSchema, 'must be a list of constraints'),
@@ -500,26 +410,20 @@ export const studyFileSchema = v.strictObject({
     ),
     [],
   ),
-  pipeline: v.optional(
-    v.pipe(
-      v.record(text(200), pipelineSchema, 'must be an object that gives ids of devices their pipeline parameters'),
-      v.description('Measured pipeline parameters by device id; they replace the ones derived from the device'),
-    ),
+  pipeline: optional(
+    v.record(text(200), pipelineSchema, 'must be an object that gives ids of devices their pipeline parameters'),
+    'Measured pipeline parameters by device id; they replace the ones derived from the device',
     {},
   ),
-  assumed: v.optional(
-    v.pipe(
-      v.record(
-        text(200),
-        v.pipe(v.array(figure, 'must be a list of numbers'), v.minLength(1), v.maxLength(101)),
-        'must be an object that gives each input a list of numbers',
-      ),
-      v.description(
-        'Laws of assumed inputs, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
-      ),
+  assumed: optional(
+    v.record(
+      text(200),
+      v.pipe(v.array(figure, 'must be a list of numbers'), v.minLength(1), v.maxLength(101)),
+      'must be an object that gives each input a list of numbers',
     ),
+    'Laws of assumed inputs, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
   ),
-  seed: v.optional(v.pipe(count(2 ** 32 - 1, 0), v.description('Seed of all random numbers in a run')), 1),
+  seed: optional(count(2 ** 32 - 1, 0), 'Seed of all random numbers in a run', 1),
 });
 
 /** The known properties of a kernel, or its differences from another kernel. */
