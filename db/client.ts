@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-import type { Result } from '../src-workers/domain/result.ts';
-import { fail, ok } from '../src-workers/domain/result.ts';
+import { badInput, fail, ok, type Result } from '../src-workers/domain/result.ts';
 import { handOver } from './columns.ts';
 import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
 import type { PredictionChunk } from './records.ts';
@@ -56,7 +55,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
         post({ kind: 'call', id, method, args: message }, transfer);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        return resolve(fail('bad-input', `${method}: an argument cannot be sent to the store: ${reason}`));
+        return resolve(badInput(`${method}: an argument cannot be sent to the store: ${reason}`));
       }
       pending.set(id, resolve);
     });

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { fail, ok, type Result } from '../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../src-workers/domain/result.ts';
 
 /** A study of Optuna (https://optuna.org) from its storage: trials that are complete or failed. */
 export interface OptunaStudy {
@@ -76,7 +76,7 @@ export function* readOptuna(file: string, label: string): Generator<void, Result
     return yield* readStudies(database, label);
   } catch (error) {
     if (!(error instanceof Database.SqliteError || error instanceof TypeError)) throw error;
-    return fail('bad-input', `${label}: the database cannot be read (${error.message})`);
+    return badInput(`${label}: the database cannot be read (${error.message})`);
   } finally {
     database?.close();
   }
@@ -99,8 +99,7 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
     .all();
   const missing = TABLES.filter((name) => !plain.includes(name));
   if (missing.length > 0)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: the database has no table ${missing.join(', ')}. It must be a storage of Optuna 3 or newer (sqlite:///FILE)`,
     );
   let rows = 0;

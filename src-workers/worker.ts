@@ -35,7 +35,7 @@ import type { BenchPlan, PlanSource } from './domain/benchmark.ts';
 import type { GpuDevice } from './domain/device.ts';
 import type { DatasetEvidence, GpuDetail } from './domain/evidence.ts';
 import type { Inspection } from './domain/inspection.ts';
-import { fail, ok, type Result } from './domain/result.ts';
+import { ok, type Result, unsupported } from './domain/result.ts';
 import { inspectKernel, type Asked, type KernelTexts } from './inspect/inspect.ts';
 import { judgeEvidence, judgeGpuAgain } from './evidence/judge-all.ts';
 import type { EvidenceFile } from './evidence/load.ts';
@@ -376,7 +376,7 @@ export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: 
 /** The workloads of a suite are laws by name, never files. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
-    fail('unsupported', `a workload of a suite names the file "${path}". Use a law`),
+    unsupported(`a workload of a suite names the file "${path}". Use a law`),
 };
 
 /**

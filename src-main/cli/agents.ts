@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { ok, type Result, badInput, notFound } from '../../src-workers/domain/result.ts';
 import type { AgentsState } from '../contract/agents.ts';
 import type { RedisSettings } from '../services/agents/connection.ts';
 import { remoteTarget } from '../services/agents/protocol.ts';
@@ -23,7 +23,7 @@ export async function agentTarget<
   const { redis, target, bundle } = options;
   if (redis === undefined || bundle !== undefined) return ok(options);
   if (target === undefined)
-    return fail('bad-input', 'Agents measure only on their own devices. Name one with --target, such as cuda:0.');
+    return badInput('Agents measure only on their own devices. Name one with --target, such as cuda:0.');
   if (remoteTarget(target)) return ok(options);
   const state = await engine.call('agents.state', {});
   if (!state.ok) return state;
@@ -34,9 +34,8 @@ export async function agentTarget<
   const found = [...new Set(known)].filter((id) => remoteTarget(id)?.target === target);
   if (found.length === 1) return ok({ ...options, target: found[0] });
   return found.length > 1
-    ? fail('bad-input', `Several agents have the device ${target}. Choose one: --target ${found.join(' or ')}.`)
-    : fail(
-        'not-found',
+    ? badInput(`Several agents have the device ${target}. Choose one: --target ${found.join(' or ')}.`)
+    : notFound(
         `No connected agent measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,
       );
 }

@@ -1,4 +1,4 @@
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { fail, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { timeText } from '../../src-workers/domain/times.ts';
 import type { RunProgress, RunSummary } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
@@ -8,8 +8,7 @@ import { plain, progressBar, type Terminal } from './output.ts';
 /** Parses the number of a run. */
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
-  return fail(
-    'bad-input',
+  return badInput(
     `Specify the number of a run${text === undefined ? '' : `, not "${text}"`} (lockstep runs list shows them).`,
   );
 }

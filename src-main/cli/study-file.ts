@@ -1,4 +1,4 @@
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { fail, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
@@ -30,7 +30,7 @@ export async function completeStudyFile(
     if (typeof written === 'object' && written !== null && !Array.isArray(written))
       return change(written as Readonly<Record<string, unknown>>);
     const study = parseStudy(text, file);
-    return study.ok ? fail('bad-input', `${file} holds no study.`) : study;
+    return study.ok ? badInput(`${file} holds no study.`) : study;
   });
 }
 

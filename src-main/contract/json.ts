@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -99,11 +99,11 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   const place = `line ${line}, column ${column}`;
   if (again !== undefined) {
     const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} occurs a second time.`;
-    return fail('bad-input', message, { line, column });
+    return badInput(message, { line, column });
   }
   const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];
   const got = rest === undefined ? 'the end of the text' : JSON.stringify(rest);
-  return fail('bad-input', `${fileName}, ${place}: JSON needs ${expected} here, not ${got}.`, {
+  return badInput(`${fileName}, ${place}: JSON needs ${expected} here, not ${got}.`, {
     line,
     column,
   });

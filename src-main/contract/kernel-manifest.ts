@@ -10,7 +10,7 @@ import {
   type KernelManifest,
   type ManifestNumber,
 } from '../../src-workers/domain/kernel-manifest.ts';
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { type Result, badInput } from '../../src-workers/domain/result.ts';
 import { LOCAL_PATH } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { validate } from './parse.ts';
@@ -228,6 +228,6 @@ export function parseKernelManifest(content: string, fileName: string): Result<K
   const json = parseJson(content, fileName);
   if (!json.ok) return json;
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
-    return fail('bad-input', `${fileName} must hold the manifest of a kernel: an object with "lockstepKernel", "name", "sources", "arguments" and "entries".`, { field: '' }); // prettier-ignore
+    return badInput(`${fileName} must hold the manifest of a kernel: an object with "lockstepKernel", "name", "sources", "arguments" and "entries".`, { field: '' }); // prettier-ignore
   return validate(kernelManifestSchema, json.value, fileName);
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { fail, ok, type Result } from '../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { editDistance } from './nearest.ts';
@@ -160,18 +160,17 @@ export function validate<Schema extends v.GenericSchema>(
   const more = issues.length > 3 ? ` (and ${issues.length - 3} more)` : '';
   const field = fieldPath(issues[0]);
   const text = `${what}: ${shownIssues.join('; ')}${more}`;
-  return fail('bad-input', text.endsWith('?') ? text : `${text}.`, { field });
+  return badInput(text.endsWith('?') ? text : `${text}.`, { field });
 }
 
 export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
-    return fail(
-      'bad-input',
+    return badInput(
       `${fileName} has ${text.length} characters, which is more than the limit of ${MAX_STUDY_CHARACTERS}.`,
     );
   const json = parseJson(text, fileName);
   if (!json.ok) return json;
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
-    return fail('bad-input', `${fileName} must hold ${STUDY_FORM}, not ${shown(json.value)}.`, { field: '' });
+    return badInput(`${fileName} must hold ${STUDY_FORM}, not ${shown(json.value)}.`, { field: '' });
   return validate(studySchema, json.value, fileName);
 }

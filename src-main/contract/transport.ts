@@ -1,4 +1,4 @@
-import { fail, type Failure, type Result } from '../../src-workers/domain/result.ts';
+import { fail, type Failure, type Result, badInput, conflict } from '../../src-workers/domain/result.ts';
 import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
 
@@ -114,7 +114,7 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
 
 /** Decodes a frame from any sender. A malformed frame gives a failure, never an exception. */
 export function decodeMessage(frame: Uint8Array): Result<unknown> {
-  const malformed = (detail: string) => fail('bad-input', `malformed message: ${detail}`);
+  const malformed = (detail: string) => badInput(`malformed message: ${detail}`);
   if (frame.length < 4) return malformed(`it has ${frame.length} bytes, and the shortest has 4`);
   const headerLength = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(0, true);
   if (headerLength > frame.length - 4)
@@ -209,8 +209,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       if (inFlight >= MAX_CALLS_IN_FLIGHT) {
         reply(
           id,
-          fail(
-            'conflict',
+          conflict(
             `${inFlight} calls are already waiting, which is the limit of a connection. Wait for some replies first.`,
           ),
         );
@@ -306,7 +305,7 @@ export function createClient(channel: Channel): Client {
           channel.send({ id, name, input });
         } catch (error) {
           pending.delete(id);
-          resolve(fail('bad-input', `${name}: The argument cannot be sent: ${messageOf(error)}`));
+          resolve(badInput(`${name}: The argument cannot be sent: ${messageOf(error)}`));
         }
       });
     },
@@ -455,7 +454,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
         ({ status }) =>
           resolve(
             status === 403
-              ? fail('conflict', 'This page does not know the server: open the address that "lockstep serve" printed')
+              ? conflict('This page does not know the server: open the address that "lockstep serve" printed')
               : fail('cancelled', `The engine refused the connection${reason && `: ${reason}`}`),
           ),
         () => resolve(fail('cancelled', 'The server does not run')),

@@ -4,7 +4,7 @@ import { programPlaces } from '../hosts/places.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine } from '../services/engine.ts';
 import { TOKEN_VARIABLE } from '../../src-workers/domain/program.ts';
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { type Result, notFound } from '../../src-workers/domain/result.ts';
 import { keptToken } from './kept-token.ts';
 import { serve } from './serve.ts';
 
@@ -26,7 +26,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;
   if (!existsSync(join(rendererFolder, 'index.html')))
-    return fail('not-found', `The folder ${rendererFolder} has no page. Build it with npm run build.`);
+    return notFound(`The folder ${rendererFolder} has no page. Build it with npm run build.`);
   const { databaseFile = defaultDatabaseFile() } = options;
   const engine = await openEngine({
     databaseFile,

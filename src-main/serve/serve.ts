@@ -16,7 +16,7 @@ import {
 } from '../contract/transport.ts';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
 import { randomToken, TOKEN_PATTERN } from './kept-token.ts';
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { type Result, badInput, unsupported } from '../../src-workers/domain/result.ts';
 
 export const DEFAULT_PORT = 7877;
 
@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;
   const token = options.token ?? randomToken();
   if (!TOKEN_PATTERN.test(token))
-    return fail('bad-input', 'the token must be 16 to 200 characters of A-Z, a-z, 0-9, "_" and "-"');
+    return badInput('the token must be 16 to 200 characters of A-Z, a-z, 0-9, "_" and "-"');
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
@@ -128,7 +128,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     const connection = serveConnection(engine, (message) => sendTo(page, message, sockets.clients));
     page.on('message', (data: Buffer, isBinary) => {
       incomplete.set(page, 0);
-      const message = isBinary ? decodeMessage(data) : fail('bad-input', 'a text message');
+      const message = isBinary ? decodeMessage(data) : badInput('a text message');
       if (message.ok) connection.receive(message.value);
       else page.close(1007, 'malformed message'); // our own page never sends a malformed message
     });
@@ -164,10 +164,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     port = await listen(server, options.port);
   } catch (error) {
     clearInterval(pings);
-    return fail(
-      'unsupported',
-      `cannot listen on ${LOOPBACK}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    return unsupported(`cannot listen on ${LOOPBACK}: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { ok: true, value: { address: `http://${LOOPBACK}:${port}/?token=${token}`, port, close } };
 }

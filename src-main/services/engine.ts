@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { debuglog } from 'node:util';
 import { openStoreClient } from '../../db/client.ts';
-import { fail, FailureError, ok, type Result } from '../../src-workers/domain/result.ts';
+import { fail, FailureError, ok, type Result, notFound } from '../../src-workers/domain/result.ts';
 import { validate } from '../contract/parse.ts';
 import {
   procedures,
@@ -216,7 +216,7 @@ async function joinAgents({ store, agents, host }: Context, { redis }: EngineOpt
 function dispatchTo(handlers: Handlers) {
   async function dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> {
     if (!Object.hasOwn(procedures, name))
-      return fail('not-found', `The engine has no procedure "${String(name).slice(0, 80)}".`);
+      return notFound(`The engine has no procedure "${String(name).slice(0, 80)}".`);
     const known = name as ProcedureName;
     const checked = validate(procedures[known].input, input ?? {}, name);
     if (!checked.ok) return checked;

@@ -10,7 +10,7 @@ import {
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { computeSetupIterations, withSetupIterations } from '../domain/provenance.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput, unsupported, conflict } from '../domain/result.ts';
 import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
@@ -80,12 +80,11 @@ export function calibrateFromDesigns(
   options: CalibrationOptions,
 ): Result<CalibrationProfile> {
   const device = plan.axes.devices[deviceAt];
-  if (!device) return fail('bad-input', `device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
+  if (!device) return badInput(`device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
   if (device.kind === 'cpu')
-    return fail('unsupported', `${device.name} is a CPU, whose model has no parameters to fit. Use a GPU`);
+    return unsupported(`${device.name} is a CPU, whose model has no parameters to fit. Use a GPU`);
   if (plan.axes.implementations)
-    return fail(
-      'unsupported',
+    return unsupported(
       `the study has ${plan.axes.implementations.length} implementations with separate kernels, but a calibration fits one kernel. Calibrate a study of one implementation.`,
     );
   const reduced = onlyMeasured(plan, deviceAt, measured);
@@ -198,7 +197,7 @@ export function predictMeasured(
 
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
-  return fail('conflict', `design ${index} is invalid (${invalid}) and cannot run.`, { design: index });
+  return conflict(`design ${index} is invalid (${invalid}) and cannot run.`, { design: index });
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
@@ -243,14 +242,14 @@ function onlyMeasured(
   const positions: Int32Array[] = [];
   for (const { designIndex } of measured) {
     if (!(Number.isInteger(designIndex) && designIndex >= 0 && designIndex < size))
-      return fail('bad-input', `design ${designIndex} is not one of the plan's ${size}`, {
+      return badInput(`design ${designIndex} is not one of the plan's ${size}`, {
         design: designIndex,
       });
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
     if (at[AXIS.device] !== deviceAt) {
       const names = [at[AXIS.device], deviceAt].map((position) => plan.axes.devices[position].name);
-      return fail('bad-input', `design ${designIndex} belongs to ${names[0]}, not to ${names[1]}`, {
+      return badInput(`design ${designIndex} belongs to ${names[0]}, not to ${names[1]}`, {
         design: designIndex,
       });
     }
@@ -385,7 +384,7 @@ function fitProblem(
     const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
-      return fail('bad-input', `measured design ${bad}: ${times}; times must be positive`, { design: bad });
+      return badInput(`measured design ${bad}: ${times}; times must be positive`, { design: bad });
     }
     // Time is proportional to τ and c together.
     const scale = median(predicted.map((time, i) => measuredMs[i] / time));
@@ -423,8 +422,7 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   const spread = size(measuredMs, () => centre);
   if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
-  return fail(
-    'conflict',
+  return conflict(
     `the calibrated model has an error of ${percent(left)}, and a single time for all designs has an error of ${percent(spread)}. Use measurements of this study's kernel on ${device.name}.`,
   );
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { fail, ok, type Result, unsupported } from '../domain/result.ts';
 import { firstError } from './cuda/ptxas.ts';
 import type { ToolRun } from './tool.ts';
 
@@ -50,9 +50,8 @@ export async function cachedOutput(
     const run = await make(join(draft, file));
     if (!run.ok) return run;
     const log = run.value.stdout + run.value.stderr;
-    if (run.value.code !== 0) return fail('unsupported', `${refused}: ${firstError(log)}`, { log: log.slice(0, 4000) });
-    if (!(await isFile(join(draft, file))))
-      return fail('unsupported', `${refused}: it made no file ${join(draft, file)}`);
+    if (run.value.code !== 0) return unsupported(`${refused}: ${firstError(log)}`, { log: log.slice(0, 4000) });
+    if (!(await isFile(join(draft, file)))) return unsupported(`${refused}: it made no file ${join(draft, file)}`);
     await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await computeDigest(join(draft, file)), log }));
     await replace(draft, folder, file);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BENCH_BACKENDS, type BenchPlan, type PlanLine, type PlanSource } from '../domain/benchmark.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, notFound, badInput } from '../domain/result.ts';
 import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
@@ -37,28 +37,25 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
   try {
     stored = JSON.parse(await readFile(file, 'utf8')) as StoredPlan;
   } catch (error) {
-    return fail('not-found', `${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return notFound(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (stored?.format !== 'lockstep-bench' || stored.version !== 1)
-    return fail(
-      'bad-input',
-      `${file}: the format is ${stored?.format} version ${stored?.version}, not lockstep-bench 1`,
-    );
+    return badInput(`${file}: the format is ${stored?.format} version ${stored?.version}, not lockstep-bench 1`);
   if (!BENCH_BACKENDS.includes(stored.backend) || !Array.isArray(stored.cases))
-    return fail('bad-input', `${file}: this is not a plan, since it has no backend or no cases`);
+    return badInput(`${file}: this is not a plan, since it has no backend or no cases`);
   const { workload } = stored;
   if (!workload) return ok({ ...stored, workload: null });
   if (!(Number.isInteger(workload.units) && workload.units >= 1 && workload.units <= MAX_MEASURED_UNITS))
-    return fail('bad-input', `${file}: ${workload.units} units are not within 1 to ${MAX_MEASURED_UNITS}`);
+    return badInput(`${file}: ${workload.units} units are not within 1 to ${MAX_MEASURED_UNITS}`);
   const path = join(folder, LENGTHS_FILE);
   let bytes: Buffer;
   try {
     bytes = await readFile(path);
   } catch (error) {
-    return fail('not-found', `${path}: ${error instanceof Error ? error.message : String(error)}`);
+    return notFound(`${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (bytes.length !== 4 * workload.units)
-    return fail('bad-input', `${path}: the file has ${bytes.length} bytes instead of ${4 * workload.units}`);
+    return badInput(`${path}: the file has ${bytes.length} bytes instead of ${4 * workload.units}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const lengths = Uint32Array.from({ length: workload.units }, (_, unit) => view.getUint32(4 * unit, true));
   const { label, profile, traffic } = workload;

@@ -6,7 +6,7 @@ import type {
 } from '../domain/benchmark.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
 import { kernelPhase } from '../domain/provenance.ts';
-import { fail, type Result } from '../domain/result.ts';
+import { type Result, unsupported } from '../domain/result.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
@@ -46,8 +46,7 @@ export interface UnitLoopShape {
 
 /** The failure for the loop of an older version. */
 export function oldUnitLoop(): Result<never> {
-  return fail(
-    'unsupported',
+  return unsupported(
     'the measurement used an older stand-in loop, which this version does not run. Start a new measurement',
   );
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { fail, ok, systemReason, type Result } from '../domain/result.ts';
+import { fail, ok, systemReason, type Result, unsupported, notFound } from '../domain/result.ts';
 import { childEnvironment, ownNode } from './parent.ts';
 
 /** The end of a tool's run. */
@@ -109,7 +109,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
       killAll();
     };
     const timer = setTimeout(
-      () => stop(fail('unsupported', `${program} took longer than ${timeLimitMs} ms and was stopped`)),
+      () => stop(unsupported(`${program} took longer than ${timeLimitMs} ms and was stopped`)),
       timeLimitMs,
     );
     const cancel = (): void => stop(fail('cancelled', `${program} was cancelled`));
@@ -122,7 +122,7 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     const cannotStart = (error: StartError): void =>
       end(
         error.code === 'ENOENT' || error.code === 'EACCES'
-          ? fail('not-found', `${program} cannot be started (${systemReason(error)})`)
+          ? notFound(`${program} cannot be started (${systemReason(error)})`)
           : fail('internal', `${program} cannot be started: ${error.message}`),
       );
     child.on('error', cannotStart);

@@ -1,5 +1,5 @@
 import type { Design, WholeUnitBalancing } from '../domain/design.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, unsupported, badInput } from '../domain/result.ts';
 import { listBucketRanges } from '../predict/depth/group-depth.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
@@ -35,16 +35,15 @@ export function slotLayout(
 ): Result<SlotLayout> {
   const { threadsPerUnit: u, blockThreads, gridBlocks } = design;
   if (u > threadGroupWidth && u % threadGroupWidth === 0)
-    return fail(
-      'unsupported',
+    return unsupported(
       `${u} threads per unit cannot be measured by the loop that stands in for a kernel: it has at most the ${threadGroupWidth} threads of a thread group. Choose a design with fewer`,
     );
   if (!(Number.isInteger(Math.log2(u)) && u >= 1 && u <= threadGroupWidth))
-    return fail('bad-input', `threads per unit must be a power of two from 1 to ${threadGroupWidth}, not ${u}`);
+    return badInput(`threads per unit must be a power of two from 1 to ${threadGroupWidth}, not ${u}`);
   if (!(Number.isSafeInteger(blockThreads) && blockThreads >= u && blockThreads % u === 0))
-    return fail('bad-input', `a block of ${blockThreads} threads is not a multiple of the ${u} threads per unit`);
+    return badInput(`a block of ${blockThreads} threads is not a multiple of the ${u} threads per unit`);
   if (!(Number.isSafeInteger(gridBlocks) && gridBlocks >= 1))
-    return fail('bad-input', `a grid of ${gridBlocks} blocks has none to run`);
+    return badInput(`a grid of ${gridBlocks} blocks has none to run`);
   const slotsPerBlock = blockThreads / u;
   const slots = slotsPerBlock * gridBlocks;
   return ok({
@@ -80,7 +79,7 @@ export function unitOrder(
 ): Result<Uint32Array> {
   const units = lengths.length;
   if (units < 1 || units > MAX_MEASURED_UNITS)
-    return fail('bad-input', `${units} units of work are not within 1 to ${MAX_MEASURED_UNITS}`);
+    return badInput(`${units} units of work are not within 1 to ${MAX_MEASURED_UNITS}`);
   switch (balancing.kind) {
     case 'none':
     case 'dynamic-fetch':

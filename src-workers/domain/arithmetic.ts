@@ -1,4 +1,4 @@
-import { fail, FailureError, ok, type Result } from './result.ts';
+import { FailureError, ok, type Result, badInput } from './result.ts';
 
 /** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
 export interface Arithmetic {
@@ -40,7 +40,7 @@ const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|(
  * @param known the names that are allowed
  */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
-  if (text.length > MAX_CHARACTERS) return fail('bad-input', `it has more than ${MAX_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS) return badInput(`it has more than ${MAX_CHARACTERS} characters`);
   try {
     return ok(read(text, known));
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Balancing, LengthClass } from './design.ts';
-import { fail, ok, type Result } from './result.ts';
+import { ok, type Result, badInput } from './result.ts';
 
 const FORMS =
   'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
@@ -22,7 +22,7 @@ const MAX_WINDOW_UNITS = 2 ** 31;
  */
 export function parseBalancing(text: string): Result<Balancing> {
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
-  if (!match) return fail('bad-input', `balancing "${text}" is not valid. Use ${FORMS}`);
+  if (!match) return badInput(`balancing "${text}" is not valid. Use ${FORMS}`);
   const [, kind, argument] = match as unknown as [string, string, string | undefined];
   switch (kind) {
     case 'none':
@@ -32,16 +32,14 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
-      if (argument !== undefined)
-        return fail('bad-input', `balancing "${text}" is not valid: ${kind} takes no argument`);
+      if (argument !== undefined) return badInput(`balancing "${text}" is not valid: ${kind} takes no argument`);
       return ok({ kind });
     case 'dynamic-fetch': {
       if (argument === undefined) return ok({ kind });
       if (argument === 'group') return ok({ kind, fetch: argument });
       const units = wholeNumber(argument, 1, MAX_FETCHED_UNITS);
       if (units === null) {
-        return fail(
-          'bad-input',
+        return badInput(
           `balancing "${text}" is not valid. Use dynamic-fetch(UNITS) with a whole number of units from 1 to ${MAX_FETCHED_UNITS}, or dynamic-fetch(group)`,
         );
       }
@@ -51,31 +49,27 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'best-buckets': {
       const k = wholeNumber(argument, 1, MAX_BUCKETS);
       if (k === null) {
-        return fail(
-          'bad-input',
-          `balancing "${text}" is not valid. Use ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`,
-        );
+        return badInput(`balancing "${text}" is not valid. Use ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`);
       }
       return ok({ kind, k });
     }
     case 'mixed': {
       const classes = parseClasses(argument ?? '');
-      if (classes === null) return fail('bad-input', `balancing "${text}" is not valid. ${MIXED_FORMS}`);
+      if (classes === null) return badInput(`balancing "${text}" is not valid. ${MIXED_FORMS}`);
       return ok({ kind, classes });
     }
     case 'window-sort':
     case 'padded-slice': {
       const units = wholeNumber(argument, 1, MAX_WINDOW_UNITS);
       if (units === null) {
-        return fail(
-          'bad-input',
+        return badInput(
           `balancing "${text}" is not valid. Use ${kind}(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
         );
       }
       return ok({ kind, units });
     }
     default:
-      return fail('bad-input', `balancing "${text}" is not valid. Use ${FORMS}`);
+      return badInput(`balancing "${text}" is not valid. Use ${FORMS}`);
   }
 }
 

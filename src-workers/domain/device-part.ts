@@ -1,5 +1,5 @@
 import type { Device, GpuDevice } from './device.ts';
-import { fail, ok, type Result } from './result.ts';
+import { ok, type Result, badInput } from './result.ts';
 
 /**
  * Maximum traffic of one multiprocessor from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
@@ -30,11 +30,10 @@ export function deviceById<D extends Device>(devices: readonly D[], id: string):
   const device = devices.find((each) => each.id === whole);
   if (!device) return undefined;
   if (device.kind === 'cpu')
-    return fail('bad-input', `"${id}": ${whole} is a CPU. Set axes.cores to the number of cores to use.`);
+    return badInput(`"${id}": ${whole} is a CPU. Set axes.cores to the number of cores to use.`);
   const multiprocessors = Number(count);
   if (multiprocessors >= device.multiprocessors)
-    return fail(
-      'bad-input',
+    return badInput(
       `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. The whole device is "${whole}".`,
     );
   return ok({ ...device, ...makePart(device, multiprocessors, slice !== undefined) });

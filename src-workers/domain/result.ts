@@ -28,6 +28,15 @@ export function fail(code: FailureCode, text: string, context?: Failure['context
   return { ok: false, error: context ? { code, message, context } : { code, message } };
 }
 
+const failing =
+  (code: FailureCode) =>
+  (text: string, context?: Failure['context']): Result<never> =>
+    fail(code, text, context);
+export const badInput = failing('bad-input');
+export const notFound = failing('not-found');
+export const conflict = failing('conflict');
+export const unsupported = failing('unsupported');
+
 /** Carries a `Failure` through code that can only throw, so that the outermost caller can show it. */
 export class FailureError extends Error {
   readonly failure: Failure;

@@ -1,6 +1,6 @@
 import type { GpuDevice } from '../domain/device.ts';
 import type { DatasetEvidence, GpuDetail } from '../domain/evidence.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, unsupported, notFound } from '../domain/result.ts';
 import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { evidenceDevices as spmvDevices } from '../models/spmv/datasets.ts';
 import { judgeDataset, judgeImplementation } from './judge.ts';
@@ -26,10 +26,7 @@ export async function judgeEvidence(
   const { dataset: id, data } = asked;
   const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
   if (data && shapes.length > 0)
-    return fail(
-      'unsupported',
-      `${id} has no format for another file. Specify a data set of SpMV times, or omit --data.`,
-    );
+    return unsupported(`${id} has no format for another file. Specify a data set of SpMV times, or omit --data.`);
   const found: DatasetEvidence[] = [];
   if (id === undefined || shapes.length === 0) {
     const judged = await loadEvidence(folder, devices, asked);
@@ -51,7 +48,7 @@ export async function judgeGpuAgain(
     implementation,
   }: { readonly dataset: string; readonly gpu: string; readonly implementation: string },
 ): Promise<Result<GpuDetail>> {
-  const none = fail('not-found', `No data set has the times "${column}:${implementation}".`);
+  const none = notFound(`No data set has the times "${column}:${implementation}".`);
   const launches = LAUNCH_DATASETS.find((dataset) => dataset.id === id);
   if (launches) {
     const gpus = await readLaunches(launches, folder, new Map(devices.map((device) => [device.id, device])));

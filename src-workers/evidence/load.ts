@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { GpuDevice } from '../domain/device.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, notFound } from '../domain/result.ts';
 import { parseEvidence } from '../parse/evidence.ts';
 import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
@@ -48,8 +48,7 @@ export async function loadEvidence(
   const { dataset: id, data } = asked;
   const datasets = SPMV_DATASETS.filter((dataset) => id === undefined || dataset.id === id);
   if (datasets.length === 0)
-    return fail(
-      'not-found',
+    return notFound(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;

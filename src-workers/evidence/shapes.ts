@@ -5,7 +5,7 @@ import type { Design } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
-import { fail, unwrap, type Result } from '../domain/result.ts';
+import { unwrap, type Result, badInput } from '../domain/result.ts';
 import { axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
@@ -245,8 +245,7 @@ const readSmite: Reader = async (folder) => {
 
 /** A named distribution. */
 async function readLaw(lengths: string): Promise<LengthLaw> {
-  const openFile = async (): Promise<Result<never>> =>
-    fail('bad-input', `${lengths} needs a file. Use a named distribution.`);
+  const openFile = async (): Promise<Result<never>> => badInput(`${lengths} needs a file. Use a named distribution.`);
   return unwrap(await resolveWorkload(lengths, { openFile }));
 }
 

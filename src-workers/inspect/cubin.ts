@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 
 /** The information of an object file about one kernel. It does not include spills. */
 export interface CubinKernel {
@@ -36,8 +36,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
     if (bytes[4] !== 2 || view.getUint16(0x12, true) !== EM_CUDA)
-      return fail(
-        'bad-input',
+      return badInput(
         'This ELF file contains host (CPU) code, not GPU code. Extract the GPU code (cuobjdump -xelf all FILE) and specify the resulting .cubin file.',
       );
     const sections = readSections(view, bytes);
@@ -66,8 +65,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
         }),
     );
   } catch (error) {
-    if (error instanceof RangeError)
-      return fail('bad-input', 'The cubin is damaged: its sections lie outside the file.');
+    if (error instanceof RangeError) return badInput('The cubin is damaged: its sections lie outside the file.');
     throw error;
   }
 }

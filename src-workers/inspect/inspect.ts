@@ -1,6 +1,6 @@
 import { parsePtxas } from '../bench/cuda/ptxas.ts';
 import { lastName, type Inspection } from '../domain/inspection.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { fail, ok, type Result, badInput, notFound } from '../domain/result.ts';
 import { parseCubin } from './cubin.ts';
 import { demangled } from './demangle.ts';
 import { LOOP_MARK, type KernelCode } from './instruction.ts';
@@ -147,24 +147,21 @@ const listed = (names: readonly string[]): string =>
 
 function oneKernel(label: string, known: readonly Named[], { entry, arch }: Asked): Result<Named> {
   const names = [...new Set(known.map((one) => one.entry))];
-  if (names.length === 0)
-    return fail('bad-input', `${label} names no kernel. Specify a file with a __global__ function.`);
+  if (names.length === 0) return badInput(`${label} names no kernel. Specify a file with a __global__ function.`);
   const exact = names.filter((name) => entry === undefined || name === entry);
   const wanted = exact.length > 0 ? exact : names.filter((name) => entry === undefined || isMeant(name, entry));
-  if (wanted.length === 0)
-    return fail('not-found', `${label} has no kernel ${entry}. It has ${listed(names.map(demangled))}.`);
+  if (wanted.length === 0) return notFound(`${label} has no kernel ${entry}. It has ${listed(names.map(demangled))}.`);
   if (wanted.length > 1)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ` +
         `${listed(wanted.map(demangled))}. Specify one (--entry).`,
       { entries: wanted.slice(0, MAX_ENTRIES).join('\n') },
     );
   const archs = [...new Set(known.filter((one) => one.entry === wanted[0]).flatMap((one) => one.arch ?? []))];
   if (arch !== undefined && archs.length > 0 && !archs.includes(arch))
-    return fail('not-found', `${label} has ${demangled(wanted[0])} for ${listed(archs)}, not for ${arch}.`);
+    return notFound(`${label} has ${demangled(wanted[0])} for ${listed(archs)}, not for ${arch}.`);
   if (arch === undefined && archs.length > 1)
-    return fail('bad-input', `${label} has ${demangled(wanted[0])} for ${listed(archs)}. Specify one (--arch).`, {
+    return badInput(`${label} has ${demangled(wanted[0])} for ${listed(archs)}. Specify one (--arch).`, {
       archs: archs.join('\n'),
     });
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });

@@ -1,5 +1,5 @@
 import type { FittedLengths } from '../domain/inspection.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
@@ -25,10 +25,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
       ? [(x: number) => geometric(Math.log(MIN_PROBABILITY) * x), 0, 1]
       : [(x: number) => logNormal(meanLength, x), 1e-3, MAX_SIGMA];
   if (meanLength !== null && !(meanLength > 1))
-    return fail(
-      'bad-input',
-      `A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`,
-    );
+    return badInput(`A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`);
   // The search begins with short laws, because laws with the largest losses have the longest supports.
   let [from, to] = [low, high / 16];
   for (;;) {
@@ -37,8 +34,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
     const limit = lossOf(law.value);
     if (limit >= wanted) break;
     if (to >= high)
-      return fail(
-        'unsupported',
+      return unsupported(
         meanLength === null
           ? `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a geometric law reaches at most ${limit.toPrecision(4)}. Specify the mean length of the units, for a log-normal law.`
           : `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a log-normal law of mean ${meanLength} reaches at most ${limit.toPrecision(4)}.`,

@@ -5,7 +5,7 @@ import {
   type Inspection,
   type InstructionClass,
 } from '../domain/inspection.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, unsupported, notFound } from '../domain/result.ts';
 import { findChain } from './chain.ts';
 import { LANE } from './accesses.ts';
 import { isConstant, splitOperation, computeSums, findWriters, type Sums } from './affine.ts';
@@ -34,8 +34,7 @@ export interface FoundLoops {
 /** Finds the loops of a kernel and describes them. Fails with `unsupported` if the code is extremely large. */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
-    fail(
-      'unsupported',
+    unsupported(
       `${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in a kernel of its own.`,
     );
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
@@ -55,8 +54,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   const chosen: Inspection['chosen'] =
     asked.loop === undefined ? chooseLoop(found, rests) : { loop: asked.loop - 1, why: 'as asked' };
   if (chosen && described[chosen.loop] === undefined)
-    return fail(
-      'not-found',
+    return notFound(
       loops.length === 0 ? `${entry} has no loops.` : `${entry} has loops 1 to ${loops.length}, not ${asked.loop}.`,
     );
   if (chosen && asked.iterations !== undefined)

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 
 /** The figures of a kernel in a report of Nsight Compute. */
 export interface ProfiledKernel extends ProfiledLaunch {
@@ -55,8 +55,7 @@ const UNITS: Readonly<Record<string, number>> = {
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
-  if (!begin)
-    return fail('bad-input', 'It has no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
+  if (!begin) return badInput('It has no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
   let rows: string[][];
   try {
     // The program's own output between the records is skipped.
@@ -64,8 +63,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
     const table = lines.filter((line, at) => at === 0 || (line.startsWith('"') && !line.startsWith('"ID"')));
     rows = parse(table.join('\n'), { relax_column_count: true, relax_quotes: true, skip_empty_lines: true });
   } catch (error) {
-    return fail(
-      'bad-input',
+    return badInput(
       `The table of Nsight Compute cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }

@@ -3,7 +3,7 @@ import { BENCH_BACKENDS, CACHE_STATES, type BenchCase, type BenchRecord, type Pl
 import type { Design } from '../domain/design.ts';
 import { SHARINGS } from '../domain/kernel.ts';
 import type { KernelManifest } from '../domain/kernel-manifest.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
@@ -281,7 +281,7 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
     missing || issue.input === undefined || /^Invalid /.test(issue.message)
       ? 'is missing'
       : `must be ${issue.message}, not ${got}`;
-  return fail('bad-input', `${path || 'record'}: ${wrong}`, { field: path });
+  return badInput(`${path || 'record'}: ${wrong}`, { field: path });
 }
 
 /** The `type` of a record, even if the record is invalid; `null` if the value is not a record. */
@@ -297,7 +297,7 @@ export function recordType(value: unknown): string | null {
  */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);
-  if (type === null) return fail('bad-input', 'a record must be an object with a "type", such as "sample"');
+  if (type === null) return badInput('a record must be an object with a "type", such as "sample"');
   return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
 }
 
@@ -308,7 +308,7 @@ export function parsePlanLine(value: unknown): Result<PlanLine> {
   const seen = new Set<string>();
   for (const [at, { id }] of plan.value.plan.cases.entries()) {
     if (seen.has(id))
-      return fail('bad-input', `plan.cases.${at}.id: two cases have the id "${id}"`, {
+      return badInput(`plan.cases.${at}.id: two cases have the id "${id}"`, {
         field: `plan.cases.${at}.id`,
       });
     seen.add(id);

@@ -1,5 +1,5 @@
 import type { BenchRecord, CaseResult, MeasuringDevice, PlanLine } from '../domain/benchmark.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import { parseBenchRecord, parsePlanLine, recordType } from './bench-records.ts';
 import { addRecord, caseResult, gatheredCase, type GatheredCase } from './case-records.ts';
 import { Slice } from './slice.ts';
@@ -183,7 +183,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
   };
 
   const results = (): Result<BenchResults> => {
-    if (!plan) return fail('bad-input', `${label}: the file is empty. It must hold a plan and its results`);
+    if (!plan) return badInput(`${label}: the file is empty. It must hold a plan and its results`);
     const planned = plan.plan;
     const cases = planned.cases.flatMap((one): CaseResult[] => {
       const attempt = attempts.get(one.id);

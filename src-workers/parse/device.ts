@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import type { CpuDevice, Device, DeviceLimits, GpuDevice } from '../domain/device.ts';
-import type { Result } from '../domain/result.ts';
-import { fail, ok } from '../domain/result.ts';
+import { badInput, ok, type Result } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
 // Every message below completes "must be …"; one place adds the field and its value.
@@ -187,10 +186,10 @@ export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);
   if (!parsed.success) {
     const [issue] = parsed.issues;
-    return fail('bad-input', describe(issue), { field: v.getDotPath(issue) ?? '' });
+    return badInput(describe(issue), { field: v.getDotPath(issue) ?? '' });
   }
   const checked = parsed.output.kind === 'gpu' ? withCompilerLimit(parsed.output) : parsed.output;
   const found = checked.kind === 'gpu' ? contradiction(checked) : cpuContradiction(checked);
   if (!found) return ok(checked);
-  return fail('bad-input', `${found.field}: ${found.message}`, { field: found.field });
+  return badInput(`${found.field}: ${found.message}`, { field: found.field });
 }

@@ -1,5 +1,5 @@
 import { SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
-import { fail, type Result } from '../domain/result.ts';
+import { type Result, badInput } from '../domain/result.ts';
 import { caught, type ByteSource } from './source.ts';
 import { eachCsvRecord } from './csv-records.ts';
 
@@ -68,8 +68,7 @@ export function parseEvidence(
     });
     columns = wanted.filter((name) => header.includes(name));
     if (columns.length === 0)
-      return fail(
-        'bad-input',
+      return badInput(
         `${label}: the file has no column of times. Specify at least one of ${wanted.slice(0, 8).join(', ')}${wanted.length > 8 ? ', …' : ''}.`,
       );
     const times = new Map(columns.map((name, at) => [name, Float64Array.from(rows, (row) => row[at])]));

@@ -1,4 +1,4 @@
-import { fail, FailureError, type Result } from '../domain/result.ts';
+import { FailureError, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
   countLengths,
@@ -107,7 +107,7 @@ const FORMS =
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   if (text.length > MAX_WORKLOAD_CHARACTERS) {
-    return fail('bad-input', `the workload has ${text.length} characters; the limit is ${MAX_WORKLOAD_CHARACTERS}`);
+    return badInput(`the workload has ${text.length} characters; the limit is ${MAX_WORKLOAD_CHARACTERS}`);
   }
   const cursor: Cursor = { text, position: 0 };
   try {

@@ -1,4 +1,4 @@
-import { fail, type Result } from '../domain/result.ts';
+import { type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
@@ -140,7 +140,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     if (taken < size.entries) {
       refuse(label, { line: lineNumber }, `the file ends after ${taken} entries; the header says ${size.entries}`);
     }
-    if (size.rows === 0) return fail('bad-input', `${label}: the matrix has no rows`);
+    if (size.rows === 0) return badInput(`${label}: the matrix has no rows`);
     if (rowLengths.length !== size.rows) {
       const kept = rowLengths.subarray(0, size.rows);
       rowLengths = new Float64Array(size.rows);

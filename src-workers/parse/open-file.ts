@@ -1,7 +1,7 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fail, ok, systemReason, type Result } from '../domain/result.ts';
+import { ok, systemReason, type Result, badInput, notFound } from '../domain/result.ts';
 import { LOCAL_PATH } from '../domain/text.ts';
 import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
@@ -21,20 +21,18 @@ export function fileState({ mtimeMs, size, ino }: Stats): string {
 /** Opens workload files of this machine relative to a folder. */
 export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
   return async (path: string): Promise<Result<FileBytes>> => {
-    if (!LOCAL_PATH.test(path))
-      return fail('bad-input', `${path} is on another machine. Copy it to the folder of the study.`);
+    if (!LOCAL_PATH.test(path)) return badInput(`${path} is on another machine. Copy it to the folder of the study.`);
     const file = resolve(folder, path);
     let byteLength: number;
     try {
       const info = await stat(file);
-      if (!info.isFile()) return fail('bad-input', `${path} is a folder or a device. Specify a file.`);
+      if (!info.isFile()) return badInput(`${path} is a folder or a device. Specify a file.`);
       if (info.size > MAX_FILE_BYTES)
-        return fail('bad-input', `${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
+        return badInput(`${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
       byteLength = info.size;
       opened?.({ file, state: fileState(info) });
     } catch (error) {
-      return fail(
-        'not-found',
+      return notFound(
         `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the study, or without a study to the current folder.`,
       );
     }

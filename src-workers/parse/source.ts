@@ -1,4 +1,4 @@
-import { fail, FailureError, type Result } from '../domain/result.ts';
+import { FailureError, type Result, badInput } from '../domain/result.ts';
 import { shortened } from '../domain/text.ts';
 
 /** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
@@ -76,7 +76,7 @@ const PLACES = ['line', 'row', 'element', 'column'] as const;
 export function refuse(label: string, place: Place, message: string): never {
   const known = PLACES.flatMap((what) => (place[what] === undefined ? [] : [[what, place[what]] as const]));
   const where = known.map(([what, at]) => `, ${what} ${at}`).join('');
-  const failure = fail('bad-input', `${label}${where}: ${message}`, Object.fromEntries(known));
+  const failure = badInput(`${label}${where}: ${message}`, Object.fromEntries(known));
   if (failure.ok) throw new Error('unreachable');
   throw new FailureError(failure.error);
 }

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 
 /** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
@@ -40,21 +40,16 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (at: number): number => view.getUint32(4 * at, true);
   if (bytes.byteLength < traceBytes(0) || word(0) !== MAGIC)
-    return fail('bad-input', 'The file from the program is not a trace. Write the bytes of the trace buffer.');
+    return badInput('The file from the program is not a trace. Write the bytes of the trace buffer.');
   if (word(1) !== VERSION)
-    return fail(
-      'bad-input',
+    return badInput(
       `The trace has version ${word(1)}, and this Lockstep reads version ${VERSION}. Compile with the header that lockstep trace --header prints.`,
     );
   const [units, beyond, width] = [word(2), word(3), word(4)];
   if (bytes.byteLength !== traceBytes(units))
-    return fail(
-      'bad-input',
-      `The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}.`,
-    );
+    return badInput(`The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}.`);
   if (beyond > 0)
-    return fail(
-      'bad-input',
+    return badInput(
       `The kernel ran unit ${beyond - 1}, and the trace has room for ${units} units, 0 to ${units - 1}. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.`,
     );
 
@@ -71,8 +66,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
       continue;
     }
     if (length === MAX_COUNT)
-      return fail(
-        'bad-input',
+      return badInput(
         `Unit ${unit} took ${MAX_COUNT} steps or more, which a counter cannot hold. Place LOCKSTEP_STEP in an outer loop.`,
       );
     lengths[unit] = length;
@@ -83,8 +77,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     groups.set(id, group);
   }
   if (missing > 0)
-    return fail(
-      'bad-input',
+    return badInput(
       missing === units
         ? 'The kernel ran no unit between LOCKSTEP_UNIT and LOCKSTEP_END. Place LOCKSTEP_TRACE_UNITS before the first launch, in the source file of the kernel.'
         : `The kernel did not run ${missing} of ${units} units; the first is unit ${firstMissing}. Place LOCKSTEP_UNIT and LOCKSTEP_END where every unit passes, or trace as many units as the kernel runs.`,

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fail, FailureError, ok, type Result } from '../domain/result.ts';
+import { FailureError, ok, type Result, badInput } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /**
@@ -56,7 +56,7 @@ export async function unpacked(
   label: string,
   limit = MAX_IMPORT_BYTES,
 ): Promise<Result<Uint8Array>> {
-  if (bytes.length > limit) return fail('bad-input', tooLarge(label, limit).failure.message);
+  if (bytes.length > limit) return badInput(tooLarge(label, limit).failure.message);
   if (!isGzip(bytes)) return ok(bytes);
   return caught(async () => ok(await gathered(gunzipped(bytesSource(bytes), label, limit), label, limit)));
 }

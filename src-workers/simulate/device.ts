@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import { indexedQueue, type IndexedQueue } from '../numeric/queue.ts';
 import {
   countCompeting,
@@ -61,16 +61,15 @@ export function allocateTimeline(gridBlocks: number): Timeline {
 export function checkLaunch(launch: Launch): Result<Launch> {
   for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
     if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
-      return fail('bad-input', `${field} must be an integer ≥ 1, not ${launch[field]}`);
+      return badInput(`${field} must be an integer ≥ 1, not ${launch[field]}`);
     }
   }
   if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
-    return fail('bad-input', `gridBlocks must be an integer ≥ 0, not ${launch.gridBlocks}`);
+    return badInput(`gridBlocks must be an integer ≥ 0, not ${launch.gridBlocks}`);
   }
   const groups = launch.residentBlocks * launch.groupsPerBlock;
   if (launch.cyclesPerIteration.length <= groups) {
-    return fail(
-      'bad-input',
+    return badInput(
       `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (0 to R·W_b groups)`,
     );
   }

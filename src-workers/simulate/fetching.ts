@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { checkLaunch, type DeviceRun, type Launch, type Timeline } from './device.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
@@ -113,13 +113,13 @@ function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : work.lanesPerGroup;
   if (!(Number.isSafeInteger(units) && units >= 0)) {
-    return fail('bad-input', `units must be an integer ≥ 0, not ${units}`);
+    return badInput(`units must be an integer ≥ 0, not ${units}`);
   }
   if (!(Number.isSafeInteger(work.lanesPerGroup) && work.lanesPerGroup >= 1)) {
-    return fail('bad-input', `lanesPerGroup must be an integer ≥ 1, not ${work.lanesPerGroup}`);
+    return badInput(`lanesPerGroup must be an integer ≥ 1, not ${work.lanesPerGroup}`);
   }
   if (!(Number.isSafeInteger(chunk) && chunk >= 1)) {
-    return fail('bad-input', `fetch must be an integer ≥ 1 or group, not ${chunk}`);
+    return badInput(`fetch must be an integer ≥ 1 or group, not ${chunk}`);
   }
   const slotsPerBlock = work.lanesPerBlock ?? work.lanesPerGroup * W;
   const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../domain/result.ts';
+import { fail, ok, type Result, badInput } from '../domain/result.ts';
 import { countStep } from '../numeric/steps.ts';
 import type { DeviceRun } from './device.ts';
 import { seededRandom, type Random } from './random.ts';
@@ -44,10 +44,7 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
   const { identicalAtLeast = atLeast } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
-    return fail(
-      'bad-input',
-      `${atLeast} to ${atMost} replications; the minimum must be at least 2 and not exceed the maximum`,
-    );
+    return badInput(`${atLeast} to ${atMost} replications; the minimum must be at least 2 and not exceed the maximum`);
   }
   const cycles: number[] = [];
   let mean = 0;

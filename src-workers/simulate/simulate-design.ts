@@ -1,5 +1,5 @@
 import type { DrawnTimeline } from '../domain/timeline.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, unsupported, conflict } from '../domain/result.ts';
 import { allocateTimeline, prepareDevice, type DeviceRun, type Timeline } from './device.ts';
 import { startsAtRandom } from '../predict/dealing/given.ts';
 import { prepareFetchingDevice } from './fetching.ts';
@@ -60,8 +60,8 @@ interface PreparedDesign {
 function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
   const launches = listPlayableLaunches(predictor, index);
   if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
-    return fail('unsupported', `design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU`);
-  if (launches.length === 0) return fail('conflict', `design ${index} is invalid. Choose a valid design`);
+    return unsupported(`design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU`);
+  if (launches.length === 0) return conflict(`design ${index} is invalid. Choose a valid design`);
   const prepared: PreparedDesign[] = [];
   for (const launch of launches) {
     const one = prepare(launch);
@@ -201,8 +201,7 @@ export function simulateTimeline(
   replication: number,
 ): Result<DrawnTimeline> {
   if (predictor.plan.units > MAX_TIMELINE_UNITS)
-    return fail(
-      'unsupported',
+    return unsupported(
       `design ${index} has ${predictor.plan.units} units; a timeline shows at most ${MAX_TIMELINE_UNITS}. Predict the study with fewer units to see one.`,
     );
   const launches = prepareAll(predictor, index);
@@ -213,8 +212,7 @@ export function simulateTimeline(
     designs.reduce((sum, design) => sum + of(design), 0);
   const groups = total(({ gridBlocks, groupsPerBlock }) => gridBlocks * groupsPerBlock);
   if (groups > MAX_TIMELINE_GROUPS)
-    return fail(
-      'unsupported',
+    return unsupported(
       `design ${index} launches ${groups} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
     );
   const random = replicationRandom(designSeed(seed, index), replication);

@@ -1,5 +1,5 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../domain/design.ts';
-import { fail, ok, type Result } from '../domain/result.ts';
+import { ok, type Result, unsupported } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
   computeEvenShares,
@@ -49,8 +49,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
   const areDraws = balancing.kind === 'shuffle' || (balancing.kind === 'none' && given === null);
   if (!areDraws && units > MAX_ORDERED_UNITS) {
-    return fail(
-      'unsupported',
+    return unsupported(
       `${balancing.kind} of ${units} units cannot be simulated: at most ${MAX_ORDERED_UNITS} can be put in order. Simulate fewer units.`,
     );
   }

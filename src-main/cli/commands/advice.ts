@@ -3,7 +3,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { evidenceGaps, evidenceText, tieBandText } from '../../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import { timeRange, timeText } from '../../../src-workers/domain/times.ts';
 import type {
   InputSensitivity,
@@ -283,10 +283,10 @@ function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput
   for (const text of texts) {
     const [name, list = ''] = text.split('=', 2);
     const input = VARIED_INPUTS.find((one) => one === newerInput(name));
-    if (!input) return fail('bad-input', `--vary must begin with one of ${VARIED_INPUTS.join(', ')}, not "${name}".`);
+    if (!input) return badInput(`--vary must begin with one of ${VARIED_INPUTS.join(', ')}, not "${name}".`);
     const values = list.split(',').map((value) => (value.trim() === '' ? NaN : Number(value)));
     if (!values.every(Number.isFinite))
-      return fail('bad-input', `--vary ${name} must have numbers, as in ${name}=1,2, not "${list}".`);
+      return badInput(`--vary ${name} must have numbers, as in ${name}=1,2, not "${list}".`);
     out.push({ input, values });
   }
   return ok(out);

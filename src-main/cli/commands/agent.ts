@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Command } from 'commander';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, notFound } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { Places } from '../../hosts/places.ts';
 import { openAgent } from '../../services/agents/agent.ts';
@@ -115,12 +115,8 @@ async function offeredDevices(
   for (const id of wanted) {
     const device = (await targetsLike(id, programs, closing)).find((one) => one.id === id);
     if (!device)
-      return fail(
-        'not-found',
-        `This machine has no device ${id.slice(0, 80)}. lockstep bench --list prints its devices.`,
-      );
-    if (!device.available)
-      return fail('not-found', `The device ${id} cannot measure: ${device.label}. ${device.advice}`);
+      return notFound(`This machine has no device ${id.slice(0, 80)}. lockstep bench --list prints its devices.`);
+    if (!device.available) return notFound(`The device ${id} cannot measure: ${device.label}. ${device.advice}`);
     offered.push(device);
   }
   return ok(offered);

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CACHE_STATES, type CacheState, deviceTitle } from '../../../src-workers/domain/benchmark.ts';
 import { PLACEHOLDERS } from '../../../src-workers/domain/program.ts';
-import { fail, ok, type Result, systemReason, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, systemReason, unwrap, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import {
   BENCH_SUITES,
@@ -191,17 +191,16 @@ export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 
 /** Reads from the options which cases are measured. The target is read elsewhere. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
-  if (chosen.length > 1)
-    return fail('bad-input', `Specify only one of ${chosen.map((name) => `--${name}`).join(' and ')}.`);
+  if (chosen.length > 1) return badInput(`Specify only one of ${chosen.map((name) => `--${name}`).join(' and ')}.`);
   if (options.suite !== undefined && (run !== undefined || chosen.length > 0))
-    return fail('bad-input', 'A suite measures the device itself. Specify --suite without a run and without designs.');
+    return badInput('A suite measures the device itself. Specify --suite without a run and without designs.');
   const more = {
     ...(options.device === undefined ? {} : { deviceId: options.device }),
     ...launchInput(options),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
   };
   if (options.suite !== undefined) return ok({ suite: options.suite, ...more });
-  if (run === undefined) return fail('bad-input', 'Specify the number of a run, or --suite.');
+  if (run === undefined) return badInput('Specify the number of a run, or --suite.');
   const id = runId(run);
   if (!id.ok) return id;
   const { top, random, spread, design } = options;
@@ -224,19 +223,14 @@ export function measuringTarget({
   bundle,
 }: Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'bundle'>): Result<object> {
   if (kernel !== undefined && (exec !== undefined || bundle !== undefined))
-    return fail(
-      'bad-input',
+    return badInput(
       `--kernel measures your own kernel on this machine only. Remove --${exec === undefined ? 'bundle' : 'exec'}.`,
     );
   if (exec === undefined) {
-    if (build !== undefined)
-      return fail('bad-input', '--build compiles the program that --exec starts. Specify --exec too.');
+    if (build !== undefined) return badInput('--build compiles the program that --exec starts. Specify --exec too.');
     if (bundle !== undefined) {
       if (target !== undefined && !/^(cuda|hip):/.test(target))
-        return fail(
-          'bad-input',
-          `A bundle is for CUDA or HIP. Specify --target cuda:0 or hip:0 with --bundle, not ${target}.`,
-        );
+        return badInput(`A bundle is for CUDA or HIP. Specify --target cuda:0 or hip:0 with --bundle, not ${target}.`);
       return ok({ hip: target?.startsWith('hip:') ?? false });
     }
     if (
@@ -245,15 +239,13 @@ export function measuringTarget({
       isCallerTarget(target) ||
       !targetBackend(target).ok
     )
-      return fail(
-        'bad-input',
+      return badInput(
         `Specify --target cuda:0, hip:0, webgpu or cpu${target === undefined ? ', or --exec with your own program' : `, not ${target}`}.`,
       );
     return ok({ target, ...(kernel !== undefined && { kernel: { file: resolve(kernel) } }) });
   }
   if (target !== undefined || bundle !== undefined)
-    return fail(
-      'bad-input',
+    return badInput(
       `--exec measures your own program on this machine only. Remove --${bundle === undefined ? 'target' : 'bundle'}.`,
     );
   return ok({ target: PROGRAM_TARGET, program: { exec, build: build ?? null, folder: process.cwd() } });
@@ -332,7 +324,7 @@ export async function checkResumable(engine: Engine, terminal: Terminal, id: num
       `lockstep: this run starts ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`,
     );
   return target === PAGE_TARGET
-    ? fail('unsupported', `Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
+    ? unsupported(`Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
     : ok(null);
 }
 

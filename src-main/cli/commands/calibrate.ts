@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
 import { calibratedValues, type CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import type { SavedProfile } from '../../contract/measuring.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -90,10 +90,7 @@ async function undoInStudy(engine: Engine, file: string, id: number): Promise<Re
   if (!detail.ok) return detail;
   const { deviceId } = detail.value.request;
   if (deviceId === null)
-    return fail(
-      'bad-input',
-      `Run ${id} measured no designs of a sweep. Specify the run that the study was calibrated from.`,
-    );
+    return badInput(`Run ${id} measured no designs of a sweep. Specify the run that the study was calibrated from.`);
   const run = await engine.call('runs.get', { id });
   if (!run.ok) return run;
   const written = await changeStudyFile(file, (study, as) => {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, conflict } from '../../../src-workers/domain/result.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import { documentParts } from '../../contract/document.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -129,6 +129,6 @@ async function replaceable(path: string): Promise<Result<boolean>> {
   const bytes = info.size <= MAX_OWN_BYTES ? await readImportFile(path) : null;
   const kind = bytes?.ok ? fileKind(bytes.value).kind : null;
   return kind === 'study' || kind === 'device'
-    ? fail('conflict', `${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
+    ? conflict(`${path} holds a ${kind}, which the document would overwrite. Specify another file.`)
     : ok(true);
 }

@@ -20,7 +20,7 @@ import {
 } from '../../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, unsupported } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { parseJson } from '../../contract/json.ts';
 import { parseStudy } from '../../contract/parse.ts';
@@ -324,7 +324,7 @@ function chooseArchitecture(devices: readonly Device[]): string | undefined {
 
 async function writeIntoStudy(file: string, fields: InspectedFields, found: Inspection): Promise<Result<null>> {
   if (Object.keys(fields).length === 0)
-    return fail('unsupported', `The file says nothing about ${found.name} that a study can use.`);
+    return unsupported(`The file says nothing about ${found.name} that a study can use.`);
   return completeStudyFile(file, (written) => {
     const kernel = (written['kernel'] ?? {}) as { readonly name?: string; readonly origins?: object };
     const name = inspectedName(kernel.name ?? UNNAMED_KERNEL, found);

@@ -4,7 +4,7 @@ import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { csvCell } from '../../../src-workers/domain/csv.ts';
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
-import { fail, ok, systemReason, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, systemReason, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import type { AskedTimes } from '../../contract/advice.ts';
 import type { Engine } from '../../services/engine.ts';
 import { linesOf } from '../../services/files/lines.ts';
@@ -161,10 +161,7 @@ function jsonLines(label: string): Reader {
       } catch {
         // The failure below covers this case.
       }
-      return fail(
-        'bad-input',
-        `${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`,
-      );
+      return badInput(`${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`);
     },
     text: (_, design, time) => JSON.stringify({ ...design, ...time }),
   };
@@ -180,8 +177,7 @@ function csvLines(label: string, header: string): Reader {
       try {
         const values = cells(text);
         if (values.length > names.length)
-          return fail(
-            'bad-input',
+          return badInput(
             `${label}, line ${number}: The line has ${values.length} cells, but the header has ${names.length}.`,
           );
         // An empty cell means that there is no value, as in exported tables: no register cap, or a grid that follows
@@ -193,7 +189,7 @@ function csvLines(label: string, header: string): Reader {
         return ok(Object.fromEntries(given));
       } catch (error) {
         if (!(error instanceof CsvError)) throw error;
-        return fail('bad-input', `${label}, line ${number}: ${error.message}`);
+        return badInput(`${label}, line ${number}: ${error.message}`);
       }
     },
     text: ({ text }, _, { predicted_ms: ms, reason }) =>

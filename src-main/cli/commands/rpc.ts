@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { validate } from '../../contract/parse.ts';
 import { type EngineDoor, MAX_REQUEST_BYTES, serveConnection } from '../../contract/transport.ts';
 import { writeFor } from '../../services/files/files.ts';
@@ -120,9 +120,7 @@ export async function serveLines(
   for await (const line of linesOf(input, maxLineBytes, true)) {
     if (line?.trim() === '') continue;
     const value =
-      line === null
-        ? fail('bad-input', `The line has more than ${maxLineBytes} bytes, which is the limit.`)
-        : parsed(line);
+      line === null ? badInput(`The line has more than ${maxLineBytes} bytes, which is the limit.`) : parsed(line);
     const request = value.ok ? validate(requestSchema, value.value, 'The line') : value;
     if (request.ok) {
       const { id, call, arguments: given } = request.value;
@@ -141,7 +139,7 @@ function parsed(line: string): Result<unknown> {
     // Most lines contain no bytes, and a reviver takes longer than parsing.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
-    return fail('bad-input', `The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    return badInput(`The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { TuningStep } from '../../contract/measuring.ts';
 import { validate } from '../../contract/parse.ts';
@@ -179,7 +179,7 @@ function parseBudget(text: string): Result<TuningBudget> {
   const [, number, unit] = /^(\d{1,9})(s|m|h|)$/.exec(text) ?? [];
   const value = Number(number);
   if (number === undefined || value < 1)
-    return fail('bad-input', 'It must be a time (60s, 5m, 1h) or a number of designs (40).');
+    return badInput('It must be a time (60s, 5m, 1h) or a number of designs (40).');
   const seconds = { s: 1, m: 60, h: 3600 }[unit];
   return ok(seconds === undefined ? { designs: value } : { timeMs: value * seconds * 1000 });
 }
@@ -188,7 +188,5 @@ function parseBudget(text: string): Result<TuningBudget> {
 function parseShare(text: string): Result<number> {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   const share = Number(number) / 100;
-  return share > 0 && share < 1
-    ? ok(share)
-    : fail('bad-input', 'It must be a percentage between 0% and 100%, such as 3%.');
+  return share > 0 && share < 1 ? ok(share) : badInput('It must be a percentage between 0% and 100%, such as 3%.');
 }

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
@@ -41,7 +41,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
     const { study, runId } = input;
     if ((study === undefined) === (runId === undefined))
-      return fail('bad-input', 'Specify either a study or the number of a run, not both.');
+      return badInput('Specify either a study or the number of a run, not both.');
     if (runId !== undefined)
       return context.views.read(runId, (view) => {
         const refused = tooLarge(view.ranking.axes);

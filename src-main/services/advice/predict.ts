@@ -1,7 +1,7 @@
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/domain/design-names.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import {
   AXIS,
   decodeInto,
@@ -60,7 +60,7 @@ export async function predictAsked(
   if (!found.ok) return found;
   if (found.value.length > 1) {
     const ids = found.value.map(({ device }) => device.id).join(', ');
-    return fail('bad-input', `The study has several devices. Specify one of ${ids}.`, { field: 'deviceId' });
+    return badInput(`The study has several devices. Specify one of ${ids}.`, { field: 'deviceId' });
   }
   const [device] = found.value;
   const { axes, place } = extending(device.plan.axes, device.plan.units);
@@ -69,12 +69,11 @@ export async function predictAsked(
   for (const [at, row] of designs.entries()) {
     if (slice.isOver) await slice.next();
     const one = place(row, parameters);
-    if (!one.ok) return fail('bad-input', `designs[${at}]: ${one.error.message}`, { field: `designs[${at}]` });
+    if (!one.ok) return badInput(`designs[${at}]: ${one.error.message}`, { field: `designs[${at}]` });
     places.push(one.value);
   }
   if (spaceSize(axes) > MAX_SPACE)
-    return fail(
-      'bad-input',
+    return badInput(
       `The values of these designs make a space of ${spaceSize(axes)} designs, which is too large. Request fewer designs at once.`,
     );
 
@@ -102,8 +101,7 @@ export async function predictAsked(
   const named = { device: { id: device.device.id, name: device.device.name }, timesMs, reasons };
   if (!work) return ok(named);
   if (indices.length > MAX_WORK_DESIGNS)
-    return fail(
-      'bad-input',
+    return badInput(
       `The work of ${indices.length} designs was asked for. Ask for ${MAX_WORK_DESIGNS} or fewer at once.`,
     );
   return ok({
@@ -200,7 +198,7 @@ function extending(
       if (value === null) configuration[name] = 'none';
       else if (typeof value !== 'object') configuration[name] = value as Value;
     const named = withNames(configuration, { devices, ...own }, units, true);
-    if (typeof named === 'string') return fail('bad-input', `${named}.`);
+    if (typeof named === 'string') return badInput(`${named}.`);
     const wanted = wantedOf(named, parameters);
     let lacking: string | null = null;
     let reason: string | null = null;
@@ -270,7 +268,7 @@ function extending(
       return lack(`${DESIGN_NAMES.unitsPerThread[0]} or ${DESIGN_NAMES.gridBlocks[0]}`, ['several launches']);
     };
     const launch = launchOf();
-    if (lacking !== null) return fail('bad-input', lacking);
+    if (lacking !== null) return badInput(lacking);
     return ok(reason ?? [0, implementation, width, unitThreads, loop, order, launch, cap, block]);
   };
   return { axes, place };

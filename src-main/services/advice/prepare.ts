@@ -1,6 +1,6 @@
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { CompactOrder } from '../../../src-workers/predict/ordered.ts';
@@ -149,8 +149,7 @@ export function advisedDevices(
   const found = devices.find(({ device }) => device.id === deviceId);
   return found
     ? ok([found])
-    : fail(
-        'not-found',
+    : notFound(
         `The device "${deviceId}" is not in the study. It has ${devices.map(({ device }) => device.id).join(', ')}.`,
       );
 }

@@ -4,7 +4,7 @@ import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound, conflict } from '../../../src-workers/domain/result.ts';
 import { makeCellFinder, mapShape } from '../../../src-workers/advise/maps.ts';
 import { AGREEMENT_FRACTION, tieFraction } from '../../../src-workers/sweep/ties.ts';
 import { countWaves } from '../../../src-workers/advise/survey.ts';
@@ -71,17 +71,14 @@ export function studyDesign(
   const { size } = study.devices[0];
   const device = study.devices[Math.floor(designIndex / size)];
   if (!device)
-    return fail(
-      'not-found',
-      `The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`,
-    );
+    return notFound(`The study has no design ${designIndex}: its designs are 0 to ${size * study.devices.length - 1}.`);
   if (!asked.value.includes(device))
-    return fail('conflict', `Design ${designIndex} belongs to ${device.device.id}. Specify a design of ${deviceId}.`);
+    return conflict(`Design ${designIndex} belongs to ${device.device.id}. Specify a design of ${deviceId}.`);
   const design = designIndex - device.firstDesign;
   const { invalid } = describeDesign(device.predictor(), design);
   return invalid === null
     ? ok({ device, design })
-    : fail('conflict', `Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
+    : conflict(`Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
 }
 
 /** Predicts the requested devices, and picks a design of the fastest. */
@@ -109,8 +106,7 @@ export async function advise(
     all.set(fastest, (await predictions.of([fastest], 'whole-coarse', turn))[0]);
   const pick = fastest && pickOf(fastest, all.get(fastest)!);
   if (!fastest || !pick)
-    return fail(
-      'conflict',
+    return conflict(
       `No design is valid on ${devices.value.map(({ device }) => device.name).join(', ')}. Widen the axes.`,
     );
   return ok({ device: fastest, prediction: all.get(fastest)!, ...pick, all });
@@ -129,7 +125,7 @@ export async function recommend(
   const size = study.devices[0].size;
   const total = size * study.devices.length;
   if (typeof options.baseline === 'number' && options.baseline >= total)
-    return fail('not-found', `The study has no design ${options.baseline}: its designs are 0 to ${total - 1}.`);
+    return notFound(`The study has no design ${options.baseline}: its designs are 0 to ${total - 1}.`);
   const chosenDesign = options.design === undefined ? ok(null) : studyDesign(study, options.design, options.deviceId);
   if (!chosenDesign.ok) return chosenDesign;
   const advised = await advise(predictions, study, options, turn);

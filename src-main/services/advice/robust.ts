@@ -6,7 +6,7 @@ import {
   withKernelValue,
   type KernelNumber,
 } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported, badInput, notFound, conflict } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import type { Robust } from '../../contract/advice.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -41,8 +41,7 @@ export async function robust(
     const view = await context.views.open(runId);
     if (!view.ok) return view;
     if (view.value.run.kept)
-      return fail(
-        'unsupported',
+      return unsupported(
         `Run ${runId} has only its ${view.value.run.validCount} best designs, and another design may be best for all scenarios. Specify a sweep of all designs.`,
       );
     const wrong = wrongChange(view.value, vary);
@@ -52,17 +51,14 @@ export async function robust(
       if (deviceIds && !deviceIds.includes(device.device.id)) continue;
       scenarios.push(...(await makeScenarios(context, view.value, device, vary)));
       if (scenarios.length > MAX_SCENARIOS)
-        return fail(
-          'bad-input',
-          `There are more than ${MAX_SCENARIOS} scenarios. Specify fewer runs, devices or values.`,
-        );
+        return badInput(`There are more than ${MAX_SCENARIOS} scenarios. Specify fewer runs, devices or values.`);
     }
   }
   const unknown = deviceIds?.find((id) => !known.has(id));
   if (unknown !== undefined)
-    return fail('not-found', `The device "${unknown}" is in none of these runs. They have ${[...known].join(', ')}.`);
+    return notFound(`The device "${unknown}" is in none of these runs. They have ${[...known].join(', ')}.`);
   const impossible = scenarios.find(({ timeMs }) => timeMs.every(Number.isNaN));
-  if (impossible) return fail('conflict', `No design is valid for ${impossible.label}. Leave it out.`);
+  if (impossible) return conflict(`No design is valid for ${impossible.label}. Leave it out.`);
   const found = leastRegret(scenarios, MAX_DESIGNS);
   const text = (scenario: number, design: number): string => {
     const { device, axes } = scenarios[scenario];
@@ -100,7 +96,7 @@ function wrongChange(
     for (const value of values) {
       if (input === 'workload.spread') {
         if (value > 0 && value <= MAX_SPREAD) continue;
-        return fail('bad-input', `workload.spread must be a number above 0 and at most ${MAX_SPREAD}, not ${value}.`);
+        return badInput(`workload.spread must be a number above 0 and at most ${MAX_SPREAD}, not ${value}.`);
       }
       const kernel = kernelInput(input);
       const changed = kernel

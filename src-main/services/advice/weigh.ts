@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { MAX_WEIGHED } from '../../contract/api.ts';
 import type { UncertainDesign } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
@@ -18,7 +18,7 @@ export async function weighedDesigns(
   designs: readonly number[],
 ): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
   if (designs.length > MAX_WEIGHED)
-    return fail('bad-input', `${designs.length} designs are too many to weigh. List at most ${MAX_WEIGHED}.`);
+    return badInput(`${designs.length} designs are too many to weigh. List at most ${MAX_WEIGHED}.`);
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;
   const study = adviseRun(view);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Job, WorkerOptions } from 'bullmq';
 import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { kept } from '../../../src-workers/numeric/kept.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
@@ -60,8 +60,7 @@ const MAX_PLANS = 3;
 /** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time while nothing else runs. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
-    return fail(
-      'bad-input',
+    return badInput(
       `The name of an agent must be of letters, digits, dots, - and _, not "${options.name.slice(0, 80)}". Specify --name.`,
     );
   return connected(options, (connection) => agentOn(connection, options));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { StoreClient } from '../../../db/store-api.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import type { AgentsState } from '../../contract/agents.ts';
 import { validate } from '../../contract/parse.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
@@ -89,8 +89,7 @@ export function openAgents(store: StoreClient): Agents {
     async measure(...args) {
       return owner
         ? owner.measure(...args)
-        : fail(
-            'conflict',
+        : conflict(
             `${args[0].target}@${args[0].agent} is a device of an agent. Set the Redis of the agents first (--redis, or Settings).`,
           );
     },

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, systemReason, type Result, badInput, notFound, unsupported } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
 /** The settings by which owners of runs and agents find each other: a Redis server and a prefix of keys. */
@@ -58,24 +58,21 @@ export async function redisOptions({
     parsed = new URL(url);
     username = decodeURIComponent(parsed.username);
   } catch {
-    return fail('bad-input', `The address of the Redis must be ${form}.`, { field: 'redis' });
+    return badInput(`The address of the Redis must be ${form}.`, { field: 'redis' });
   }
   if (parsed.password !== '')
-    return fail(
-      'bad-input',
+    return badInput(
       `The address of the Redis must not hold a password, since others can read command lines and settings. Put it into the environment variable ${PASSWORD_VARIABLE}, or into a file that --redis-password-file names.`,
       { field: 'redis' },
     );
   const database = /^\/?(\d*)$/.exec(parsed.pathname)?.[1];
   if (!['redis:', 'rediss:'].includes(parsed.protocol) || parsed.hostname === '' || database === undefined)
-    return fail(
-      'bad-input',
+    return badInput(
       `The address of the Redis must be ${form}, not ${parsed.protocol}//${parsed.host}${parsed.pathname}.`,
       { field: 'redis' },
     );
   if (!/^[\w.-]{1,64}$/.test(prefix))
-    return fail(
-      'bad-input',
+    return badInput(
       `The prefix of the keys must be 1 to 64 letters, digits, dots, - and _, not "${prefix.slice(0, 80)}".`,
       { field: 'prefix' },
     );
@@ -131,9 +128,9 @@ export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void
 async function passwordIn(file: string): Promise<Result<string>> {
   try {
     const [line = ''] = (await readFile(file, 'utf8')).split(/\r?\n/);
-    return line === '' ? fail('bad-input', `The first line of ${file} is empty. Write the password there.`) : ok(line);
+    return line === '' ? badInput(`The first line of ${file} is empty. Write the password there.`) : ok(line);
   } catch (error) {
-    return fail('not-found', `The password file ${file} cannot be read (${systemReason(error)}).`);
+    return notFound(`The password file ${file} cannot be read (${systemReason(error)}).`);
   }
 }
 
@@ -150,12 +147,11 @@ export async function connected<T>(
     if (await answers(redis, opening)) return ok(await opening);
     redis.disconnect();
     await close();
-    return fail('not-found', silentText(place));
+    return notFound(silentText(place));
   } catch (error) {
     await close();
     const reason = error instanceof Error ? error.message : String(error);
-    return fail(
-      'unsupported',
+    return unsupported(
       `The Redis at ${place} refuses what agents need: ${reason}. Check its version, its memory and the rights of the user.`,
     );
   }
@@ -227,12 +223,10 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   }
   redis.disconnect();
   if (untrusted)
-    return fail(
-      'unsupported',
+    return unsupported(
       `The certificate of the Redis at ${place} is not trusted: ${lastError}. Use the name of the host that is in the certificate, and name a file with the certificate of its authority in the environment variable NODE_EXTRA_CA_CERTS.`,
     );
-  return fail(
-    'not-found',
+  return notFound(
     `The Redis at ${place} does not answer: ${lastError}. Check the address, the password, and whether the Redis is running.`,
   );
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queue, QueueEvents } from 'bullmq';
 import type { BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { AgentsState } from '../../contract/agents.ts';
 import type { ProgramEnd, ProgramLimits, TakeRecord } from '../measuring/runner.ts';
@@ -264,7 +264,7 @@ const measureOnAgent = async (
     }
   } catch (error) {
     if (signal.aborted) return ok({ kind: 'cancelled' });
-    return fail('unsupported', `The Redis at ${place} failed: ${error instanceof Error ? error.message : 'closed'}.`);
+    return unsupported(`The Redis at ${place} failed: ${error instanceof Error ? error.message : 'closed'}.`);
   } finally {
     signal.removeEventListener('abort', onAbort);
     reader.disconnect();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { deviceById, findWhole } from '../../../src-workers/domain/device-part.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, notFound, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
@@ -73,13 +73,12 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
           findWhole(id) ?? id,
           known.map((each) => each.id),
         );
-        return fail(
-          'not-found',
+        return notFound(
           `No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'}`,
           { field },
         );
       }
-      if (!device.ok) return fail('bad-input', device.error.message, { field });
+      if (!device.ok) return badInput(device.error.message, { field });
       found.push(device.value);
     }
     return ok(found);
@@ -97,8 +96,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
     async remove(id) {
       const removed = await store.deleteDevice(id);
       if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
-        return fail(
-          'conflict',
+        return conflict(
           `The device "${id}" comes with Lockstep and cannot be deleted. Specify one of your own devices.`,
         );
       return removed;

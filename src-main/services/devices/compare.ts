@@ -1,5 +1,5 @@
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
 import {
   DEVICE_METRICS,
@@ -19,8 +19,7 @@ export function deviceRows(devices: readonly Device[]): Result<{
   const gpus = devices.filter((device) => device.kind === 'gpu');
   const cpus = devices.filter((device) => device.kind === 'cpu');
   if (gpus.length > 0 && cpus.length > 0)
-    return fail(
-      'unsupported',
+    return unsupported(
       `The CPU ${cpus[0].id} and the GPU ${gpus[0].id} have no data-sheet values in common. Specify one kind; a study may sweep and compare both.`,
       { field: 'devices' },
     );

@@ -1,6 +1,6 @@
 import { limitingFactors, type LimitingFactor } from '../../../src-workers/domain/design.ts';
 import type { Device, DeviceLimits } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported, badInput } from '../../../src-workers/domain/result.ts';
 import { nvidiaOccupancyRules, nvidiaResidentBlocks } from '../../../src-workers/models/occupancy/nvidia.ts';
 import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
 import { checkUsage, type BlockUsage, type Residency } from '../../../src-workers/models/occupancy/usage.ts';
@@ -55,7 +55,7 @@ export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): R
 }
 
 export function deviceOccupancy(device: Device, usage: BlockUsage): Result<OccupancyReport> {
-  if (device.kind === 'cpu') return fail('unsupported', `The device "${device.id}" is a CPU. Specify a GPU.`);
+  if (device.kind === 'cpu') return unsupported(`The device "${device.id}" is a CPU. Specify a GPU.`);
   const checked = checkUsage(usage);
   if (!checked.ok) return checked;
   return ok(report(residentBlocks(device, checked.value), checked.value, device.limits));
@@ -80,8 +80,7 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0].split(',').map((cell) => cell.trim());
   if (BATCH_COLUMNS.some((name, at) => head[at] !== name))
-    return fail(
-      'bad-input',
+    return badInput(
       `${fileName}, line 1: The header must start with ${BATCH_COLUMNS.join(',')}, not "${lines[0].slice(0, 120)}".`,
     );
   const rows: OccupancyRow[] = [];
@@ -90,11 +89,10 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
     const cells = lines[line].split(',').map((cell) => cell.trim());
     const [computeCapability, ...numbers] = cells.slice(0, 4);
     if (numbers.length < 3)
-      return fail('bad-input', `${fileName}, line ${line + 1}: There must be at least 4 columns, not ${cells.length}.`);
+      return badInput(`${fileName}, line ${line + 1}: There must be at least 4 columns, not ${cells.length}.`);
     const wrong = numbers.findIndex((cell) => !/^\d+$/.test(cell));
     if (wrong >= 0)
-      return fail(
-        'bad-input',
+      return badInput(
         `${fileName}, line ${line + 1}: ${BATCH_COLUMNS[wrong + 1]} must be a whole number ≥ 0, not "${numbers[wrong]}".`,
       );
     const [blockThreads, registersPerThread, sharedMemoryBytes] = numbers.map(Number) as [number, number, number];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { evidenceDevices } from '../../../src-workers/evidence/judge-all.ts';
 import { deviceEvidence } from './tie-band.ts';
@@ -19,8 +19,7 @@ export function evidenceHandlers({
     if (!found.ok) return found;
     const cpu = found.value.find(({ kind }) => kind === 'cpu');
     if (cpu)
-      return fail(
-        'conflict',
+      return conflict(
         `Your own device "${cpu.id}" is a CPU, and replaces a GPU with public measurements. Delete it to see the evidence.`,
       );
     return ok(found.value.filter((device) => device.kind === 'gpu'));

@@ -7,7 +7,7 @@ import {
   type GridLaunch,
   type SpaceAxes,
 } from '../../../src-workers/domain/space.ts';
-import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, unwrap, type Result, unsupported, conflict } from '../../../src-workers/domain/result.ts';
 import { blockOddity } from '../../../src-workers/advise/pick.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { summaryLaw } from '../../../src-workers/models/workload/summary-law.ts';
@@ -143,8 +143,7 @@ export async function choiceTable(
   const axes = isThinned ? { ...all, blockThreads: usual } : all;
   const of = spaceSize(axes);
   if (of > MAX_DESIGNS)
-    return fail(
-      'unsupported',
+    return unsupported(
       `The study has ${of} launches of this kernel, which is more than the limit of ${MAX_DESIGNS} of a table for many laws. Sweep fewer values of threads per unit, block size or launch.`,
     );
   const designs = listLaunches(axes);
@@ -173,10 +172,7 @@ export async function choiceTable(
 
   const kept = covering(timesMs);
   if (kept.length === 0)
-    return fail(
-      'conflict',
-      `No launch of design ${row.designIndex}'s kernel can run on ${device.name} with these lengths.`,
-    );
+    return conflict(`No launch of design ${row.designIndex}'s kernel can run on ${device.name} with these lengths.`);
   const table = {
     means,
     spreads: SPREADS,

@@ -2,7 +2,7 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { blockText, designText } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
-import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, unwrap, type Result, unsupported, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
@@ -55,14 +55,12 @@ export function codeFormat(options: CodeOptions): CodeExporter {
   const code: CodeForm = {
     document(base, source, row, width) {
       if (row.design.blockWidth !== undefined && !tiles)
-        return fail(
-          'unsupported',
+        return unsupported(
           `The blocks of design ${row.designIndex} are tiles (${blockText(row.design)}), but this code has blocks of one row. Specify a design whose blocks are rows, or export CUDA or WGSL.`,
         );
       const large = limits(source, row).find(([, value, most]) => value > most);
       if (large)
-        return fail(
-          'unsupported',
+        return unsupported(
           `The ${large[0]} of design ${row.designIndex}, ${whole(large[1])}, is above the limit of this code, ${whole(large[2])}. Export it as Python, or as a table.`,
         );
       return ok({ fileName: `${base}.${extension}`, mediaType, text: write(source, row, width) });
@@ -185,8 +183,7 @@ async function onGpu({ context, view, chosen, recommended, input }: ExportJob): 
 }
 
 export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
-  return fail(
-    'unsupported',
+  return unsupported(
     `Design ${designIndex} is of the CPU ${device}, and launch code is for GPUs. Specify a design of a GPU.`,
   );
 }
@@ -217,8 +214,7 @@ export function narrowTo(
     const { balancing, loop } = row.design;
     if (takes(kindOf(balancing), loop)) return ok({ row, picked });
     if (picked === null)
-      return fail(
-        'unsupported',
+      return unsupported(
         `Design ${row.designIndex} has the order ${balancing} and a ${loop} loop. Specify one with ${words}.`,
       );
     const { ranking } = view;
@@ -232,7 +228,7 @@ export function narrowTo(
       takes(kinds[axisPosition(ranking, AXIS.balancing, design)], axes.loop[axisPosition(ranking, AXIS.loop, design)]),
     );
     return best === undefined
-      ? fail('conflict', `Run ${view.run.id} has no valid design with ${words} on ${device.name}.`)
+      ? conflict(`Run ${view.run.id} has no valid design with ${words} on ${device.name}.`)
       : ok({ row: chosenRow(view, ALL_VALID, best), picked: null });
   };
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { ExportDocument, ExportPart } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
@@ -73,7 +73,7 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
         unfinished.delete(part);
         return parts
           ? ok(await nextPart(parts))
-          : fail('not-found', `Part ${part} of the document is no longer available. Export the document again.`);
+          : notFound(`Part ${part} of the document is no longer available. Export the document again.`);
       }),
   };
 }

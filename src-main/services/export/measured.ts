@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../../db/records.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { fail, type Result } from '../../../src-workers/domain/result.ts';
+import { type Result, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import type { Design } from '../../contract/api.ts';
 import { APP_VERSION } from '../version.ts';
 import type { Context } from '../context.ts';
@@ -26,8 +26,7 @@ export async function measuredDocument(
   if (!writeMeasured) {
     const able = EXPORTERS.filter((each) => each.writeMeasured);
     const names = able.map(({ id, measuredAs }) => (measuredAs === undefined ? id : `${id} (${measuredAs})`));
-    return fail(
-      'bad-input',
+    return badInput(
       `Run ${run.id} is a measurement, which is exported as ${names.join(' or ')}. Specify one of them, or the sweep.`,
     );
   }
@@ -41,7 +40,7 @@ export async function measuredDocument(
       : [];
   });
   if (measured.length === 0)
-    return fail('conflict', `Run ${run.id} has no configurations of a kernel. Export its sweep, or a run of designs.`);
+    return conflict(`Run ${run.id} has no configurations of a kernel. Export its sweep, or a run of designs.`);
   const source = run.sourceRunId === null ? null : await store.getRun(run.sourceRunId);
   if (source && !source.ok) return source;
   const device = (run.measuringDevice as MeasuringDevice | null)?.name ?? measured[0].record.deviceId;

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { recommendOfRun } from '../advice/of-run.ts';
@@ -33,15 +33,12 @@ async function exportJob(
   if (!recommended.ok) return recommended;
   const design = designIndex ?? recommended.value?.designIndex;
   const where = deviceId === undefined ? '' : ` on ${deviceId}`;
-  if (design === undefined) return fail('conflict', `Run ${view.run.id} has no valid design${where} to export.`);
+  if (design === undefined) return conflict(`Run ${view.run.id} has no valid design${where} to export.`);
   const chosen = chosenRow(view, within, design);
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
-    return fail(
-      'conflict',
-      `Design ${chosen.designIndex} belongs to ${chosen.deviceId}. Specify a design of ${deviceId}.`,
-    );
+    return conflict(`Design ${chosen.designIndex} belongs to ${chosen.deviceId}. Specify a design of ${deviceId}.`);
   if (chosen.invalid !== null)
-    return fail('conflict', `Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
+    return conflict(`Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   return ok({ context, view, input, base, within, chosen, recommended: recommended.value });
 }

@@ -1,6 +1,6 @@
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, unwrap, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, unwrap, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
@@ -143,8 +143,7 @@ function tunerDesigns(
     Object.entries(positions).every(([axis, at]) => at.has(axisPosition(ranking, Number(axis), design)));
   const launchable = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
   if (launchable.length === 0)
-    return fail(
-      'conflict',
+    return conflict(
       `Run ${view.run.id} has no design on ${device.name} that ${form.name} can launch. ${form.launchable}`,
     );
   let leftOut = [

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { fail, FailureError, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import {
+  fail,
+  FailureError,
+  ok,
+  systemReason,
+  type Result,
+  badInput,
+  notFound,
+} from '../../../src-workers/domain/result.ts';
 
 /** Reads and writes files that the user names. A wrong path must neither fill the memory nor destroy a file. */
 
@@ -17,9 +25,9 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
     const handle = await open(path, 'r');
     try {
       const info = await handle.stat();
-      if (info.isDirectory()) return fail('bad-input', `${path} is a folder. Specify ${expected}.`);
+      if (info.isDirectory()) return badInput(`${path} is a folder. Specify ${expected}.`);
       const tooMuch = (bytes: number | string): Result<never> =>
-        fail('bad-input', `${path} has ${bytes} bytes, which is more than the limit of ${maxBytes}.`);
+        badInput(`${path} has ${bytes} bytes, which is more than the limit of ${maxBytes}.`);
       if (info.size > maxBytes) return tooMuch(info.size);
       if (info.isFile()) return ok(await handle.readFile());
       const parts: Uint8Array[] = [];
@@ -33,7 +41,7 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
       await handle.close();
     }
   } catch (error) {
-    return fail('not-found', `${path} cannot be read (${systemReason(error)}). Specify ${expected}.`);
+    return notFound(`${path} cannot be read (${systemReason(error)}). Specify ${expected}.`);
   }
 }
 

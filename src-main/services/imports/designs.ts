@@ -1,7 +1,7 @@
 import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { INVALID_REASONS, type Design } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import {
   DESIGN_FIELDS,
@@ -132,16 +132,14 @@ export async function linkDesigns(
 ): Promise<Result<LinkedDesigns>> {
   const { found, linked } = await findCases(view, cases, deviceIds, named, exported, parameters);
   if (linked.every((one) => one === null))
-    return fail(
-      'conflict',
+    return conflict(
       `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
     );
   const tally = new Map<Device, number>();
   for (const one of linked) if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
-  if (!most)
-    return fail('conflict', `All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
+  if (!most) return conflict(`All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
   const [chosen] = most;
 
   const best = await fastestCases(linked, chosen);

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import { MAX_IMPORT_BYTES } from '../../../src-workers/parse/unpack.ts';
 import { readBytes } from '../files/files.ts';
 import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
@@ -26,8 +26,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   if (!names) return readBytes(path, MAX_IMPORT_BYTES);
   const results = names.filter((name) => /^results(-\d+)?\.jsonl$/.test(name)).sort();
   if (results.length === 0)
-    return fail(
-      'bad-input',
+    return badInput(
       `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
     );
   // Each begins with the plan, which must be the same in all.
@@ -115,12 +114,12 @@ export function importerOf(bytes: Uint8Array): Result<Importer> {
     case 'measurements':
       return ok(found.importer);
     case 'study':
-      return fail('unsupported', 'A study is not a measurement. Import it among the studies (Import study).');
+      return unsupported('A study is not a measurement. Import it among the studies (Import study).');
     case 'device':
-      return fail('unsupported', 'A device is not a measurement. Add it among the devices (Add device).');
+      return unsupported('A device is not a measurement. Add it among the devices (Add device).');
     case 'lengths':
-      return fail('unsupported', found.message);
+      return unsupported(found.message);
     case 'other':
-      return fail('bad-input', found.message);
+      return badInput(found.message);
   }
 }

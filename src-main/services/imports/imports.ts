@@ -1,7 +1,7 @@
 import type { MeasurementRecord, RunDraft } from '../../../db/records.ts';
 import type { BenchmarkId, CaseResult, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import { DESIGN_FIELDS, DESIGN_NAMES } from '../../../src-workers/domain/design-names.ts';
-import { type Result, fail, ok } from '../../../src-workers/domain/result.ts';
+import { type Result, fail, ok, badInput } from '../../../src-workers/domain/result.ts';
 import { shortened } from '../../../src-workers/domain/text.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
@@ -39,7 +39,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   if (!read.ok) return read;
   const { plan } = read.value;
   if (read.value.cases.length === 0)
-    return fail('bad-input', `${fileName}: ${[...read.value.warnings, 'No case has a result.'].join(' ')}`);
+    return badInput(`${fileName}: ${[...read.value.warnings, 'No case has a result.'].join(' ')}`);
 
   const found = plan ? await linkedPlan(context, read.value, input) : await linkedFile(context, read.value, input);
   if (!found.ok) return fail(found.error.code, `${fileName}: ${found.error.message}`, found.error.context);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RunDraft, RunRecord } from '../../../db/records.ts';
 import type { CaseResult, MeasuringDevice, PlanLine, PlanSource } from '../../../src-workers/domain/benchmark.ts';
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
-import { type Result, fail, ok } from '../../../src-workers/domain/result.ts';
+import { type Result, ok, badInput, conflict, notFound } from '../../../src-workers/domain/result.ts';
 import { spaceSize } from '../../../src-workers/domain/space.ts';
 import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
@@ -63,11 +63,11 @@ export async function linkedPlan(
 ): Promise<Result<Linked>> {
   const source = plan?.source ?? null;
   if (runId !== undefined && !source)
-    return fail('bad-input', `Its cases are not designs of a sweep. Import it without run ${runId}.`);
+    return badInput(`Its cases are not designs of a sweep. Import it without run ${runId}.`);
   const line = plan && source && runId !== undefined ? { ...plan, source: { ...source, runId } } : plan;
   const linked = await findSource(context, line);
   if (!linked.ok) return linked;
-  if (runId !== undefined && !linked.value.source) return fail('conflict', linked.value.warnings.join(' '));
+  if (runId !== undefined && !linked.value.source) return conflict(linked.value.warnings.join(' '));
   return ok({ ...linked.value, cases, devices: null, device, linked: null, parameters: {} });
 }
 
@@ -169,15 +169,14 @@ export async function linkedFile(
     target = openRunId;
   if (target === null)
     return isAsked
-      ? fail(
-          'bad-input',
+      ? badInput(
           'The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
         )
       : unlinked({ warnings: [] });
 
   const view = await context.views.open(target);
   if (!view.ok) return view;
-  if (view.value.run.deletedAt !== null) return fail('not-found', `Run ${target} is in the bin. Restore it first.`);
+  if (view.value.run.deletedAt !== null) return notFound(`Run ${target} is in the bin. Restore it first.`);
   if (exported && view.value.study.study.name !== read.sweep!.study) {
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
@@ -185,7 +184,7 @@ export async function linkedFile(
   // A prediction of another run is not a measurement, and looks like a time that replaced a prediction.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
-  if (places.length === 0) return fail('conflict', `${leftOutText(left)} No other case was measured.`);
+  if (places.length === 0) return conflict(`${leftOutText(left)} No other case was measured.`);
   const found = await linkDesigns(
     view.value,
     places.map((at) => read.cases[at]),

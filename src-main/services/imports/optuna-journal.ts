@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readChoice, type OptunaStudy } from '../../../db/optuna.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
 /**
@@ -39,8 +39,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   const studies: (Study | null)[] = [];
   const trials: Trial[] = [];
   const lines = new TextDecoder().decode(bytes).split('\n');
-  if (lines.length > MAX_LINES)
-    return fail('bad-input', `${label}: It has more than ${MAX_LINES} lines, which is the limit`);
+  if (lines.length > MAX_LINES) return badInput(`${label}: It has more than ${MAX_LINES} lines, which is the limit`);
   const slice = new Slice();
   for (const [at, line] of lines.entries()) {
     if (slice.isOver) await nextTurn();
@@ -48,7 +47,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
     const operation = parsed(line);
     if (isFields(operation)) apply(operation, studies, trials);
     else if (at < lines.length - 1)
-      return fail('bad-input', `${label}, line ${at + 1}: the line is not JSON. It must be a journal of Optuna`);
+      return badInput(`${label}, line ${at + 1}: the line is not JSON. It must be a journal of Optuna`);
   }
   return ok(
     studies.flatMap((study) => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSqlite, readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, systemReason, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { readSweep, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
@@ -65,8 +65,7 @@ export async function readOptunaStudy(
       ? studies.value[0]
       : studies.value.find(({ name }) => name === studyName);
   if (!study)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: ${studyName === undefined ? `The storage has ${studies.value.length} studies` : `No study is named ${shown(studyName)}`}. Specify one of ${names || 'none'} (import --study NAME).`,
     );
   const objective = findObjective(study, label, timeUnit);
@@ -119,19 +118,16 @@ function findObjective(
   const named = objectives.findIndex((one) => one.minimised && TIME.test(one.name ?? ''));
   const at = named >= 0 ? named : objectives.length === 1 ? 0 : -1;
   if (at < 0)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: The study ${shown(name)} has ${objectives.length} objectives, none of them named as a time. Name it in Optuna (study.set_metric_names), as in time_ms.`,
     );
   if (!objectives[at].minimised)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: The study ${shown(name)} maximises its objective, which therefore is not a time. Import a study that minimises a time.`,
     );
   const unit = timeUnit ?? TIME.exec(objectives[at].name ?? '')?.[1]?.toLowerCase();
   if (unit === undefined)
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: Values of Optuna have no unit. Specify the unit of the times: s, ms, us or ns (import --time-unit ms).`,
       { needs: 'timeUnit' },
     );

@@ -4,7 +4,7 @@ import { cudaFolders, findNvcc } from '../../../src-workers/bench/cuda/toolkit.t
 import { firstError } from '../../../src-workers/bench/cuda/ptxas.ts';
 import { findProgram, runTool } from '../../../src-workers/bench/tool.ts';
 import { kernelFileKind, MAX_KERNEL_FILE_BYTES, type Inspection } from '../../../src-workers/domain/inspection.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import type { KernelTexts } from '../../../src-workers/inspect/inspect.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
@@ -25,10 +25,7 @@ const NO_COMPILER =
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
   if (bytes.length > MAX_KERNEL_FILE_BYTES)
-    return fail(
-      'bad-input',
-      `${fileName} has ${bytes.length} bytes, which is more than the limit of ${MAX_KERNEL_FILE_BYTES}.`,
-    );
+    return badInput(`${fileName} has ${bytes.length} bytes, which is more than the limit of ${MAX_KERNEL_FILE_BYTES}.`);
   const limit = AbortSignal.timeout(TIME_LIMIT_MS);
   const signal = AbortSignal.any([cancel, limit]);
   try {
@@ -49,7 +46,7 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
 }
 
 const tookTooLong = (fileName: string): Result<never> =>
-  fail('unsupported', `${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
+  unsupported(`${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
 
 /** Starts the programs of the toolkit in the inspection's own folder. */
 class Tools {
@@ -73,10 +70,7 @@ class Tools {
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
     // A header in the same folder is named as in the #include.
-    return fail(
-      'unsupported',
-      source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''),
-    );
+    return unsupported(source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''));
   }
 
   /** Returns the machine code of a cubin from an installed disassembler, or null if none is installed. */
@@ -101,7 +95,7 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
   const text = (): string => new TextDecoder().decode(bytes);
   const compiled = kind === 'source' || kind === 'ptx';
   if (caps.length > 0 && !compiled)
-    return fail('bad-input', `${fileName} cannot be compiled again under register caps. Specify a .cu file or PTX.`);
+    return badInput(`${fileName} cannot be compiled again under register caps. Specify a .cu file or PTX.`);
   switch (kind) {
     case 'source':
       return compiledSource(input, tools);
@@ -119,8 +113,7 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
       return ok({ cubin: bytes, ...code });
     }
     case null:
-      return fail(
-        'bad-input',
+      return badInput(
         `${fileName} does not describe a kernel. Specify a CUDA source (.cu), PTX, a cubin, a listing of nvdisasm or cuobjdump, a log of ptxas -v, or a table of Nsight Compute (ncu --csv).`,
       );
   }
@@ -148,7 +141,7 @@ async function compiledSource(
 ): Promise<Result<Texts>> {
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
-  if (arch === undefined) return fail('bad-input', `Specify the architecture for ${fileName}, as in --arch sm_90.`);
+  if (arch === undefined) return badInput(`Specify the architecture for ${fileName}, as in --arch sm_90.`);
   // The file is compiled in its own folder and under its own name, because it may include its neighbours, and one of
   // them may be called kernel.cu. nvcc passes its arguments to a shell, which must not interpret the names of the
   // user's folders.

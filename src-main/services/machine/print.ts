@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound, unsupported } from '../../../src-workers/domain/result.ts';
 import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/tool.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
@@ -16,8 +16,7 @@ const PRINT_LIMIT_MS = 60_000;
 export async function printedPage(html: string): Promise<Result<Uint8Array>> {
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
   if (browser === null)
-    return fail(
-      'not-found',
+    return notFound(
       'A PDF needs Chromium to print it, and none is in PATH. Install one, or name one in LOCKSTEP_CHROMIUM; or save the PDF in the desktop app.',
     );
   const printed = await inTemporaryFolder(async (folder): Promise<Result<Uint8Array>> => {
@@ -34,7 +33,7 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
     if (!ran.ok) return ran;
     const pdf = await readFile(file).catch(() => null);
     return pdf === null
-      ? fail('unsupported', `${browser} printed nothing: ${ran.value.stderr.trim().split('\n').at(-1) ?? ''}`)
+      ? unsupported(`${browser} printed nothing: ${ran.value.stderr.trim().split('\n').at(-1) ?? ''}`)
       : ok(pdf);
   });
   return printed.ok ? printed.value : printed;

@@ -1,6 +1,15 @@
 import type { RunRecord } from '../../../db/records.ts';
 import { ALTERNATING, type BenchPlan, type BenchRecord, type PlanLine } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import {
+  fail,
+  ok,
+  type Failure,
+  type Result,
+  badInput,
+  notFound,
+  unsupported,
+  conflict,
+} from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -101,9 +110,9 @@ async function planMeasurement(
   const { target, limits, program, kernel, units: wantedUnits, spreadDesigns = Infinity, probe, ...input } = asked;
   const ofTarget = targetBackend(target);
   if (!ofTarget.ok) return ofTarget;
-  if (kernel && program) return fail('bad-input', 'Specify a kernel or a program, not both.', { field: 'kernel' });
+  if (kernel && program) return badInput('Specify a kernel or a program, not both.', { field: 'kernel' });
   if (kernel && input.suite !== 'designs')
-    return fail('bad-input', 'A suite measures the device itself, not a kernel. Specify a kernel without a suite.', {
+    return badInput('A suite measures the device itself, not a kernel. Specify a kernel without a suite.', {
       field: 'kernel',
     });
   const backend = kernel ? kernelBackend(context, target, ofTarget.value, kernel) : ofTarget;
@@ -124,9 +133,9 @@ async function planMeasurement(
   const { cache = 'warm' } = input;
   const ofHip = backend.value === 'hip' && !packed ? await targets.device(target) : null;
   if (backend.value === 'hip' && !packed && !ofHip?.threadGroupWidth)
-    return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
+    return notFound(`${target} does not answer. lockstep bench --list says why.`);
   if (isOpencl(target) && !(await targets.device(target)))
-    return fail('not-found', `${target} does not answer. lockstep bench --list says why.`);
+    return notFound(`${target} does not answer. lockstep bench --list says why.`);
   const packedWidth = packed && backend.value === 'hip' ? findGroupWidth(view, input.deviceId) : undefined;
   const threadGroupWidth = ofHip?.threadGroupWidth ?? packedWidth;
   const width = threadGroupWidth ? { threadGroupWidth } : {};
@@ -141,7 +150,7 @@ async function planMeasurement(
     const request = { ...common, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (!view) return fail('bad-input', 'Specify the sweep whose designs to measure (runId).');
+  if (!view) return badInput('Specify the sweep whose designs to measure (runId).');
   const deviceId = measuredDeviceId(view, ofTarget.value, input.deviceId, kernel !== undefined);
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);
@@ -162,8 +171,7 @@ async function planMeasurement(
   const ofUnits = view.study.study.workload.units;
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
   if (part !== null && (program || kernel || backend.value === 'cpu'))
-    return fail(
-      'unsupported',
+    return unsupported(
       `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Remove the number of units.`,
       { field: 'units' },
     );
@@ -218,7 +226,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   const message = isOwnKernel
     ? 'The cache is not flushed for your own kernel. Remove cache.'
     : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Remove cache.`;
-  return fail('unsupported', message, { field: 'cache' });
+  return unsupported(message, { field: 'cache' });
 }
 
 /** Replaces the command lines of a CUDA kernel, which the measuring program makes itself. */
@@ -236,17 +244,16 @@ function checkProgram(
   program: ProcedureArguments<'bench.start'>['program'],
 ): Result<null> {
   if ((target === PROGRAM_TARGET) !== (program !== undefined))
-    return fail(
-      'bad-input',
+    return badInput(
       `Only the target ${PROGRAM_TARGET} runs a program of yours, and it needs one. Specify both or neither.`,
       {
         field: 'program',
       },
     );
   if (target === EMULATION_TARGET)
-    return fail('bad-input', 'The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore
+    return badInput('The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore
   if (isOpencl(target))
-    return fail('bad-input', `${target} measures your own kernel. Specify its manifest (--kernel).`, { field: 'kernel' }); // prettier-ignore
+    return badInput(`${target} measures your own kernel. Specify its manifest (--kernel).`, { field: 'kernel' }); // prettier-ignore
   if (!program) return ok(null);
   const may = checkMayRunPrograms(context, 'lockstep bench RUN --exec COMMAND');
   return may.ok ? checkCommands(program) : may;
@@ -303,8 +310,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   const pageOf = (runId: number): Result<PageRun> => {
     const page = pages.get(runId);
     if (page) return ok(page);
-    return fail(
-      'conflict',
+    return conflict(
       `Run ${runId} is not being measured by a page or a caller. Specify a run with the target ${PAGE_TARGET} or caller:NAME.`,
     );
   };
@@ -380,8 +386,7 @@ function oneAtATime(context: Context) {
     // An ended run leaves `running` before its end is announced, so that the next one may start at once.
     if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
     if (busy !== null)
-      return fail(
-        'conflict',
+      return conflict(
         `Only one measurement can run at a time, and ${typeof busy === 'number' ? `run ${busy}` : busy} is being measured. Wait for its end, or cancel it.`,
       );
     busy = 'another run';
@@ -453,7 +458,7 @@ async function reopenSession(context: Context, run: RunRecord) {
   const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
   if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
   const { target } = asked.value.request;
-  if (isCallerTarget(target)) return fail('unsupported', resumeByCaller(run.id, target));
+  if (isCallerTarget(target)) return unsupported(resumeByCaller(run.id, target));
   const { program, kernel } = line.value.plan;
   const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
   if (!may.ok) return may;

@@ -13,7 +13,7 @@ import {
   KERNEL_PARAMETERS,
   type CalibrationProfile,
 } from '../../../src-workers/domain/calibration.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported, conflict, notFound } from '../../../src-workers/domain/result.ts';
 import {
   fitDivergence,
   type DivergenceFit,
@@ -62,15 +62,14 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   const { sourceRunId, deviceId } = study.value.request;
   const measuring = run.value.measuringDevice as MeasuringDevice | null;
   if (sourceRunId === null || deviceId === null)
-    return fail(
-      'unsupported',
+    return unsupported(
       `Run ${runId} measured no designs of a sweep. Specify a run that did${run.value.kind === 'import' ? ', or import the file with the sweep of its designs' : ''}.`,
     );
-  if (!measuring) return fail('conflict', `Run ${runId} has measured nothing yet.`);
+  if (!measuring) return conflict(`Run ${runId} has measured nothing yet.`);
   const view = await views.open(sourceRunId);
   if (!view.ok) return view;
   const deviceAt = view.value.devices.findIndex((device) => device.id === deviceId);
-  if (deviceAt < 0) return fail('not-found', `The device "${deviceId}" is not in run ${sourceRunId}.`);
+  if (deviceAt < 0) return notFound(`The device "${deviceId}" is not in run ${sourceRunId}.`);
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   const { request } = study.value;
@@ -200,11 +199,9 @@ export async function getCalibration(store: StoreClient, id: number): Promise<Re
   const record = records.value.find((one) => one.id === id);
   return record
     ? savedProfile(record)
-    : fail(
-        'not-found',
-        `This database has no calibration ${id}. The Measure view lists the saved ones under Calibrate.`,
-        { id },
-      );
+    : notFound(`This database has no calibration ${id}. The Measure view lists the saved ones under Calibrate.`, {
+        id,
+      });
 }
 
 function isKnown(profile: unknown): profile is CalibrationProfile {
@@ -227,7 +224,7 @@ const MAX_KNEE_SOFTNESS = 100;
 function hasDevice(study: Study, deviceId: string): Result<null> {
   return study.devices.includes(deviceId)
     ? ok(null)
-    : fail('not-found', `The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
+    : notFound(`The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
 }
 
 /**
@@ -239,15 +236,13 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
   const known = hasDevice(study, deviceId);
   if (!known.ok) return known;
   if (isStandIn(profile.backend))
-    return fail(
-      'unsupported',
+    return unsupported(
       'This calibration was fitted to the loop that stands in for a kernel, so it does not apply to the kernel of the study. Measure your kernel (lockstep bench RUN --exec … or --kernel …), and calibrate from that run.',
     );
   if (profile.deviceId !== deviceId)
-    return fail('conflict', `The calibration is for ${profile.deviceId}. Specify a calibration for ${deviceId}.`);
+    return conflict(`The calibration is for ${profile.deviceId}. Specify a calibration for ${deviceId}.`);
   if (study.implementations)
-    return fail(
-      'unsupported',
+    return unsupported(
       `The study has ${study.implementations.length} implementations, each with its own kernel, but a calibration is for one kernel. Use it in a study with one implementation.`,
     );
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;

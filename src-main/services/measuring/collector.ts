@@ -1,5 +1,5 @@
 import type { BenchCase, CaseResult } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import {
   addRecord,
   caseResult,
@@ -46,7 +46,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
   return {
     take(record) {
       if (!known.has(record.case))
-        return fail('bad-input', `a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
+        return badInput(`a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
       const found = waiting.get(record.case);
       // A closed case has its result; a late check would change what is already saved.
       if (!found) return ok([]);

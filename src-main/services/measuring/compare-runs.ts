@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../../db/records.ts';
 import { deviceTitle, type MeasuringDevice, type TimeRatio } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { compareTimes, MIN_VERDICT_REPEATS } from '../../../src-workers/models/calibration/verdict.ts';
 import type { ComparedRun, MeasuredCase, MeasuringDetail, RunsComparison } from '../../contract/measuring.ts';
@@ -22,7 +22,7 @@ export async function compareRuns(
   threshold: number,
 ): Promise<Result<RunsComparison>> {
   const twice = ids.find((id, at) => ids.indexOf(id) < at);
-  if (twice !== undefined) return fail('bad-input', `Run ${twice} is named twice. Specify different runs.`);
+  if (twice !== undefined) return badInput(`Run ${twice} is named twice. Specify different runs.`);
   const measured: Measured[] = [];
   for (const id of ids) {
     const run = await context.store.getRun(id);
@@ -30,7 +30,7 @@ export async function compareRuns(
     const detail = await measuringDetail(context.store, run.value);
     if (!detail.ok) return detail;
     const cases = detail.value.cases.filter(isTimed);
-    if (cases.length === 0) return fail('conflict', `Run ${id} has no correct result with a time. Compare other runs.`);
+    if (cases.length === 0) return conflict(`Run ${id} has no correct result with a time. Compare other runs.`);
     measured.push({ run: run.value, detail: detail.value, cases });
   }
   const key = await keyOf(context, measured);

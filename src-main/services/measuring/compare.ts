@@ -1,6 +1,6 @@
 import { calibratedPlan, predictMeasured } from '../../../src-workers/bench/calibrate.ts';
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -23,14 +23,12 @@ export async function compareMeasured(
 ): Promise<Result<MeasuringComparison>> {
   const { run, view, deviceId, deviceAt, measuring, records } = sweep;
   if (profile && profile.profile.deviceId !== deviceId)
-    return fail(
-      'conflict',
+    return conflict(
       `Calibration ${profile.id} is for ${profile.profile.deviceId}, but run ${run.id} was predicted for ${deviceId}.`,
     );
   const measured = comparableDesigns(sweep);
   if (measured.length < 2)
-    return fail(
-      'conflict',
+    return conflict(
       `Run ${run.id} has ${measured.length} designs with a time and a correct result; a comparison needs at least 2.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);

@@ -6,7 +6,7 @@ import {
   measuredCpu,
 } from '../../../src-workers/bench/cpu/analysis.ts';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import type { ContentionFindings } from '../../contract/measuring.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 
@@ -18,7 +18,7 @@ export async function contentionFindings(store: StoreClient, runId: number): Pro
   if (!study.ok) return study;
   const { suite } = study.value.request;
   if (suite !== 'contention')
-    return fail('unsupported', `Run ${runId} measured the suite ${suite}. Specify a run of the suite contention.`);
+    return unsupported(`Run ${runId} measured the suite ${suite}. Specify a run of the suite contention.`);
   const records = await store.listMeasurements(runId);
   if (!records.ok) return records;
   const cases = records.value.flatMap(({ timesMs, failure, correct, detail }) => {

@@ -1,7 +1,7 @@
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { findWhole } from '../../../src-workers/domain/device-part.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 
 /** Words that a driver or a browser adds to a device's name or leaves out: makers, trademarks, kinds, capacities. */
@@ -69,5 +69,5 @@ export async function namedDevice(
   if (found.length === 1) return ok(found[0]);
   return found.length === 0
     ? fail(byId.error.code, byId.error.message, { field: 'device' })
-    : fail('bad-input', `"${name}" may be ${found.join(', ')}. Specify one of these.`, { field: 'device' });
+    : badInput(`"${name}" may be ${found.join(', ')}. Specify one of these.`, { field: 'device' });
 }

@@ -20,7 +20,7 @@ import { contentionFindings } from '../measuring/contention.ts';
 import { getStudy } from '../studies/studies.ts';
 import { measuringDetail } from '../measuring/measured.ts';
 import { nextDesigns } from './tune.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import { savedStudy } from '../studies/handlers.ts';
 
@@ -55,7 +55,7 @@ export function measuringHandlers(
       const known: BenchRecord[] = [];
       for (const [at, value] of records.entries()) {
         const record = parseBenchRecord(value);
-        if (!record.ok) return fail('bad-input', `records[${at}]: ${record.error.message}`);
+        if (!record.ok) return badInput(`records[${at}]: ${record.error.message}`);
         if (record.value) known.push(record.value);
       }
       return benchmarks.record(id, known);

@@ -8,7 +8,15 @@ import { findEntry } from '../../../src-workers/bench/kernel/launches.ts';
 import type { Ability } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import type { KernelManifest, KernelTask } from '../../../src-workers/domain/kernel-manifest.ts';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import {
+  ok,
+  systemReason,
+  type Result,
+  badInput,
+  unsupported,
+  conflict,
+  notFound,
+} from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
@@ -35,8 +43,7 @@ export function kernelBackend(
   if (!may.ok) return may;
   if (target === EMULATION_TARGET || isOpencl(target)) return ok('program');
   if (!['cuda', 'hip', 'webgpu'].includes(backend) || target === PAGE_TARGET)
-    return fail(
-      'bad-input',
+    return badInput(
       `A kernel is measured on the targets cuda:0, hip:0, opencl:0, webgpu and emulation, not on ${target}.`,
       {
         field: 'target',
@@ -67,8 +74,7 @@ export async function kernelTask(
   const opencl = isOpencl(target);
   const language = opencl ? 'cl' : gpu?.[1] === 'hip' ? 'hip' : gpu || emulated ? 'cu' : 'wgsl';
   if (sourcePath(read.value, language) === null)
-    return fail(
-      'unsupported',
+    return unsupported(
       `${file}: "sources" has no .${language} file${language === 'hip' ? ' and no .cu file' : ''}, which the target ${target} needs. Add one, or specify another --target.`,
       { field: 'sources' },
     );
@@ -104,7 +110,7 @@ export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask
   if (!again.ok) return again;
   return again.value.digest === before.digest
     ? ok({ ...before, ...again.value })
-    : fail('conflict', `${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
+    : conflict(`${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
 }
 
 /** Reads a manifest, and each of its files once. */
@@ -125,10 +131,10 @@ async function computeDigest(text: string, manifest: KernelManifest, path: strin
     try {
       // A device such as /dev/zero has no end.
       if (!(await stat(named)).isFile())
-        return fail('bad-input', `${path} names ${named}, which is not a file. Specify a file.`);
+        return badInput(`${path} names ${named}, which is not a file. Specify a file.`);
       await pipeline(createReadStream(named), ofFile);
     } catch (error) {
-      return fail('not-found', `${path} names ${named}, which cannot be read (${systemReason(error)}).`);
+      return notFound(`${path} names ${named}, which cannot be read (${systemReason(error)}).`);
     }
     digest.update(ofFile.digest());
   }
@@ -159,8 +165,7 @@ export function checkImplemented(
     seen.add(key);
     const entry = findEntry(manifest, describeDesign(view.predictor, design).design);
     if (!entry.ok)
-      return fail(
-        'unsupported',
+      return unsupported(
         `${entry.error.message}, which design ${design} of run ${view.run.id} has. ${named ? 'Specify other designs' : 'Remove it from a copy of the study and predict that, or specify designs with --design'}.`,
       );
   }

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../../db/records.ts';
 import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Failure, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { MeasuringSession } from './session.ts';
 
@@ -50,7 +50,7 @@ export function runOnPage(session: MeasuringSession, silenceMs: number | null, p
   watch?.unref();
 
   const take = async (records: readonly BenchRecord[]): Promise<Result<null>> => {
-    if (ended) return fail('conflict', `Run ${session.run.id} has ended.`);
+    if (ended) return conflict(`Run ${session.run.id} has ended.`);
     for (const record of records) {
       const taken = await session.take(record);
       if (!taken.ok) {

@@ -9,7 +9,7 @@ import type {
   UnitLoopWorkload,
 } from '../../../src-workers/domain/benchmark.ts';
 import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS, type Implementation } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { oldUnitLoop, standInPlan, unitLoopProfile } from '../../../src-workers/bench/stand-in.ts';
@@ -53,21 +53,16 @@ export function measuredDeviceId(
     const filter = deviceFilter(view, named);
     if (!filter.ok) return filter;
     if (devices.includes(named)) return ok(named);
-    return fail(
-      'unsupported',
+    return unsupported(
       `The device "${named}" is not a ${words}, but ${backend} measures only a ${words}. Specify another device.`,
     );
   }
   if (devices.length === 1) return ok(devices[0]);
   return devices.length === 0
-    ? fail(
-        'unsupported',
+    ? unsupported(
         `Run ${runId} has no design for a ${words}, but ${backend} measures only a ${words}. Specify another run or target.`,
       )
-    : fail(
-        'bad-input',
-        `Run ${runId} has several ${words}s. Specify the one to measure for (--device): ${devices.join(', ')}.`,
-      );
+    : badInput(`Run ${runId} has several ${words}s. Specify the one to measure for (--device): ${devices.join(', ')}.`);
 }
 
 export interface ChosenDesigns {
@@ -90,17 +85,16 @@ export async function chosenDesigns(
 ): Promise<Result<ChosenDesigns>> {
   const runId = view.run.id;
   if (input.choose === 'named' || input.designs) {
-    if (!input.designs) return fail('bad-input', 'Specify the numbers of the designs to measure (designs).');
+    if (!input.designs) return badInput('Specify the numbers of the designs to measure (designs).');
     for (const design of input.designs) {
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
       const of = view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].id;
       if (of !== deviceId)
-        return fail('bad-input', `Design ${design} belongs to the device ${of}. Specify designs of ${deviceId}.`);
+        return badInput(`Design ${design} belongs to the device ${of}. Specify designs of ${deviceId}.`);
       const { blockWidth } = describeDesign(view.predictor, design).design;
       if (blockWidth !== undefined && !(await ability()).tiles)
-        return fail(
-          'unsupported',
+        return unsupported(
           `The blocks of design ${design} are tiles, but those of the stand-in loop are one row. Specify other designs, or your own program (lockstep bench --exec).`,
         );
     }
@@ -109,13 +103,12 @@ export async function chosenDesigns(
   const among = runnableDesigns(view, deviceId, await ability());
   if (!among.ok) return among;
   const { list, found } = among.value;
-  if (found.designs === 0) return fail('conflict', `Run ${runId} has no valid design on ${deviceId} to measure.`);
+  if (found.designs === 0) return conflict(`Run ${runId} has no valid design on ${deviceId} to measure.`);
   if (found.runnable === 0) {
     const limits = found.limits
       .map((limit) => limitText(limit, { thread: 'thread', threads: 'threads', block: 'block' }))
       .join(', ');
-    return fail(
-      'unsupported',
+    return unsupported(
       `The target can run ${limits}, so it can run none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
     );
   }
@@ -133,8 +126,7 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
   const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
   const cannot = all.filter((one) => !can.includes(one));
-  return fail(
-    'unsupported',
+  return unsupported(
     [
       `Run ${run.id} has ${all.length} implementations, and one loop stands in for the kernel of a measurement.`,
       ...(cannot.length > 0
@@ -210,7 +202,7 @@ export async function designCases(
   );
   return cases.length > 0
     ? ok(cases)
-    : fail('unsupported', `None of these designs can run ${part} units: they have more blocks. Specify more units.`);
+    : unsupported(`None of these designs can run ${part} units: they have more blocks. Specify more units.`);
 }
 
 function designCase(predictor: Predictor, designIndex: number, predictedMs: number, residentBlocks: number): BenchCase {
@@ -257,11 +249,9 @@ export async function measuredUnits(
 ): Promise<Result<MeasuredUnits>> {
   const { workload, kernel } = study.study;
   if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
-    return fail(
-      'unsupported',
-      `At most ${MAX_MEASURED_UNITS} units can be measured, and the study has ${workload.units}.`,
-      { field: 'workload.units' },
-    );
+    return unsupported(`At most ${MAX_MEASURED_UNITS} units can be measured, and the study has ${workload.units}.`, {
+      field: 'workload.units',
+    });
   const stored = await context.store.getWorkload(study.workloadHash);
   if (!stored.ok) return stored;
   if (!stored.value)
@@ -286,10 +276,7 @@ export async function measuredUnits(
   }
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32)
-    return fail(
-      'unsupported',
-      `The longest unit has ${longest} iterations, but at most ${2 ** 32 - 1} can be measured.`,
-    );
+    return unsupported(`The longest unit has ${longest} iterations, but at most ${2 ** 32 - 1} can be measured.`);
   // Tens of millions of draws and their digest would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', {
@@ -329,8 +316,7 @@ export async function restoredPlan(
   const units = await measuredUnits(context, study, line.plan.backend, seed, workload.units);
   if (!units.ok) return units;
   if (units.value.digest !== line.lengthsDigest)
-    return fail(
-      'conflict',
+    return conflict(
       `the units of ${workload.label} are not those that were measured before: their file has changed or is gone. Start a new run`,
     );
   return ok({ ...line.plan, workload: { ...units.value.workload, profile: workload.profile } });

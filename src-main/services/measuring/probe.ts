@@ -11,7 +11,7 @@ import {
   type TimedRecord,
 } from '../../../src-workers/bench/probe.ts';
 import type { BenchCase, BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import type { ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -40,14 +40,14 @@ export async function probeMeasurement(
   signal: AbortSignal,
 ): Promise<Result<ProbeAnswer>> {
   if (input.suite !== 'designs')
-    return fail('bad-input', 'A probe is for designs of a sweep. Measure a suite without a probe.', { field: 'suite' });
+    return badInput('A probe is for designs of a sweep. Measure a suite without a probe.', { field: 'suite' });
   if (isCallerTarget(input.target) || input.target === EMULATION_TARGET)
-    return fail('unsupported', `${input.target} cannot run a probe. Start the measurement without a probe.`, {
+    return unsupported(`${input.target} cannot run a probe. Start the measurement without a probe.`, {
       field: 'target',
     });
   const page = input.target === PAGE_TARGET;
   if (!page && known.length > 0)
-    return fail('bad-input', `Specify rounds only for the target ${PAGE_TARGET}.`, { field: 'rounds' });
+    return badInput(`Specify rounds only for the target ${PAGE_TARGET}.`, { field: 'rounds' });
   const whole = await plan(input);
   if (!whole.ok) return whole;
   const { cases, backend, kernel } = whole.value.plan;

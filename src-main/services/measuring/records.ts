@@ -1,6 +1,6 @@
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
@@ -58,7 +58,7 @@ export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measu
       : null;
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
-    return fail('bad-input', `Run ${run.id} is ${kindText(run)}. Specify a measurement.`);
+    return badInput(`Run ${run.id} is ${kindText(run)}. Specify a measurement.`);
   if (!request || !Array.isArray(warnings))
     return fail('storage', `Run ${run.id} is not a measurement that this version can read.`);
   return ok({ request, warnings });

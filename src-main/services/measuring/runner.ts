@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, systemReason, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
@@ -182,22 +182,16 @@ function errorLine(stderr: string): string {
 
 function readRecord(line: string | null): Result<BenchRecord | null> {
   if (line === null)
-    return fail(
-      'bad-input',
-      `The measuring program printed a line of more than ${MAX_LINE_BYTES} bytes, which is the limit.`,
-    );
+    return badInput(`The measuring program printed a line of more than ${MAX_LINE_BYTES} bytes, which is the limit.`);
   if (line.trim() === '') return ok(null);
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return fail(
-      'bad-input',
+    return badInput(
       `The measuring program printed "${shortened(line, MAX_SHOWN_CHARACTERS)}", which is not a record in one line of JSON.`,
     );
   }
   const record = parseBenchRecord(value);
-  return record.ok
-    ? record
-    : fail('bad-input', `The measuring program printed a wrong record: ${record.error.message}`);
+  return record.ok ? record : badInput(`The measuring program printed a wrong record: ${record.error.message}`);
 }

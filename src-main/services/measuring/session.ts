@@ -1,6 +1,6 @@
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { BenchPlan, BenchRecord, CaseResult, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Failure, type Result, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { collectCases, type CaseCollector } from './collector.ts';
@@ -125,14 +125,14 @@ export function openSession(
           lost = record.message;
           return ok(null);
         case 'done': {
-          if (!answered) return fail('bad-input', 'The measuring program ended before it named its device.');
+          if (!answered) return badInput('The measuring program ended before it named its device.');
           const stored = await save(collector.finish());
           if (stored.ok) done = true;
           return stored;
         }
         default: {
           if (!answered)
-            return fail('bad-input', `The measuring program sent a ${record.type} record before it named its device.`);
+            return badInput(`The measuring program sent a ${record.type} record before it named its device.`);
           begun = true;
           failed = record.type === 'failed' ? record.case : null;
           const complete = collector.take(record);
@@ -174,11 +174,9 @@ function sameDevice(
   device: MeasuringDevice | null,
   here: MeasuringDevice,
 ): Result<null> {
-  if (here.backend !== backend)
-    return fail('conflict', `A ${here.backend} device answered instead of a ${backend} device.`);
+  if (here.backend !== backend) return conflict(`A ${here.backend} device answered instead of a ${backend} device.`);
   if (device && device.fingerprint !== here.fingerprint)
-    return fail(
-      'conflict',
+    return conflict(
       `Run ${runId} was measured on ${deviceText(device)}, and ${deviceText(here)} answered. Results of different devices are not mixed: start a new run.`,
     );
   return ok(null);

@@ -2,7 +2,7 @@ import { freemem } from 'node:os';
 import { cpuDevice } from '../../../src-workers/bench/cpu/device.ts';
 import { contentionCases, standardBytes } from '../../../src-workers/bench/cpu/cpu-plan.ts';
 import type { BenchBackend, BenchCase, CaseOf, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../../src-workers/models/imbalance/swatman-figures.ts';
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
 import type { BenchSuite } from '../../contract/measuring.ts';
@@ -45,7 +45,7 @@ export function suiteCases(
   device: MeasuringDevice | null,
 ): Result<readonly BenchCase[]> {
   if (!BACKENDS[suite].includes(backend))
-    return fail('unsupported', `The suite ${suite} runs on ${either.format(BACKENDS[suite])}, not on ${backend}.`);
+    return unsupported(`The suite ${suite} runs on ${either.format(BACKENDS[suite])}, not on ${backend}.`);
   const width = device?.threadGroupWidth ?? WIDEST_GROUP;
   const software = device?.properties.software === 1;
   switch (suite) {

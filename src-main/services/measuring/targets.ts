@@ -21,7 +21,7 @@ import {
   type BenchPlan,
   type MeasuringDevice,
 } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported, badInput, notFound } from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { MeasuringPrograms } from './programs.ts';
@@ -64,17 +64,13 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   if (gpu) return ok(gpu as 'cuda' | 'hip');
   const local = [PAGE_TARGET, PROGRAM_TARGET, EMULATION_TARGET].includes(target) || isOpencl(target);
   if (remote && (local || isCallerTarget(target)))
-    return fail(
-      'unsupported',
+    return unsupported(
       `An agent does not measure on ${target}. Remove @${remote.agent.slice(0, 80)} to measure on this machine.`,
     );
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
   if (isCallerTarget(target) || target === EMULATION_TARGET || isOpencl(target)) return ok('program');
-  return fail(
-    'bad-input',
-    `target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`,
-  );
+  return badInput(`target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`);
 }
 
 type Here = Pick<Context, 'pool' | 'programs'>;
@@ -144,8 +140,7 @@ async function prepareProgram(
 export function checkMayRunPrograms({ host }: Context, instead: string): Result<null> {
   return host === 'cli'
     ? ok(null)
-    : fail(
-        'unsupported',
+    : unsupported(
         `Only the command line starts your own program, because otherwise anyone with access to this app could start any program. Use ${instead}.`,
       );
 }
@@ -183,7 +178,7 @@ async function cudaProgram(
   if (!own.ok) return own;
   return own.value.lacking.length === 0
     ? compiledCuda(sources, objects, own.value, signal)
-    : fail('unsupported', `${deviceTitle(device)} cannot be measured: ${lackingText(own.value.lacking)}.`);
+    : unsupported(`${deviceTitle(device)} cannot be measured: ${lackingText(own.value.lacking)}.`);
 }
 
 async function compiledCuda(
@@ -256,16 +251,16 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
     return ok(null);
   });
   if (devices.length > 0) return ok(devices);
-  if (lost !== null) return fail('not-found', lost);
+  if (lost !== null) return notFound(lost);
   switch (end.kind) {
     case 'crashed':
     case 'refused':
-      return fail('not-found', end.message);
+      return notFound(end.message);
     case 'hung':
     case 'late':
-      return fail('not-found', `no answer within ${ASK_LIMIT_MS / 1000} s`);
+      return notFound(`no answer within ${ASK_LIMIT_MS / 1000} s`);
     case 'ended':
-      return fail('not-found', 'no device');
+      return notFound('no device');
     case 'lost':
     case 'cancelled':
       return fail('cancelled', 'cancelled');
@@ -460,7 +455,7 @@ type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {
   return limits && target !== PAGE_TARGET
-    ? fail('bad-input', `limits are only for the target ${PAGE_TARGET}, not for ${target}.`)
+    ? badInput(`limits are only for the target ${PAGE_TARGET}, not for ${target}.`)
     : ok(null);
 }
 

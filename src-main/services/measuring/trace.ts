@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitText } from '../../../src-workers/bench/program/output.ts';
 import { runTool } from '../../../src-workers/bench/tool.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported, notFound, badInput } from '../../../src-workers/domain/result.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
 import { parseTrace, traceBytes, type MeasuredLoss } from '../../../src-workers/parse/trace.ts';
 import type { GivenLoss } from '../../../src-workers/domain/loss.ts';
@@ -48,10 +48,9 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
     const ran = await runTool(words[0], words.slice(1), { timeLimitMs, env: { [TRACE_FILE_VARIABLE]: file } });
     if (!ran.ok) return ran;
     show(ran.value.stdout + ran.value.stderr);
-    if (ran.value.code !== 0) return fail('unsupported', exitText(ran.value));
+    if (ran.value.code !== 0) return unsupported(exitText(ran.value));
     if (!existsSync(file))
-      return fail(
-        'not-found',
+      return notFound(
         `${words[0]} wrote no trace. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep.cuh, and does it call LOCKSTEP_TRACE_UNITS before the launch? lockstep trace --help shows how.`,
       );
     return report(file, request);
@@ -74,8 +73,7 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
   if (!trace.ok) return trace;
   const { lengths, measured } = trace.value;
   if (units !== null && lengths.length !== units)
-    return fail(
-      'bad-input',
+    return badInput(
       `The program traced ${lengths.length} units, but --units is ${units}. Use the same number for both.`,
     );
   const written = await writeFor(output, lengthsTable(lengths));

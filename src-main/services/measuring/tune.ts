@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { axisPosition, entryOf, timeOf } from '../../../src-workers/sweep/ranking.ts';
@@ -49,7 +49,7 @@ export async function nextDesigns(
   const backend = targetBackend(target);
   if (!backend.ok) return backend;
   if (target === EMULATION_TARGET)
-    return fail('unsupported', 'The emulation has no times for tuning. Check results with lockstep bench, and tune on cuda:0.', { field: 'target' }); // prettier-ignore
+    return unsupported('The emulation has no times for tuning. Check results with lockstep bench, and tune on cuda:0.', { field: 'target' }); // prettier-ignore
   const limited = checkLimits(target, limits);
   if (!limited.ok) return limited;
   const opened = await context.views.open(runId);
@@ -64,8 +64,7 @@ export async function nextDesigns(
   if (!known.ok) return known;
   const { list, found } = among.value;
   if (list.length === 0)
-    return fail(
-      'unsupported',
+    return unsupported(
       `The target ${target} can run none of the ${found.designs} designs of run ${runId} on ${deviceId.value}. Specify another target or device.`,
     );
   const predictedMs = (design: number): number => timeOf(view.ranking, design);

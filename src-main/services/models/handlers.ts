@@ -1,4 +1,4 @@
-import { fail, ok } from '../../../src-workers/domain/result.ts';
+import { ok, badInput } from '../../../src-workers/domain/result.ts';
 import { resolveWorkload } from '../../../src-workers/parse/grammar.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { resolveLengths } from '../studies/workloads.ts';
@@ -10,7 +10,7 @@ export function modelHandlers(context: Context): Handlers<ProceduresOf<'models'>
   return {
     'models.play': async ({ lengths, ...request }) => {
       const law = await resolveWorkload(lengths, {
-        openFile: async (path) => fail('bad-input', `lengths: "${path}" is a file. Specify a distribution.`),
+        openFile: async (path) => badInput(`lengths: "${path}" is a file. Specify a distribution.`),
       });
       return law.ok ? pool.run('play', { law: law.value, request }) : law;
     },

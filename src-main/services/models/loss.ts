@@ -1,5 +1,5 @@
 import type { LossReport } from '../../../src-workers/domain/loss.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
@@ -39,7 +39,7 @@ export function lossOf(
   quantiles: boolean,
 ): Result<LossReport> {
   const wrong = groupSizes.find((n) => !Number.isSafeInteger(n) || n < 1);
-  if (wrong !== undefined) return fail('bad-input', `The units per group must be whole numbers ≥ 1, not ${wrong}.`);
+  if (wrong !== undefined) return badInput(`The units per group must be whole numbers ≥ 1, not ${wrong}.`);
   if ('support' in lengths) return ok(reportLoss(lengths, null, groupSizes, quantiles));
   const known = lengthsInOrder(lengths);
   return known.ok ? ok(reportLoss(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;

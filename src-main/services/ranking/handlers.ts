@@ -1,4 +1,4 @@
-import { fail, ok } from '../../../src-workers/domain/result.ts';
+import { ok, conflict } from '../../../src-workers/domain/result.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { timeRanges } from '../advice/interval.ts';
@@ -37,9 +37,7 @@ export function rankingHandlers({
         const known = checkDesign(view, designIndex);
         if (!known.ok) return known;
         const breakdown = explainDesign(view.predictor, designIndex);
-        return breakdown
-          ? ok(breakdown)
-          : fail('conflict', `Design ${designIndex} is invalid, so it has no time to explain.`);
+        return breakdown ? ok(breakdown) : conflict(`Design ${designIndex} is invalid, so it has no time to explain.`);
       }),
   };
 }

@@ -1,6 +1,6 @@
 import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../../src-workers/sweep/cells.ts';
 import { peakInstructionsGigaPerSecond } from '../../../src-workers/models/occupancy/device-metrics.ts';
@@ -88,8 +88,7 @@ function mapFrame(
   const x = find(xName);
   const y = find(yName);
   if (x < 0 || y < 0 || x === y)
-    return fail(
-      'bad-input',
+    return badInput(
       `A map needs two different axes, not "${xName}" and "${yName}". The axes are ${AXIS_ORDER.join(', ')}.`,
     );
   const free: CellAxis[] = [];
@@ -99,7 +98,7 @@ function mapFrame(
     const held = isDrawn ? undefined : hold[AXIS_ORDER[axis]];
     const most = view.ranking.counts[axis] - 1;
     if (held !== undefined && held > most)
-      return fail('bad-input', `hold.${AXIS_ORDER[axis]} must be a position from 0 to ${most}, not ${held}.`);
+      return badInput(`hold.${AXIS_ORDER[axis]} must be a position from 0 to ${most}, not ${held}.`);
     first += (held ?? (axis === AXIS.launch ? from : 0)) * strides[axis];
     if (!isDrawn && held === undefined) free.push({ stride: strides[axis], count: counts[axis], cells: null });
   }
@@ -188,8 +187,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   const { strides, columns } = ranking;
   const facet = AXIS_ORDER.findIndex((axis) => axis === input.facet);
   if (facet < 0 || input.facet === input.x || input.facet === input.y)
-    return fail(
-      'bad-input',
+    return badInput(
       `facet must be one of ${AXIS_ORDER.filter((axis) => axis !== input.x && axis !== input.y).join(', ')}, not "${input.facet}".`,
     );
   const kind = kindShown(view, input.hold.device);
@@ -264,7 +262,7 @@ export function roofline(view: RunView, input: ProcedureArguments<'landscape.roo
   if (!filter.ok) return filter;
   const device = view.devices.find(({ id }) => id === deviceId)!;
   if (device.kind === 'cpu')
-    return fail('unsupported', `${device.name} is a CPU, whose instructions are not predicted. Choose a GPU.`);
+    return unsupported(`${device.name} is a CPU, whose instructions are not predicted. Choose a GPU.`);
   const peakIssueGips = peakInstructionsGigaPerSecond(device);
   const { designs, sampledFrom } = sampled(view, filter.value, sample);
   const known = Array.from(designs, (designIndex) => ({

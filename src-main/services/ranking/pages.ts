@@ -1,6 +1,6 @@
 import { plainDesign } from '../../../src-workers/advise/plain.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
@@ -178,8 +178,7 @@ export function plainOf(view: RunView, deviceId: string | undefined): Result<{ r
       ? Math.floor((best ?? 0) / strides[AXIS.device])
       : axes.devices.findIndex(({ id }) => id === deviceId);
   if (device < 0)
-    return fail(
-      'not-found',
+    return notFound(
       `The device "${deviceId}" is not in this run. It has ${axes.devices.map(({ id }) => id).join(', ')}.`,
     );
   const wavesOf = (design: number): number =>

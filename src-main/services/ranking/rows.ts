@@ -1,7 +1,7 @@
 import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
 import { implementationKind, isMeasured, type TieBand } from '../../../src-workers/domain/evidence.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound, conflict, badInput } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { computeBalancingTime, describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -36,7 +36,7 @@ export function checkDesign(view: RunView, design: number): Result<null> {
   const total = sizeOf(view.ranking);
   return design < total
     ? ok(null)
-    : fail('not-found', `Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
+    : notFound(`Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
 }
 
 /** Fails if a design has no predicted time: `not-found`, or `conflict` if it is invalid or not yet predicted. */
@@ -44,14 +44,13 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   const known = checkDesign(view, design);
   if (!known.ok) return known;
   const { invalid } = describeDesign(view.predictor, design);
-  if (invalid !== null) return fail('conflict', `Design ${design} is invalid (${invalid}). Specify a valid one.`);
+  if (invalid !== null) return conflict(`Design ${design} is invalid (${invalid}). Specify a valid one.`);
   if (!Number.isNaN(timeOf(view.ranking, design))) return ok(null);
   if (view.run.kept)
-    return fail(
-      'conflict',
+    return conflict(
       `Design ${design} is not among the ${view.run.validCount} best designs that run ${view.run.id} keeps. Specify one of these, or sweep all designs.`,
     );
-  return fail('conflict', `Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
+  return conflict(`Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
 }
 
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
@@ -72,8 +71,7 @@ export function rankingFilter(
     for (const value of wanted) {
       const at = values.indexOf(value);
       if (at < 0)
-        return fail(
-          'bad-input',
+        return badInput(
           `${name} must be one of ${values.map((entry) => entry ?? 'none').join(', ')}, not ${String(value)}.`,
         );
       set.add(at);
@@ -211,8 +209,7 @@ export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter)
 export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
   const at = view.devices.findIndex((device) => device.id === deviceId);
   if (at < 0)
-    return fail(
-      'not-found',
+    return notFound(
       `The device "${deviceId}" is not in this run. It has ${view.devices.map((device) => device.id).join(', ')}.`,
     );
   return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });

@@ -1,5 +1,5 @@
 import type { RunKind, RunRecord } from '../../../db/records.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, conflict, unsupported } from '../../../src-workers/domain/result.ts';
 import { machineText } from '../machine/machine.ts';
 import type { RunChange, RunDetail } from '../../contract/api.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
@@ -22,7 +22,7 @@ export function runHandlers(
     'runs.resume': ({ id }) => running.start(resumed(context, resumers, id)),
     'runs.cancel': async ({ id }) => {
       const handle = running.get(id);
-      if (!handle) return fail('conflict', `Run ${id} is not running in this engine. Specify a running one.`);
+      if (!handle) return conflict(`Run ${id} is not running in this engine. Specify a running one.`);
       handle.cancel();
       await handle.finished;
       return ok(null);
@@ -32,7 +32,7 @@ export function runHandlers(
       const run = handle ? await handle.finished : await store.getRun(id);
       if (!run.ok) return run;
       const { state, failure } = run.value;
-      if (state === 'running') return fail('conflict', `Run ${id} is running in another program.`);
+      if (state === 'running') return conflict(`Run ${id} is running in another program.`);
       return state === 'failed' && failure ? { ok: false, error: failure } : ok(runSummary(run.value, 0));
     },
     'runs.list': async ({ studyId, limit }) => {
@@ -94,7 +94,7 @@ async function resumed({ store, views }: Context, resumers: Resumers, id: number
   const before = await store.getRun(id);
   // An import cannot be resumed, so it is not taken over and stays as it ended.
   if (before.ok && before.value.kind === 'import')
-    return fail('unsupported', `Run ${id} was imported, so it cannot be resumed. Import its file again.`);
+    return unsupported(`Run ${id} was imported, so it cannot be resumed. Import its file again.`);
   const run = await store.resumeRun(id);
   if (!run.ok) return run;
   const { kind, elapsedMs } = run.value;

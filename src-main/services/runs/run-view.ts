@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import { kept } from '../../../src-workers/numeric/kept.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
@@ -127,8 +127,7 @@ type Predictions = Omit<RunView, keyof Found>;
 async function loadPredictions(store: StoreClient, runId: number): Promise<Result<Predictions>> {
   const run = await store.getRun(runId);
   if (!run.ok) return run;
-  if (run.value.kind !== 'sweep')
-    return fail('unsupported', `Run ${runId} is ${kindText(run.value)}. Specify a sweep.`);
+  if (run.value.kind !== 'sweep') return unsupported(`Run ${runId} is ${kindText(run.value)}. Specify a sweep.`);
   const planned = await runPlan(store, run.value);
   if (!planned.ok) return planned;
   const { study, plan } = planned.value;

@@ -1,6 +1,6 @@
 import { median, spearman } from '../../../src-workers/numeric/statistics.ts';
 import type { BestDesign, RunRecord, SimulationRecord } from '../../../db/records.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Failure, type Result, unsupported, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -67,10 +67,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
       if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].kind !== 'gpu')
-        return fail(
-          'unsupported',
-          `Design ${design} is of a CPU, whose time is not simulated. Specify designs of a GPU.`,
-        );
+        return unsupported(`Design ${design} is of a CPU, whose time is not simulated. Specify designs of a GPU.`);
     }
     return ok([...new Set(input.designs)]);
   }
@@ -82,7 +79,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   if (!filter.ok) return filter;
   const designs = Array.from(rankedDesigns(view.ranking, filter.value, 'timeMs').subarray(0, input.top));
   const where = input.deviceId === undefined ? '' : ` on ${input.deviceId}`;
-  return designs.length > 0 ? ok(designs) : fail('conflict', `Run ${runId} has no valid design${where} to simulate.`);
+  return designs.length > 0 ? ok(designs) : conflict(`Run ${runId} has no valid design${where} to simulate.`);
 }
 
 /** Opens and starts a run that simulates the best or the named designs of a sweep. */

@@ -21,7 +21,7 @@ import {
   type InputFact,
   type KernelWithOrigins,
 } from '../../../src-workers/domain/provenance.ts';
-import { fail, type Result } from '../../../src-workers/domain/result.ts';
+import { type Result, badInput } from '../../../src-workers/domain/result.ts';
 
 interface AssumedLaw {
   readonly quantiles: readonly number[];
@@ -60,15 +60,11 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   for (const [path, law] of Object.entries(assumed)) {
     const field = `assumed.${path}`;
     if (!paths.includes(path))
-      return fail(
-        'bad-input',
-        `The field "assumed" names ${path}, which has no law. Specify one of ${paths.join(', ')}.`,
-        {
-          field,
-        },
-      );
+      return badInput(`The field "assumed" names ${path}, which has no law. Specify one of ${paths.join(', ')}.`, {
+        field,
+      });
     if (law.some((value, at) => at > 0 && value < law[at - 1]))
-      return fail('bad-input', `assumed["${path}"] must be in ascending order, not ${law.join(', ')}.`, { field });
+      return badInput(`assumed["${path}"] must be in ascending order, not ${law.join(', ')}.`, { field });
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput, notFound } from '../../../src-workers/domain/result.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
@@ -23,14 +23,11 @@ export async function writeNewStudy(
   file: string,
   { lengths, device, spmv }: StudyOfLengths,
 ): Promise<Result<{ readonly units: number; readonly mean: number; readonly max: number }>> {
-  if (existsSync(file)) return fail('bad-input', `${file} already exists. Specify another file, or remove it first.`);
+  if (existsSync(file)) return badInput(`${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
   const text = workloadText(lengths, folder);
   if (text === lengths && /^[^():]*$/.test(lengths))
-    return fail(
-      'not-found',
-      `There is no file ${lengths}. Specify an existing file, or a workload such as geometric(0.05).`,
-    );
+    return notFound(`There is no file ${lengths}. Specify an existing file, or a workload such as geometric(0.05).`);
   const workload = await workloadWithFiles({ text, folder });
   if (!workload.ok) return workload;
   const { law, lengths: order, matrixColumns } = workload.value;
@@ -39,7 +36,7 @@ export async function writeNewStudy(
   const devices = device === undefined ? {} : { devices: [...device] };
   let study: object = newStudy({ name, lengths: text, units, ...devices });
   if (spmv) {
-    if (matrixColumns === undefined) return fail('bad-input', `${lengths} is not a Matrix Market file (.mtx).`);
+    if (matrixColumns === undefined) return badInput(`${lengths} is not a Matrix Market file (.mtx).`);
     const made = await spmvOf(resourceFolder, { name, lengths: text, rows: units, columns: matrixColumns });
     if (!made.ok) return made;
     study = { ...made.value, ...devices };

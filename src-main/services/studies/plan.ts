@@ -7,7 +7,7 @@ import {
   type KernelChange,
   type PredictionInputs,
 } from '../../../src-workers/domain/provenance.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { type Implementation, type Launch, type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
@@ -25,12 +25,12 @@ function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
     if (axis.to < axis.from)
-      return fail('bad-input', `${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, {
+      return badInput(`${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, {
         field,
       });
     const count = Math.floor((axis.to - axis.from) / step) + 1;
     if (count > MAX_AXIS_VALUES)
-      return fail('bad-input', `${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, {
+      return badInput(`${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, {
         field,
       });
     return ok(Array.from({ length: count }, (_, i) => axis.from + i * step));
@@ -56,24 +56,21 @@ function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<P
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
-    return fail('bad-input', `axes.cores is missing. Specify numbers of cores for ${device.id}, which is a CPU.`, {
+    return badInput(`axes.cores is missing. Specify numbers of cores for ${device.id}, which is a CPU.`, {
       field: 'axes.cores',
     });
   if (!balancing.some(isPartition))
-    return fail(
-      'bad-input',
+    return badInput(
       `axes.balancing has only ${axes.balancing.join(', ')}. Add row-split, nonzero-split or merge-path for ${device.id}, which is a CPU.`,
       { field: 'axes.balancing' },
     );
   if (kernel.accesses)
-    return fail(
-      'bad-input',
+    return badInput(
       `kernel.accesses describes how the lanes of a GPU read memory, but ${device.id} is a CPU. Specify kernel.bytesPerIteration instead, or remove the CPU.`,
       { field: 'kernel.accesses' },
     );
   if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
-    return fail(
-      'bad-input',
+    return badInput(
       `kernel.bytesPerIteration and bytesPerUnit are both 0. A prediction on a CPU (${device.id}) counts the transferred bytes, so specify at least one.`,
       { field: 'kernel.bytesPerIteration' },
     );
@@ -86,8 +83,7 @@ function checkTraffic(
   place: string,
 ): Result<null> {
   if (!accesses || !bytesPerIteration) return ok(null);
-  return fail(
-    'bad-input',
+  return badInput(
     `${place} has both accesses and bytesPerIteration (${bytesPerIteration} B). Remove bytesPerIteration: the traffic follows from the accesses.`,
     { field: `${place}.bytesPerIteration` },
   );
@@ -102,7 +98,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   for (const [at, own] of implementations.entries()) {
     const field = `implementations[${at}]`;
     if (made.some(({ name }) => name === own.name))
-      return fail('bad-input', `${field}.name: there are two implementations named "${own.name}". Rename one.`, {
+      return badInput(`${field}.name: there are two implementations named "${own.name}". Rename one.`, {
         field: `${field}.name`,
       });
     const traffic = checkTraffic(own.kernel, `${field}.kernel`);
@@ -119,7 +115,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
     for (const [position, text] of (own.axes?.balancing ?? []).entries()) {
       const parsed = parseBalancing(text);
       const place = `${field}.axes.balancing[${position}]`;
-      if (!parsed.ok) return fail('bad-input', `${place}: ${parsed.error.message}`, { field: place });
+      if (!parsed.ok) return badInput(`${place}: ${parsed.error.message}`, { field: place });
       balancing.push(formatBalancing(parsed.value));
     }
     const allows = {
@@ -141,8 +137,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
     const missing = allows.balancing?.find((text) => !offered.has(text));
     if (missing !== undefined) {
       const field = `implementations[${at}].axes.balancing`;
-      return fail(
-        'bad-input',
+      return badInput(
         `The implementation "${made[at].name}" allows ${missing}, which is not in axes.balancing. Add it there, or remove it from ${field}.`,
         { field },
       );
@@ -172,14 +167,14 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   }
   const odd = expanded.threadsPerUnit!.find((value) => !Number.isInteger(Math.log2(value)));
   if (odd !== undefined)
-    return fail('bad-input', `axes.threadsPerUnit must be powers of two, not ${odd}.`, {
+    return badInput(`axes.threadsPerUnit must be powers of two, not ${odd}.`, {
       field: 'axes.threadsPerUnit',
     });
   const balancing: Balancing[] = [];
   for (const [position, text] of axes.balancing.entries()) {
     const parsed: Result<Balancing> = parseBalancing(text);
     const field = `axes.balancing[${position}]`;
-    if (!parsed.ok) return fail('bad-input', `${field}: ${parsed.error.message}`, { field });
+    if (!parsed.ok) return badInput(`${field}: ${parsed.error.message}`, { field });
     balancing.push(parsed.value);
   }
   const traffic = checkTraffic(study.kernel, 'kernel');
@@ -193,16 +188,14 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
       ...PHASES.map((name) => [`${place}.${name}`, shares(kernel[name])] as const),
     ])
       if (sum > 1 + 1e-9)
-        return fail(
-          'bad-input',
+        return badInput(
           `${part}.integerShare, fp64Share and specialShare sum to ${Number(sum.toFixed(6))}. Their sum must be at most 1; the rest is FP32.`,
           { field: `${part}.integerShare` },
         );
   }
   const tile = axes.blockWidth?.find((width) => width !== null);
   if (tile !== undefined && rowWidth(study.workload) === undefined)
-    return fail(
-      'bad-input',
+    return badInput(
       `axes.blockWidth has ${tile}, but the units of ${study.workload.lengths} are not in rows. Specify workload.width, the number of units in a row, or remove axes.blockWidth.`,
       { field: 'axes.blockWidth' },
     );
@@ -230,8 +223,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   };
   const size = spaceSize(result);
   if (size > MAX_SPACE)
-    return fail(
-      'bad-input',
+    return badInput(
       `The axes span ${size.toLocaleString('en')} designs, which is more than the limit of ${MAX_SPACE.toLocaleString('en')}.`,
       { field: 'axes' },
     );
@@ -242,8 +234,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
 export function tooLarge(axes: SpaceAxes): Result<never> | null {
   const size = spaceSize(axes);
   return size > MAX_DESIGNS
-    ? fail(
-        'bad-input',
+    ? badInput(
         `The axes span ${size.toLocaleString('en')} designs. ${TOO_MANY_TEXT} (On the command line: lockstep sweep --best ${BEST_DESIGNS}.)`,
         { field: 'axes' },
       )

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { KernelChange } from '../../../src-workers/domain/provenance.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +28,7 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
     readonly order?: { readonly units: number };
   };
   if (matrixColumns === undefined || order === undefined)
-    return fail('bad-input', `${name} is not an imported matrix. Import a Matrix Market file (.mtx) first.`);
+    return badInput(`${name} is not an imported matrix. Import a Matrix Market file (.mtx) first.`);
   return spmvOf(resourceFolder, { name, lengths, rows: order.units, columns: matrixColumns });
 }
 

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { StoreClient } from '../../../db/store-api.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
@@ -137,8 +137,7 @@ export async function resolveLengths(
     const record = await store.getWorkload(stored[1]);
     if (!record.ok) return record;
     if (!record.value)
-      return fail(
-        'not-found',
+      return notFound(
         `workload.lengths: The stored workload "${stored[2] ?? text}" is not in this database. Load its file again.`,
         { field: 'workload.lengths' },
       );

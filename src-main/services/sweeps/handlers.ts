@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { INVALID_REASONS, isEvenShare } from '../../../src-workers/domain/design.ts';
 import { AXIS_ORDER, axisCounts, spaceSize } from '../../../src-workers/domain/space.ts';
@@ -71,7 +71,7 @@ async function begin(
   { studyId, study, folder, best }: ProcedureArguments<'runs.start'>,
 ): Promise<Result<RunHandle>> {
   if ((studyId === undefined) === (study === undefined))
-    return fail('bad-input', 'runs.start: specify either studyId or study.');
+    return badInput('runs.start: specify either studyId or study.');
   const located: Result<LocatedStudy> = study
     ? ok({ study, baseFolder: folder ?? null, example: false })
     : await getStudy(context.store, studyId!);

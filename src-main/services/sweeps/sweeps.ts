@@ -3,7 +3,7 @@ import type { BestDesign, RunRecord } from '../../../db/records.ts';
 import type { DesignRange } from '../../../src-workers/advise/best.ts';
 import type { PredictionChunk } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { fail, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Failure, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { AXIS, axisCounts, type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
@@ -66,7 +66,7 @@ export function wrongFraction({ constraints }: Study): Result<never> | null {
       const bound = bounds[name];
       if (quantity !== 'occupancyFraction' || bound === undefined || (bound >= 0 && bound <= 1)) continue;
       const field = `constraints[${at}].${name}`;
-      return fail('bad-input', `${field} must be a fraction from 0 to 1 (50 % is 0.5), not ${bound}.`, { field });
+      return badInput(`${field} must be a fraction from 0 to 1 (50 % is 0.5), not ${bound}.`, { field });
     }
   return null;
 }

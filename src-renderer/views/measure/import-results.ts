@@ -1,5 +1,5 @@
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
 import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
@@ -39,10 +39,7 @@ interface Answers {
 /** Imports a file of measured results and shows its run. Returns null if it has questions, which a sheet asks. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
-    return fail(
-      'bad-input',
-      `${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`,
-    );
+    return badInput(`${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`);
   const { run } = app;
   const openRunId = run?.kind === 'sweep' && run.state !== 'running' ? run.id : null;
   const content = new Uint8Array(await file.arrayBuffer());

@@ -13,7 +13,7 @@ import {
   type BenchRecord,
   type MeasuringDevice,
 } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/result.ts';
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
@@ -86,15 +86,12 @@ export async function openPageDevice(
   gpu: GPU | undefined,
 ): Promise<Result<{ readonly adapter: GPUAdapter; readonly device: GPUDevice }>> {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
-  if (!adapter) return fail('unsupported', 'this window lost its WebGPU adapter');
+  if (!adapter) return unsupported('this window lost its WebGPU adapter');
   try {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
     return ok({ adapter, device });
   } catch (error) {
-    return fail(
-      'unsupported',
-      `the adapter provides no device: ${String(error instanceof Error ? error.message : error)}`,
-    );
+    return unsupported(`the adapter provides no device: ${String(error instanceof Error ? error.message : error)}`);
   }
 }
 
@@ -147,7 +144,7 @@ async function roundInPage(
   const info = describeWebGpu(adapter, device, { versions: browserVersions(), processor: null });
   try {
     await measure(device, info, plan, take, AbortSignal.any([enough.signal, signal]), async () =>
-      fail('unsupported', 'a probe has no laws'),
+      unsupported('a probe has no laws'),
     );
   } catch {
     // An error of the probe will occur in the measurement too, which reports it.

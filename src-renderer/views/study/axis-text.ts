@@ -1,5 +1,5 @@
 import { MAX_AXIS_VALUES, type CountAxis } from '../../../src-main/contract/study.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { count } from '../../format/numbers.ts';
 
 /**
@@ -45,33 +45,31 @@ export function parseAxis(text: string): Result<CountAxis> {
   const range = RANGE.exec(tidy);
   if (range) {
     const [from, to] = [whole(range[1]), whole(range[2])];
-    if (from === null || to === null) return fail('bad-input', `“${text}” is not a range. ${EXPECTED}`);
-    if (to < from)
-      return fail('bad-input', `${count(from)} … ${count(to)} runs backwards; write the smaller number first`);
+    if (from === null || to === null) return badInput(`“${text}” is not a range. ${EXPECTED}`);
+    if (to < from) return badInput(`${count(from)} … ${count(to)} runs backwards; write the smaller number first`);
     if (range[4] !== undefined) {
       const factor = whole(range[4]);
-      if (factor === null || factor < 2) return fail('bad-input', `The factor must be 2 or more, not ${range[4]}`);
+      if (factor === null || factor < 2) return badInput(`The factor must be 2 or more, not ${range[4]}`);
       const powers = [];
       for (let value = from; value <= to; value *= factor) powers.push(value);
       return ok(powers);
     }
     const step = range[3] === undefined ? 1 : whole(range[3]);
-    if (step === null) return fail('bad-input', `The step must be 1 or more, not ${range[3]}`);
+    if (step === null) return badInput(`The step must be 1 or more, not ${range[3]}`);
     const axis = step === 1 ? { from, to } : { from, to, step };
     if (axisCount(axis) > MAX_AXIS_VALUES)
-      return fail('bad-input', `${count(axisCount(axis))} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+      return badInput(`${count(axisCount(axis))} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
     return ok(axis);
   }
   const values: number[] = [];
   for (const word of listWords(tidy)) {
     const value = whole(word);
-    if (value === null)
-      return fail('bad-input', word ? `“${word}” is not a whole number from 1. ${EXPECTED}` : EXPECTED);
+    if (value === null) return badInput(word ? `“${word}” is not a whole number from 1. ${EXPECTED}` : EXPECTED);
     values.push(value);
   }
-  if (values.length === 0) return fail('bad-input', EXPECTED);
+  if (values.length === 0) return badInput(EXPECTED);
   if (values.length > MAX_AXIS_VALUES)
-    return fail('bad-input', `${count(values.length)} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+    return badInput(`${count(values.length)} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
   return ok([...new Set(values)].sort((a, b) => a - b));
 }
 
@@ -85,14 +83,14 @@ function parseWith(text: string, word: string, what: string): Result<(number | n
   const words = new RegExp(`\\b${word}\\b`, 'gi');
   const none = text.search(words) >= 0;
   const rest = text.replaceAll(words, ' ').replaceAll(/^[\s,]+|[\s,]+$/g, '');
-  if (!rest) return none ? ok([null]) : fail('bad-input', `${EXPECTED}, or ${word}`);
+  if (!rest) return none ? ok([null]) : badInput(`${EXPECTED}, or ${word}`);
   const axis = parseAxis(rest);
   if (!axis.ok) return axis;
   const values = axisValues(axis.value);
   if (values.some((value) => value > 1024))
-    return fail('bad-input', `A ${what} of ${count(Math.max(...values))} exceeds the limit of 1,024`);
+    return badInput(`A ${what} of ${count(Math.max(...values))} exceeds the limit of 1,024`);
   return values.length > 64
-    ? fail('bad-input', `${values.length} ${what}s exceed the limit of 64`)
+    ? badInput(`${values.length} ${what}s exceed the limit of 64`)
     : ok(none ? [null, ...values] : values);
 }
 

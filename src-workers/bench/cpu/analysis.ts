@@ -1,6 +1,6 @@
 import type { BenchCase, CaseResult, MeasuringDevice } from '../../domain/benchmark.ts';
 import type { CpuDevice } from '../../domain/device.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { calibrateBandwidth, type BandwidthCalibration } from '../../models/calibration/bandwidth.ts';
 import type { BandwidthCurve, MemorySystem } from '../../models/contention/bandwidth.ts';
 import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../models/contention/time.ts';
@@ -132,7 +132,7 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)
-    return fail('bad-input', `the bandwidths go up to ${cores} cores instead of all ${device.multiprocessors}`);
+    return badInput(`the bandwidths go up to ${cores} cores instead of all ${device.multiprocessors}`);
   const slug = device.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, ''); // prettier-ignore
   const source = `Measured on ${device.properties.startedAt ?? 'an unknown day'}: STREAM triad, ${device.driver}`;
   const rounded = (value: number): number => Math.round(value * 100) / 100;

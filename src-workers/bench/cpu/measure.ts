@@ -1,6 +1,6 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../domain/benchmark.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../predict/cpu.ts';
 import { BARRIER_WORDS } from './barrier.ts';
 import { kernelBytes } from './kernels.ts';
@@ -33,11 +33,10 @@ export async function measureCpu(
 
 /** The loads of the designs of a plan. All designs share them, since some designs differ only in their cores. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
-  if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
+  if (!workload) return badInput('the plan has a unit loop and no workload');
   const { lengths, traffic } = workload;
   if (!traffic)
-    return fail(
-      'unsupported',
+    return unsupported(
       'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)',
     );
   const iterations = Float64Array.from(lengths);
@@ -59,7 +58,7 @@ function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMac
     case 'launch-grid':
     case 'probe':
     case 'external':
-      return fail('unsupported', `${each.benchmark} is for a GPU, and this is a CPU`);
+      return unsupported(`${each.benchmark} is for a GPU, and this is a CPU`);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { BenchParameters } from '../../domain/benchmark.ts';
 import { isPartition, type Design } from '../../domain/design.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
@@ -60,7 +60,7 @@ export function caseShares(
 ): Result<CaseShares> {
   const { cores } = parameters;
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return fail('bad-input', `${cores} cores are not within 1 to ${MAX_CORES}`);
+    return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
   if (benchmark === 'triangular') return triangularShares(cores, (parameters as BenchParameters['triangular']).rows);
   if (benchmark === 'stream') {
     const { bytesPerCore } = parameters as BenchParameters['stream'];
@@ -100,17 +100,14 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isPartition(balancing.value))
-    return fail('unsupported', `balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU`);
+    return unsupported(`balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return fail('bad-input', `${cores} cores are not within 1 to ${MAX_CORES}`);
+    return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
   if (cores > machine.maxThreads)
-    return fail(
-      'unsupported',
-      `${cores} cores exceed the ${machine.maxThreads} threads that this machine runs at once`,
-    );
+    return unsupported(`${cores} cores exceed the ${machine.maxThreads} threads that this machine runs at once`);
   const bytes = computeCoreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);
-  if (!(total > 0)) return fail('unsupported', `the workload moves ${total} bytes: there is nothing to measure`);
+  if (!(total > 0)) return unsupported(`the workload moves ${total} bytes: there is nothing to measure`);
   const passes = Math.ceil(total / machine.passBytes);
   const elementsPerByte = machine.passBytes / total / TRIAD_BYTES_PER_ELEMENT;
   const elements = Array.from(bytes, (load) => Math.round((load * elementsPerByte) / PASS_ELEMENTS) * PASS_ELEMENTS);
@@ -121,8 +118,7 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
 function triadShares(bytesPerShare: number, shares: readonly number[]): Result<CaseShares> {
   const elements = Math.floor(bytesPerShare / (TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS)) * PASS_ELEMENTS;
   if (!(elements >= PASS_ELEMENTS))
-    return fail(
-      'bad-input',
+    return badInput(
       `a share of ${bytesPerShare} bytes is less than the ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS} that one pass needs`,
     );
   return placedTriad(
@@ -153,7 +149,7 @@ export function packedStart(row: number): number {
 
 function triangularShares(cores: number, rows: number): Result<CaseShares> {
   if (!(Number.isSafeInteger(rows) && rows >= cores && rows <= 2 ** 16))
-    return fail('bad-input', `${rows} rows are not within ${cores} (one per core) to ${2 ** 16}`);
+    return badInput(`${rows} rows are not within ${cores} (one per core) to ${2 ** 16}`);
   const { rows: rowsOf, nonZeros } = evenRows(
     Float64Array.from({ length: rows }, (_, row) => row + 1),
     cores,
@@ -174,5 +170,5 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
 
 function withinMemory(shares: CaseShares): Result<CaseShares> {
   if (shares.memoryBytes <= MAX_MEMORY_BYTES) return ok(shares);
-  return fail('unsupported', `it needs ${shares.memoryBytes} bytes, which exceeds the limit of ${MAX_MEMORY_BYTES}`);
+  return unsupported(`it needs ${shares.memoryBytes} bytes, which exceeds the limit of ${MAX_MEMORY_BYTES}`);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { fail, ok, type Result, notFound } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
 import { hipVersion } from './hip.ts';
 import { parsePtxas, parseResourceRemarks, type KernelUsage } from './ptxas.ts';
@@ -47,10 +47,10 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
   try {
     names = (await readdir(folder)).filter((name) => /\.cuh?$/.test(name)).sort();
   } catch (error) {
-    return fail('not-found', `the CUDA sources cannot be read: ${String(error)}`);
+    return notFound(`the CUDA sources cannot be read: ${String(error)}`);
   }
   if (!names.includes(HOST_OBJECT.source))
-    return fail('not-found', `${folder} has no ${HOST_OBJECT.source}: the CUDA sources are missing there`);
+    return notFound(`${folder} has no ${HOST_OBJECT.source}: the CUDA sources are missing there`);
   return ok(await Promise.all(names.map(async (path) => ({ path, bytes: await readFile(join(folder, path)) }))));
 }
 

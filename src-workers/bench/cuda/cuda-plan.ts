@@ -2,7 +2,7 @@ import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
 import type { BenchCase, BenchPlan, CaseOf, UnitLoopProfile } from '../../domain/benchmark.ts';
 import { isWholeUnit, type WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { fail, ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
@@ -68,7 +68,7 @@ export const EXIT_HUNG = 75;
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
-    return fail('bad-input', `the plan is for ${plan.backend}, not for cuda`);
+    return badInput(`the plan is for ${plan.backend}, not for cuda`);
   const run = runLine(plan);
   if (!run.ok) return run;
   const writer = new PlanWriter(plan, context);
@@ -77,8 +77,8 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
   const cases: string[] = [];
   for (const one of plan.cases) {
     if (!/^[\w.-]{1,200}$/.test(one.id))
-      return fail('bad-input', `case id ${JSON.stringify(one.id)} is not 1 to 200 letters, digits and .-_`);
-    if (ids.has(one.id)) return fail('bad-input', `two cases are called ${one.id}`);
+      return badInput(`case id ${JSON.stringify(one.id)} is not 1 to 200 letters, digits and .-_`);
+    if (ids.has(one.id)) return badInput(`two cases are called ${one.id}`);
     ids.add(one.id);
     const settings = await writer.settings(one);
     if (!settings.ok) return fail(settings.error.code, `case ${one.id}: ${settings.error.message}`);
@@ -110,7 +110,7 @@ function runLine(plan: BenchPlan): Result<string> {
   for (const [key, value] of Object.entries(settings)) {
     const from = least[key as keyof typeof settings] ?? 0;
     if (!(Number.isSafeInteger(value) && value >= from))
-      return fail('bad-input', `${key} of the plan must be a whole number of at least ${from}, not ${value}`);
+      return badInput(`${key} of the plan must be a whole number of at least ${from}, not ${value}`);
   }
   return ok(
     `run ${Object.entries({ ...settings, cache: plan.cache ?? 'warm' })
@@ -155,34 +155,34 @@ class PlanWriter {
         return whole({ ...one.parameters }, {});
       case 'probe': {
         const { probe, arguments: values } = one.parameters;
-        if (!/^[a-z0-9-]+$/.test(probe)) return fail('bad-input', `probe ${JSON.stringify(probe)} is not a plain word`);
+        if (!/^[a-z0-9-]+$/.test(probe)) return badInput(`probe ${JSON.stringify(probe)} is not a plain word`);
         const strange = Object.keys(values).find((key) => !/^[A-Za-z]+$/.test(key) || key === 'probe');
         if (strange !== undefined)
-          return fail('bad-input', `argument ${JSON.stringify(strange)} of probe ${probe} is not a plain word`);
+          return badInput(`argument ${JSON.stringify(strange)} of probe ${probe} is not a plain word`);
         return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
       }
       case 'stream':
       case 'triangular':
       case 'imbalanced-stream':
       case 'external':
-        return fail('unsupported', `${one.benchmark} does not run on a CUDA device`);
+        return unsupported(`${one.benchmark} does not run on a CUDA device`);
     }
   }
 
   private unitLoop(one: CaseOf<'unit-loop'>): Result<Settings> {
     const { workload } = this.plan;
-    if (!workload) return fail('bad-input', 'the plan has a unit loop and no workload');
+    if (!workload) return badInput('the plan has a unit loop and no workload');
     const { design, residentBlocks } = one.parameters;
     if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
-      return fail('bad-input', `resident blocks must be a whole number of at least 1, or none, not ${residentBlocks}`);
+      return badInput(`resident blocks must be a whole number of at least 1, or none, not ${residentBlocks}`);
     const { threadsPerUnit: u, blockThreads, gridBlocks, registerCap } = design;
     const layout = slotLayout(design, this.groupWidth, workload.lengths.length);
     if (!layout.ok) return layout;
     if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
-      return fail('bad-input', `the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
+      return badInput(`the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
     const balancing = parseBalancing(design.balancing);
     if (!balancing.ok) return balancing;
-    if (!isWholeUnit(balancing.value)) return fail('unsupported', explainNoStandIn(design.balancing));
+    if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     const { profile } = workload;
@@ -235,7 +235,7 @@ class PlanWriter {
   private async matrixPower(one: CaseOf<'matrix-power'>): Promise<Result<Settings>> {
     const { lengths, unitsPerGroup, workGroups, execution, synchronised } = one.parameters;
     if (unitsPerGroup > this.groupWidth)
-      return fail('bad-input', `${unitsPerGroup} units in a work group exceed the limit of ${this.groupWidth}`);
+      return badInput(`${unitsPerGroup} units in a work group exceed the limit of ${this.groupWidth}`);
     const key = `law ${lengths}`;
     let file = this.names.get(key);
     if (file === undefined) {
@@ -301,7 +301,7 @@ function whole(
   for (const [key, value] of Object.entries(numbers)) {
     const from = least[key] ?? 1;
     if (!(Number.isSafeInteger(value) && value >= from))
-      return fail('bad-input', `${key} must be a whole number of at least ${from}, not ${value}`);
+      return badInput(`${key} must be a whole number of at least ${from}, not ${value}`);
   }
   return ok({ ...numbers, ...others });
 }
@@ -312,7 +312,7 @@ function whole(
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];
-  if (longest > MAX_WORD) return fail('unsupported', `units of ${longest} iterations exceed the limit of ${MAX_WORD}`);
+  if (longest > MAX_WORD) return unsupported(`units of ${longest} iterations exceed the limit of ${MAX_WORD}`);
   const words = new Uint32Array(2 * law.support.length);
   cumulative(law).forEach((below, i) => {
     words[2 * i] = Math.min(MAX_WORD, Math.round(below * 2 ** 32));

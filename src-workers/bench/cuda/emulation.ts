@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { fail, ok, type Result, unsupported, notFound } from '../../domain/result.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { inlinePtx, rewriteLaunches } from './launch-syntax.ts';
@@ -27,10 +27,10 @@ export interface EmulatedProgram {
 /** Checks whether this machine can emulate. Fails with the missing requirement. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
-    return fail('unsupported', 'The emulation of CUDA needs Linux. Use it in a container or in WSL.');
+    return unsupported('The emulation of CUDA needs Linux. Use it in a container or in WSL.');
   const compiler = await findProgram(['g++'], pathFolders(process.env));
   return compiler === null
-    ? fail('not-found', 'The emulation of CUDA needs g++. Install it (apt-get install g++).')
+    ? notFound('The emulation of CUDA needs g++. Install it (apt-get install g++).')
     : ok(compiler);
 }
 
@@ -87,13 +87,13 @@ async function preprocessed(
   ];
   const ran = await run(['-x', 'c++', '-E', '-std=c++17', '-w', ...own, ...defined, file], process.cwd());
   if (!ran.ok) return ran;
-  if (ran.value.code !== 0) return fail('unsupported', await headerHint(emulation, file, firstError(ran.value.stderr)));
+  if (ran.value.code !== 0) return unsupported(await headerHint(emulation, file, firstError(ran.value.stderr)));
   const text = ran.value.stdout;
   const ptx = inlinePtx(text);
   if (ptx !== null)
-    return fail('unsupported', `${file} has inline PTX (${ptx}), which the emulation cannot run. Put it between #ifndef LOCKSTEP_EMULATION and #endif, with C++ in its place.`); // prettier-ignore
+    return unsupported(`${file} has inline PTX (${ptx}), which the emulation cannot run. Put it between #ifndef LOCKSTEP_EMULATION and #endif, with C++ in its place.`); // prettier-ignore
   const rewritten = rewriteLaunches(text);
-  return rewritten.ok ? rewritten : fail('unsupported', `${file}: ${rewritten.error.message}.`);
+  return rewritten.ok ? rewritten : unsupported(`${file}: ${rewritten.error.message}.`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, notFound, unsupported } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 /** The compiler for AMD devices, which compiles the same sources. */
@@ -26,13 +26,10 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
 /** Finds hipcc: the `HIPCC` that the user set, otherwise in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
-  if (set) return (await isProgram(set)) ? ok(set) : fail('not-found', `HIPCC is ${set}, which is not a program`);
+  if (set) return (await isProgram(set)) ? ok(set) : notFound(`HIPCC is ${set}, which is not a program`);
   const found = await findProgram(['hipcc', 'hipcc.exe'], await rocmFolders(environment));
   return found === null
-    ? fail(
-        'not-found',
-        'hipcc is not in PATH, HIP_PATH, ROCM_PATH or /opt/rocm. Install ROCm, or set HIPCC=/path/to/hipcc',
-      )
+    ? notFound('hipcc is not in PATH, HIP_PATH, ROCM_PATH or /opt/rocm. Install ROCm, or set HIPCC=/path/to/hipcc')
     : ok(found);
 }
 
@@ -41,7 +38,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;
   const version = /HIP version: ([\d.]+)/.exec(asked.value.stdout)?.[1];
-  return version === undefined ? fail('unsupported', `${hipcc} does not print its version`) : ok(version);
+  return version === undefined ? unsupported(`${hipcc} does not print its version`) : ok(version);
 }
 
 /** The architectures to compile for, without the features that a device also names (`gfx90a:sramecc+:xnack-`). */

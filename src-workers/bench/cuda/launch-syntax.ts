@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 
 /** Rewrites the parts of CUDA that no C++ header can define: `<<<…>>>`, and shared memory sized at the launch. */
 
@@ -104,7 +104,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
     const argumentsAt = ended === null ? -1 : masked.indexOf('(', ended);
     const from = kernelStart(masked, at);
     if (ended === null || argumentsAt < 0 || masked.slice(ended, argumentsAt).trim() !== '' || findClosing(masked, argumentsAt) < 0 || from === at)
-      return fail('unsupported', `a launch cannot be read: ${text.slice(from, from + 80).replaceAll(/\s+/g, ' ')}. Write kernel<<<grid, block>>>(arguments)`); // prettier-ignore
+      return unsupported(`a launch cannot be read: ${text.slice(from, from + 80).replaceAll(/\s+/g, ' ')}. Write kernel<<<grid, block>>>(arguments)`); // prettier-ignore
     const kernel = text.slice(from, at).trim();
     const config = text.slice(open, close);
     text = `${text.slice(0, from)}cuda_shim::Start{cuda_shim::Config(${config}), [&](auto... lockstepGiven) { ${kernel}(lockstepGiven...); }}${text.slice(ended)}`;

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, notFound } from '../../domain/result.ts';
 import { parseBenchRecord } from '../../parse/bench-records.ts';
 import { runTool } from '../tool.ts';
 import { compileCuda, type CudaCompilation } from './compile.ts';
@@ -28,7 +28,7 @@ export async function listDevices(
   if (!compiled.ok) return compiled;
   const { program } = compiled.value;
   const asked = await runTool(program, [], { timeLimitMs: ASK_LIMIT_MS, cwd: dirname(program), signal: place.signal });
-  if (!asked.ok) return asked.error.code === 'cancelled' ? asked : fail('not-found', asked.error.message);
+  if (!asked.ok) return asked.error.code === 'cancelled' ? asked : notFound(asked.error.message);
   return readDevices(asked.value.stdout);
 }
 
@@ -39,10 +39,10 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
     if (!line.startsWith('{')) continue;
     const record = parseBenchRecord(JSON.parse(line));
     if (!record.ok) return record;
-    if (record.value?.type === 'lost') return fail('not-found', record.value.message);
+    if (record.value?.type === 'lost') return notFound(record.value.message);
     if (record.value?.type === 'device') devices.push(record.value);
   }
-  return devices.length > 0 ? ok(devices) : fail('not-found', 'no device');
+  return devices.length > 0 ? ok(devices) : notFound('no device');
 }
 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>

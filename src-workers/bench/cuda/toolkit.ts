@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join, win32 } from 'node:path';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, notFound, unsupported } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
@@ -68,7 +68,7 @@ async function versionFolders(environment: Environment): Promise<readonly string
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
-  if (set) return (await isProgram(set)) ? ok([set]) : fail('not-found', `NVCC is ${set}, which is not a program`);
+  if (set) return (await isProgram(set)) ? ok([set]) : notFound(`NVCC is ${set}, which is not a program`);
   const found = new Map<string, string>();
   for (const folder of [...cudaFolders(environment), ...(await versionFolders(environment))]) {
     const nvcc = await findProgram([FILE], [folder]);
@@ -78,8 +78,7 @@ async function findCompilers(environment: Environment): Promise<Result<readonly 
   }
   return found.size > 0
     ? ok([...found.values()])
-    : fail(
-        'not-found',
+    : notFound(
         'nvcc is not in PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda or /usr/local/cuda-*. Install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)',
       );
 }
@@ -202,8 +201,7 @@ export async function hostCompilerFlags(
   const found = asked?.ok ? asked.value.stdout.split(/\r?\n/).filter((line) => line.endsWith('cl.exe')) : [];
   return found.length > 0
     ? ok(['-ccbin', win32.dirname(found.at(-1)!)])
-    : fail(
-        'not-found',
+    : notFound(
         'nvcc needs cl.exe, which is not in PATH. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe',
       );
 }
@@ -217,7 +215,7 @@ export function lackingText(capabilities: readonly number[]): string {
 export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
   return choice.architectures.length > 0
     ? ok(choice)
-    : fail('unsupported', `No GPU here can be measured: ${lackingText(choice.lacking)}.`);
+    : unsupported(`No GPU here can be measured: ${lackingText(choice.lacking)}.`);
 }
 
 /** The release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */
@@ -227,5 +225,5 @@ export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const release = /release [\d.]+, V([\d.]+)/.exec(asked.value.stdout);
   return asked.value.code === 0 && release
     ? ok(release[1])
-    : fail('unsupported', `${nvcc} does not print its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
+    : unsupported(`${nvcc} does not print its version: ${firstError(asked.value.stdout + asked.value.stderr)}`);
 }

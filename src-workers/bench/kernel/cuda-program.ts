@@ -11,7 +11,7 @@ import {
   type LaunchValue,
   type ManifestNumber,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, systemReason, unwrap, type Result } from '../../domain/result.ts';
+import { fail, ok, systemReason, unwrap, type Result, unsupported, badInput } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
 import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
@@ -60,7 +60,7 @@ export async function kernelProgram(
 ): Promise<Result<KernelProgram>> {
   const { manifest } = kernel;
   const source = sourcePath(kernel, kernel.platform === 'hip' ? 'hip' : 'cu');
-  if (source === null) return fail('unsupported', `${kernel.file} names no .cu source, which CUDA and HIP need.`);
+  if (source === null) return unsupported(`${kernel.file} names no .cu source, which CUDA and HIP need.`);
   const compiler = await findCompiler(kernel, folders, timeLimitMs);
   if (!compiler.ok) return compiler;
   const contents = await readContents(kernel);
@@ -70,7 +70,7 @@ export async function kernelProgram(
   const hosts = written.value;
   const shellRead = /[^\p{L}\p{N}_.,:/\\+@ -]/u.exec(folders.cache);
   if (shellRead)
-    return fail('unsupported', `nvcc would pass the folder ${folders.cache} with the character ${shellRead[0]} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
+    return unsupported(`nvcc would pass the folder ${folders.cache} with the character ${shellRead[0]} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
 
   const builders = new Map<string, Build>();
   const emulated = new Map<string, ReturnType<typeof compileEmulated>>();
@@ -153,15 +153,15 @@ function definitions(
 ): Result<readonly string[]> {
   for (const [name, value] of Object.entries(constants))
     if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
-      return fail('unsupported', `The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
+      return unsupported(`The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
   const { threadsPerUnit, gridBlocks, registerCap } = design;
   if (registerCap !== null && platform === 'hip')
-    return fail('unsupported', `A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
+    return unsupported(`A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
   const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
   const defined: string[] = [];
   for (const [name, value] of Object.entries(constants)) {
     const number = resolveNumber(value, numbers);
-    if (!Number.isFinite(number)) return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
+    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
     defined.push(`-D${name}=${number}`);
   }
   return ok(defined);
@@ -176,7 +176,7 @@ function hostSource(
 ): Result<string> {
   const unquotable = [own, harness].find((path) => /["\n\r]/.test(path));
   if (unquotable !== undefined)
-    return fail('unsupported', `${unquotable} has a quote or a line break in its path, which #include cannot name. Rename it.`); // prettier-ignore
+    return unsupported(`${unquotable} has a quote or a line break in its path, which #include cannot name. Rename it.`); // prettier-ignore
   const structs = all.map((argument, at) => argumentStruct(argument, at));
   const rows = all.map((argument, at) => argumentRow(argument, at, units));
   const given = all.map(({ value }, at) =>

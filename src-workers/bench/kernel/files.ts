@@ -9,7 +9,7 @@ import {
   type KernelManifest,
   type KernelTask,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, systemReason, type Result } from '../../domain/result.ts';
+import { fail, ok, systemReason, type Result, badInput, notFound } from '../../domain/result.ts';
 import { readCsr, type CsrMatrix } from '../../parse/csr.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { outputCount, valueBytes, type KernelContents } from './launches.ts';
@@ -65,7 +65,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
         const bytes = await readFile(resolve(folder, path));
         return bytes.length > 0 && bytes.length % type.bytes === 0
           ? ok(new Uint8Array(bytes))
-          : fail('bad-input', `${path} has ${bytes.length} bytes, which is not a whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
+          : badInput(`${path} has ${bytes.length} bytes, which is not a whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
       }
       const matrixPath = resolve(folder, part[1]);
       if (!matrices.has(matrixPath)) matrices.set(matrixPath, readCsr(createReadStream(matrixPath), part[1]));
@@ -74,13 +74,12 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
       const { rows } = matrix.value;
       const values = matrix.value[part[2] as 'rowStarts' | 'columns' | 'values'];
       if (/^[iu]/.test(type.value) && !values.every(Number.isInteger))
-        return fail('bad-input', `${path} has values that are not whole, but the type is ${argument.type}. Use f32 or f64`); // prettier-ignore
+        return badInput(`${path} has values that are not whole, but the type is ${argument.type}. Use f32 or f64`); // prettier-ignore
       return rows === units
         ? ok(valueBytes(type.value, values))
-        : fail('bad-input', `${part[1]} has ${rows} rows, but the study has ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
+        : badInput(`${part[1]} has ${rows} rows, but the study has ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
     } catch (error) {
-      return fail(
-        'not-found',
+      return notFound(
         `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the manifest`,
       );
     }
@@ -90,7 +89,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
     const { output, value } = argument;
     const ofStruct = structFile(value);
     const count = output ? outputCount(argument, units) : ok(ofStruct === undefined ? null : 1);
-    if (!count.ok) return fail('bad-input', `${file}: arguments[${at}].output: ${count.error.message}.`);
+    if (!count.ok) return badInput(`${file}: arguments[${at}].output: ${count.error.message}.`);
     const input = argument.file === undefined ? (value === undefined ? 'output.file' : 'value.file') : 'file';
     const parts = [
       [initial, argument.file ?? ofStruct ?? output?.file, input],
@@ -102,7 +101,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
       if (contents?.ok === false) return fail(contents.error.code, `${named}: ${contents.error.message}.`);
       const found = contents === null ? null : contents.value.length / elementType(argument.type)!.bytes;
       if (found !== null && count.value !== null && found !== count.value)
-        return fail('bad-input', `${named}: ${path} has ${found} elements, and ${output ? `"count" is ${count.value}` : 'a struct is one'}.`); // prettier-ignore
+        return badInput(`${named}: ${path} has ${found} elements, and ${output ? `"count" is ${count.value}` : 'a struct is one'}.`); // prettier-ignore
       list.push(contents?.value ?? null);
     }
   }

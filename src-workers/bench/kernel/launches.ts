@@ -13,7 +13,7 @@ import {
   type ValueType,
   VALUE_TYPES,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
+import { ok, unwrap, type Result, unsupported, badInput } from '../../domain/result.ts';
 import { unitOrder } from '../unit-loop.ts';
 
 /** Turns a design into launches of the user's kernel. */
@@ -102,7 +102,7 @@ export function designOrder(
   }
   if (!isWholeUnit(balancing.value)) return unitOrder(lengths, { kind: 'none' }, 1);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
-    return fail('unsupported', `The order of ${text} depends on the width of a thread group, which is not known here. Use quantile-buckets.`); // prettier-ignore
+    return unsupported(`The order of ${text} depends on the width of a thread group, which is not known here. Use quantile-buckets.`); // prettier-ignore
   const lanes = Math.min(threadGroupWidth ?? blockThreads, blockThreads);
   return unitOrder(lengths, balancing.value, Math.max(1, lanes / threadsPerUnit));
 }
@@ -132,8 +132,7 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
   const narrow = (what: string, has: readonly string[], fits: (entry: KernelEntry) => boolean): Result<null> => {
     const kept = fitting.filter(fits);
     if (kept.length === 0)
-      return fail(
-        'unsupported',
+      return unsupported(
         `The kernel "${name}" does not implement ${what}${has.length > 0 ? `, only ${[...new Set(has)].join(', ')}` : ''}`,
       );
     fitting = kept;
@@ -242,7 +241,7 @@ export function outputCount({ output }: KernelArgument, units: number): Result<n
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1
     ? ok(count)
-    : fail('bad-input', `"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, for example with ceil(…)`); // prettier-ignore
+    : badInput(`"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, for example with ceil(…)`); // prettier-ignore
 }
 
 /** The difference of an output from its reference. */

@@ -10,7 +10,7 @@ import {
   type KernelTask,
   type LaunchValue,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, systemReason, unwrap, type Result } from '../../domain/result.ts';
+import { fail, ok, systemReason, unwrap, type Result, notFound, unsupported, badInput } from '../../domain/result.ts';
 import { lastLine } from '../../domain/text.ts';
 import { readDevices } from '../cuda/local.ts';
 import type { Build } from '../program/build.ts';
@@ -45,7 +45,7 @@ export interface OpenclHost {
  * @param host path of `opencl/host.py`
  */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {
-  let lacking = fail('not-found', 'OpenCL needs Python, which is not in PATH');
+  let lacking = notFound('OpenCL needs Python, which is not in PATH');
   for (const folder of pathFolders(process.env))
     for (const name of ['python3', 'python', 'python.exe']) {
       const python = join(folder, name);
@@ -58,10 +58,7 @@ export async function findOpencl(host: string, signal?: AbortSignal): Promise<Re
       }
       const said = ran.ok ? lastLine(ran.value.stderr) : ran.error.message;
       const missing = /No module named '(\w+)/.exec(said)?.[1];
-      lacking = fail(
-        'not-found',
-        missing ? `${python} has no module ${missing}, which OpenCL needs` : `${python}: ${said}`,
-      );
+      lacking = notFound(missing ? `${python} has no module ${missing}, which OpenCL needs` : `${python}: ${said}`);
     }
   return lacking;
 }
@@ -75,7 +72,7 @@ export async function openclProgram(
   folder: string,
 ): Promise<Result<KernelProgram>> {
   const source = sourcePath(kernel, 'cl');
-  if (source === null) return fail('unsupported', `${kernel.file} names no .cl source, which OpenCL needs.`);
+  if (source === null) return unsupported(`${kernel.file} names no .cl source, which OpenCL needs.`);
   const found = await findOpencl(host);
   if (!found.ok) return found;
   const contents = await readContents(kernel);
@@ -142,7 +139,7 @@ export function openclLaunches(
   const found = findEntry(manifest, design);
   if (!found.ok) return found;
   if (design.registerCap !== null)
-    return fail('unsupported', `A cap of ${design.registerCap} registers per thread: OpenCL cannot cap registers`);
+    return unsupported(`A cap of ${design.registerCap} registers per thread: OpenCL cannot cap registers`);
   const launches: OpenclLaunch[] = [];
   for (const launch of unitLaunches(design, lengths)) {
     const described = openclLaunch(manifest.arguments, found.value, launchValues(design, launch, units));
@@ -160,12 +157,12 @@ function openclLaunch(
   const options: string[] = [];
   for (const [name, value] of Object.entries(constants)) {
     const number = resolveNumber(value, numbers);
-    if (!Number.isFinite(number)) return fail('bad-input', `The constant ${name} is ${value}, which is ${number} here`);
+    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
     options.push(`-D${name}=${number}`);
   }
   const shared = sharedBytes === undefined ? null : resolveNumber(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
-    return fail('bad-input', `"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
+    return badInput(`"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
   const values: Record<string, string> = {};
   for (const [at, { name, type: text, value }] of all.entries()) {
     if (value === undefined || typeof value === 'object') continue;
@@ -174,10 +171,7 @@ function openclLaunch(
     const signed = type.startsWith('i');
     const end = 2 ** (8 * VALUE_TYPES[type].bytes - (signed ? 1 : 0));
     if (/^[iu]/.test(type) && !(Number.isInteger(number) && number < end && number >= (signed ? -end : 0)))
-      return fail(
-        'bad-input',
-        `The argument ${name} is ${value}, which is ${number} here. Its type ${text} cannot hold this`,
-      );
+      return badInput(`The argument ${name} is ${value}, which is ${number} here. Its type ${text} cannot hold this`);
     values[at] = Buffer.from(valueBytes(type, [number])).toString('hex');
   }
   return ok({ gridBlocks: numbers.gridBlocks, options, sharedBytes: shared, values });

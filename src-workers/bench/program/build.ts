@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
@@ -38,7 +38,7 @@ export function openBuilder(
       const built = await run(words, '');
       if (!built.ok) return built;
       const { code, stdout, stderr } = built.value;
-      return code === 0 ? ok('') : fail('unsupported', `The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
+      return code === 0 ? ok('') : unsupported(`The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
     }
     const inputs = await findInputs(words, folder);
     // A folder with too many files is not checked for changes, so its builds are kept for this run alone.

@@ -1,7 +1,7 @@
 import type { ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
 import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 
 /**
  * Splits a command line into arguments. No shell reads it, so `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
@@ -30,11 +30,11 @@ export function splitCommand(line: string): Result<readonly string[]> {
       word = null;
     } else word = (word ?? '') + character;
   }
-  if (quote !== null) return fail('bad-input', `The command line ${line} has a quote ${quote} without its end.`);
+  if (quote !== null) return badInput(`The command line ${line} has a quote ${quote} without its end.`);
   if (word !== null) words.push(word);
   return words.length > 0 && words[0] !== ''
     ? ok(words)
-    : fail('bad-input', 'The command line has no program. Begin it with the name of a program.');
+    : badInput('The command line has no program. Begin it with the name of a program.');
 }
 
 /** Writes a word in the form that `splitCommand` and `substituted` return unchanged. */
@@ -85,12 +85,11 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   ] as const) {
     if (line === null) continue;
     const words = splitCommand(line);
-    if (!words.ok) return fail('bad-input', `${option}: ${words.error.message}`);
+    if (!words.ok) return badInput(`${option}: ${words.error.message}`);
     const named = listNames(words.value);
     for (const name of named)
       if (!Object.hasOwn(PLACEHOLDERS, name))
-        return fail(
-          'bad-input',
+        return badInput(
           `${option}: {${name}} is not a placeholder. Use ${Object.keys(PLACEHOLDERS)
             .map((known) => `{${known}}`)
             .join(', ')}; write {{${name}}} for the text.`,
@@ -98,15 +97,13 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
     used.push(named);
   }
   const [inExec, inBuild] = used;
-  if (inExec.has('binary') && !inBuild)
-    return fail('bad-input', '--exec names {binary}, which --build makes. Specify --build.');
+  if (inExec.has('binary') && !inBuild) return badInput('--exec names {binary}, which --build makes. Specify --build.');
   if (!inBuild) return ok(null);
   if (inBuild.has('binary') && !inExec.has('binary'))
-    return fail('bad-input', '--build makes {binary}, which --exec does not run. Use {binary} in --exec.');
+    return badInput('--build makes {binary}, which --exec does not run. Use {binary} in --exec.');
   const own = [...inBuild].find((name) => !SHARED.has(name));
   if (own !== undefined && !inBuild.has('binary'))
-    return fail(
-      'bad-input',
+    return badInput(
       `--build contains {${own}}, so each design has its own build, which would overwrite the others. Write its output to {binary}.`,
     );
   return ok(null);

@@ -8,7 +8,7 @@ import {
   type ProgramTask,
 } from '../../domain/benchmark.ts';
 import { isCpuDesign, type Design } from '../../domain/design.ts';
-import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
+import { ok, unwrap, type Result, unsupported } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { EMULATION_NOTE } from '../cuda/emulation.ts';
 import { lastLine } from '../../domain/text.ts';
@@ -227,12 +227,12 @@ function readProgramOutput(
 ): Result<ProgramOutput> {
   const emulated = isEmulated(plan);
   // The OpenCL host is ours, so its last line is a complete message.
-  if (code === 1 && plan.kernel?.platform === 'opencl') return fail('unsupported', lastLine(stderr));
-  if (code !== 0) return fail('unsupported', exitText({ code, stdout, stderr }));
+  if (code === 1 && plan.kernel?.platform === 'opencl') return unsupported(lastLine(stderr));
+  if (code !== 0) return unsupported(exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
-    return fail('unsupported', `The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
+    return unsupported(`The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
   if (!emulated && stderr.includes(EMULATION_NOTE))
-    return fail('unsupported', 'It ran on the CPU emulation of CUDA, whose times mean nothing. Build it with nvcc, or check its results with --kernel and --target emulation.'); // prettier-ignore
+    return unsupported('It ran on the CPU emulation of CUDA, whose times mean nothing. Build it with nvcc, or check its results with --kernel and --target emulation.'); // prettier-ignore
   return readOutput(stdout, stderr, !emulated);
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
@@ -56,8 +56,7 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
       if (!Object.hasOwn(object, name)) continue;
       const value = object[name];
       if (!isValid(value))
-        return fail(
-          'bad-input',
+        return badInput(
           `The program printed ${name} ${shortened(JSON.stringify(value), MAX_WORDS)}, which must be ${kind}.`,
         );
       if (name === 'timeNs') timesNs.push(value as number);
@@ -65,11 +64,10 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
       else if (name === 'correct') said[name] = value === true && said[name] !== false;
       else said[name] = value;
     }
-    if (timesNs.length > MAX_TIMES)
-      return fail('bad-input', `The program printed more than ${MAX_TIMES} times in one run.`);
+    if (timesNs.length > MAX_TIMES) return badInput(`The program printed more than ${MAX_TIMES} times in one run.`);
   }
   if (timed && timesNs.length === 0)
-    return fail('bad-input', `The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
+    return badInput(`The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
   const { correct = null, maxError = null, digest = null, device = null, driver = null, multiprocessors = null } = said;
   return ok({
     timesNs,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { BenchRecord } from '../../domain/benchmark.ts';
 import type { KernelTask } from '../../domain/kernel-manifest.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { resolveWorkload } from '../../parse/grammar.ts';
 import { endWithParent, PARENT_VARIABLE } from '../parent.ts';
 import { readPlanFolder } from '../plan-files.ts';
@@ -24,7 +24,7 @@ function print(record: BenchRecord): Promise<void> {
 }
 
 async function main(folder: string | undefined): Promise<number> {
-  const plan = folder === undefined ? fail('bad-input', 'Name a folder with a plan') : await readPlanFolder(folder);
+  const plan = folder === undefined ? badInput('Name a folder with a plan') : await readPlanFolder(folder);
   if (!plan.ok) {
     process.stderr.write(`${plan.error.message}\n`);
     return 2;
@@ -47,8 +47,7 @@ async function main(folder: string | undefined): Promise<number> {
   process.once('SIGTERM', () => stop.abort());
   const lengthLaw: LengthLawSource = (text) =>
     resolveWorkload(text, {
-      openFile: (path) =>
-        Promise.resolve(fail('unsupported', `file ${path}: only laws of the grammar can be measured here`)),
+      openFile: (path) => Promise.resolve(unsupported(`file ${path}: only laws of the grammar can be measured here`)),
     });
   await measureWebGpu(device, info, plan.value, print, stop.signal, lengthLaw, kernel.value);
   device.destroy();
@@ -57,7 +56,7 @@ async function main(folder: string | undefined): Promise<number> {
 
 async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
   const path = sourcePath(task, 'wgsl');
-  if (path === null) return fail('unsupported', `${task.file} names no .wgsl source, which WebGPU needs`);
+  if (path === null) return unsupported(`${task.file} names no .wgsl source, which WebGPU needs`);
   const contents = await readContents(task);
   return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }

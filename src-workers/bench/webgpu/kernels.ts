@@ -1,6 +1,6 @@
 /// <reference types="@webgpu/types" />
 import type { BenchRecord, CaseOf, MeasuringDevice } from '../../domain/benchmark.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lengthSampler, mersenneTwister } from '../../numeric/random.ts';
 import { median } from '../../numeric/statistics.ts';
@@ -61,9 +61,9 @@ export async function prepareMatrixPower(
   const { unitsPerGroup: n, workGroups, execution, synchronised, lengths: text } = benchCase.parameters;
   const width = info.threadGroupWidth;
   if (width === null)
-    return fail('unsupported', 'this device does not report the width of a thread group, which is needed here');
+    return unsupported('this device does not report the width of a thread group, which is needed here');
   if (n > width)
-    return fail('unsupported', `${n} units in a work group exceed the ${width} lanes of this device's thread groups`);
+    return unsupported(`${n} units in a work group exceed the ${width} lanes of this device's thread groups`);
   const units = n * workGroups;
   const uniform = mersenneTwister(seed);
   const draw = lengthSampler(law);
@@ -200,10 +200,9 @@ export async function prepareLoops(
   const { loops, divergentLanes, iterations } = benchCase.parameters;
   const width = info.threadGroupWidth;
   if (width === null)
-    return fail('unsupported', 'this device does not report the width of a thread group, which is needed here');
+    return unsupported('this device does not report the width of a thread group, which is needed here');
   if (divergentLanes >= width)
-    return fail(
-      'unsupported',
+    return unsupported(
       `${divergentLanes} divergent lanes are too many for this device's thread groups of ${width} lanes`,
     );
   const limits = (share: number): Uint32Array => {
@@ -273,7 +272,7 @@ export async function prepareLaunchGrid(
 ): Promise<Result<PreparedCase>> {
   const { blocks, threads, elements } = benchCase.parameters;
   const most = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
-  if (threads > most) return fail('unsupported', `block of ${threads} threads; this device allows ${most}`);
+  if (threads > most) return unsupported(`block of ${threads} threads; this device allows ${most}`);
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<f32>;

@@ -1,6 +1,6 @@
 /// <reference types="@webgpu/types" />
 import type { BenchCase, BenchPlan, BenchRecord, MeasuringDevice } from '../../domain/benchmark.ts';
-import { fail, FailureError, unwrap, type Result } from '../../domain/result.ts';
+import { FailureError, unwrap, type Result, badInput, unsupported } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { PreparedCase } from './cases.ts';
 import { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor } from './describe.ts';
@@ -202,7 +202,7 @@ async function prepare(
   const { launcher, plan, info, lengthLaw } = measurement;
   switch (benchCase.benchmark) {
     case 'unit-loop':
-      if (!plan.workload) return fail('bad-input', 'the plan has a unit loop and no workload (lengths of units)');
+      if (!plan.workload) return badInput('the plan has a unit loop and no workload (lengths of units)');
       if (measurement.kernel) {
         if (!measurement.ownKernel) {
           const buffers = await ownKernelBuffers(launcher, measurement.kernel, plan.workload.lengths);
@@ -230,6 +230,6 @@ async function prepare(
     case 'triangular':
     case 'imbalanced-stream':
     case 'external':
-      return fail('unsupported', `${benchCase.benchmark} does not run on a WebGPU device`);
+      return unsupported(`${benchCase.benchmark} does not run on a WebGPU device`);
   }
 }

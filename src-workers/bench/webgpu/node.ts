@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, unsupported, notFound } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
 /** Opens WebGPU under Node, through Dawn (the optional package `webgpu`). */
@@ -50,15 +50,14 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     ({ create } = await import('webgpu'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return fail('unsupported', `the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
+    return unsupported(`the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
   }
   // Without this toggle, timestamps are rounded to 0.1 ms.
   const gpu = create(['disable-dawn-features=timestamp_quantization']);
   keptAlive.push(gpu);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter)
-    return fail(
-      'not-found',
+    return notFound(
       'no WebGPU adapter. Install a driver for Vulkan, Metal or Direct3D 12, or Chromium for its SwiftShader',
     );
   try {
@@ -67,10 +66,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const versions = { node: process.versions.node, webgpu: packageVersion() };
     return ok({ device, info: describeWebGpu(adapter, device, { versions, processor }) });
   } catch (error) {
-    return fail(
-      'unsupported',
-      `the adapter gives no device: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    return unsupported(`the adapter gives no device: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

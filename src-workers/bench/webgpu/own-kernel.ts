@@ -7,7 +7,7 @@ import {
   type KernelTask,
   type ManifestNumber,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, unwrap, type Result } from '../../domain/result.ts';
+import { ok, unwrap, type Result, unsupported } from '../../domain/result.ts';
 import {
   checkOutput,
   designOrder,
@@ -72,7 +72,7 @@ export async function ownKernelBuffers(
   const { arguments: all } = task.manifest;
   const other = all.findIndex(({ type }) => wgslType(type) === null);
   if (other >= 0)
-    return fail('unsupported', `${task.file}: arguments[${other}].type is ${all[other].type}, which WebGPU cannot use. Use u32, i32 or f32`); // prettier-ignore
+    return unsupported(`${task.file}: arguments[${other}].type is ${all[other].type}, which WebGPU cannot use. Use u32, i32 or f32`); // prettier-ignore
   const arrays: (GPUBuffer | null)[] = [];
   const kept: (GPUBuffer | null)[] = [];
   for (const [at, { type, file, output }] of all.entries()) {
@@ -107,15 +107,12 @@ export async function prepareOwnKernel(
   if (!found.ok) return found;
   const { entry, constants } = found.value;
   if (design.registerCap !== null)
-    return fail('unsupported', `A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
+    return unsupported(`A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
   const launches = unitLaunches(design, lengths);
   const maxBlocks = device.limits.maxComputeWorkgroupsPerDimension;
   const widest = Math.max(...launches.map(({ gridBlocks }) => gridBlocks));
   if (widest > maxBlocks)
-    return fail(
-      'unsupported',
-      `${widest} blocks exceed this device's limit of ${maxBlocks}. Specify more units per thread`,
-    );
+    return unsupported(`${widest} blocks exceed this device's limit of ${maxBlocks}. Specify more units per thread`);
   let order: GPUBuffer | null = null;
   if (manifest.arguments.some(({ file }) => file === ORDER_FILE_NAME)) {
     const key = orderKey(design);

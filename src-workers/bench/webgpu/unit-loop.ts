@@ -1,6 +1,6 @@
 import type { BenchPlan, BenchRecord, CaseOf, UnitLoopProfile, UnitLoopWorkload } from '../../domain/benchmark.ts';
 import { isWholeUnit } from '../../domain/design.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { hasTable, oldUnitLoop } from '../stand-in.ts';
@@ -62,24 +62,21 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
-    return fail('unsupported', `A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
+    return unsupported(`A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
-  if (!isWholeUnit(balancing.value)) return fail('unsupported', explainNoStandIn(design.balancing));
+  if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
-    return fail('unsupported', `${u} threads per unit need subgroup operations, which this device does not have`);
+    return unsupported(`${u} threads per unit need subgroup operations, which this device does not have`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
-    return fail(
-      'unsupported',
-      `${design.balancing} depends on the width of a thread group, which this device does not report`,
-    );
+    return unsupported(`${design.balancing} depends on the width of a thread group, which this device does not report`);
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;
-  if (layout.slots > MAX_SLOTS) return fail('unsupported', `${layout.slots} slots exceed the limit of ${MAX_SLOTS}`);
+  if (layout.slots > MAX_SLOTS) return unsupported(`${layout.slots} slots exceed the limit of ${MAX_SLOTS}`);
   const maxThreads = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
   if (blockThreads > maxThreads)
-    return fail('unsupported', `a block of ${blockThreads} threads exceeds this device's limit of ${maxThreads}`);
+    return unsupported(`a block of ${blockThreads} threads exceeds this device's limit of ${maxThreads}`);
 
   const { kind } = balancing.value;
   const key = kind === 'best-buckets' ? `${design.balancing} ${layout.unitsPerGroup}` : design.balancing;
@@ -92,8 +89,7 @@ export async function prepareUnitLoop(
   const fetching = kind === 'dynamic-fetch';
   const { fetch = 1 } = fetching ? balancing.value : {};
   if (fetch === 'group' && !launcher.device.features.has('subgroups'))
-    return fail(
-      'unsupported',
+    return unsupported(
       `balancing ${design.balancing} needs subgroup operations to share a fetch, which this device does not have`,
     );
   const pipeline = await launcher.pipeline(

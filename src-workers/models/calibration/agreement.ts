@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { UniformSource } from '../../numeric/random.ts';
 import { kendall, mean, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { bestOfFirst, randomMeasurements } from './search.ts';
@@ -96,12 +96,12 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   const n = measuredMs.length;
   const lengths = [predictedMs.length, ...axes.map(({ values }) => values.length)];
   if (lengths.some((length) => length !== n))
-    return fail('bad-input', `the columns have different lengths: ${[n, ...lengths].join(', ')} designs`);
-  if (n < 2) return fail('bad-input', `agreement needs at least 2 measured designs, not ${n}`);
+    return badInput(`the columns have different lengths: ${[n, ...lengths].join(', ')} designs`);
+  if (n < 2) return badInput(`agreement needs at least 2 measured designs, not ${n}`);
   for (let i = 0; i < n; i += 1) {
     if (isTime(predictedMs[i]) && isTime(measuredMs[i])) continue;
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
-    return fail('bad-input', `design ${i}: ${times}; times must be positive`, { design: i });
+    return badInput(`design ${i}: ${times}; times must be positive`, { design: i });
   }
   const figures = computeFigures(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { median } from '../../numeric/statistics.ts';
 import { saturatingCores, type BandwidthCurve, type MemorySystem } from '../contention/bandwidth.ts';
 
@@ -30,13 +30,10 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
       !(Number.isInteger(cores) && cores >= 1 && bandwidthGbS > 0 && bandwidthGbS < Infinity),
   );
   if (bad)
-    return fail('bad-input', `${bad.bandwidthGbS} GB/s on ${bad.cores} cores: the bandwidth must be positive, the cores 1 or more`); // prettier-ignore
+    return badInput(`${bad.bandwidthGbS} GB/s on ${bad.cores} cores: the bandwidth must be positive, the cores 1 or more`); // prettier-ignore
   const measuredAt = [...new Set(measured.map(({ cores }) => cores))].sort((a, b) => a - b);
   if (measuredAt[0] !== 1)
-    return fail(
-      'bad-input',
-      `the bandwidth of a single core is missing (measured on ${measuredAt.join(', ') || 'no'} cores)`,
-    );
+    return badInput(`the bandwidth of a single core is missing (measured on ${measuredAt.join(', ') || 'no'} cores)`);
   const curve = new Float64Array(measuredAt.at(-1)! + 1);
   let last = 0;
   for (const cores of measuredAt) {

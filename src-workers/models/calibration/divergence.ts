@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 
 /** Time of a thread group in which n lanes leave the loop separately (Bialas, Strzelecki 2015, arXiv:1504.01650). */
@@ -36,15 +36,14 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   );
   if (bad >= 0) {
     const got = `${runs[bad].cycles} cycles with ${runs[bad].divergentLanes} divergent lanes`;
-    return fail('bad-input', `run ${bad}: ${got}; it needs a number of cycles, and 0 to 31 lanes`, { run: bad });
+    return badInput(`run ${bad}: ${got}; it needs a number of cycles, and 0 to 31 lanes`, { run: bad });
   }
   const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
   const varied = kernels.some(
     (loops) => new Set(runs.filter((run) => run.loops === loops).map((run) => run.divergentLanes)).size > 1,
   );
   if (runs.length < 4 || !varied)
-    return fail(
-      'bad-input',
+    return badInput(
       `${runs.length} runs: a fit needs at least 4 with different numbers of divergent lanes in one kernel`,
     );
   const counts = runs.map(({ loops, divergentLanes }) => runLoops(loops, divergentLanes));

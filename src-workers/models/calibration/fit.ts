@@ -1,5 +1,5 @@
 import type { CalibrationFigures, HeldOutFigures } from '../../domain/calibration.ts';
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { shuffle, type UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
@@ -173,12 +173,11 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   const { measuredMs, parameters } = problem;
   const bad = measuredMs.findIndex((time) => !(time > 0 && time < Infinity));
   if (bad >= 0)
-    return fail('bad-input', `design ${bad} took ${measuredMs[bad]} ms, which is not a positive time`, { design: bad });
+    return badInput(`design ${bad} took ${measuredMs[bad]} ms, which is not a positive time`, { design: bad });
   const designs = included ? included.filter(Boolean).length : measuredMs.length;
   const expected = minDesigns(parameters.length);
   if (designs < expected)
-    return fail(
-      'bad-input',
+    return badInput(
       `${parameters.length} parameters need ${expected} measured designs, and ${designs} have a time. Measure at least ${expected} designs, spread over the ranking.`,
     );
   return ok(null);
@@ -187,7 +186,7 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
 function modelFailure(problem: FitProblem, included: readonly boolean[] | undefined): Result<never> {
   const predicted = problem.predict(problem.starts[0]);
   const bad = predicted.findIndex((time, i) => (!included || included[i]) && !(time > 0 && time < Infinity));
-  return fail('bad-input', `design ${bad}: the model predicts ${predicted[bad]} ms, which is not a positive time`, {
+  return badInput(`design ${bad}: the model predicts ${predicted[bad]} ms, which is not a positive time`, {
     design: bad,
   });
 }

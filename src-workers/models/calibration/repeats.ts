@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import {
   concordance,
   MAD_TO_DEVIATION,
@@ -72,15 +72,14 @@ const MIN_STEADY = 6;
  */
 export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<boolean>): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length)
-    return fail('bad-input', `${timesNs.length} times, ${warmUp.length} warm-up marks: their numbers must be equal`);
+    return badInput(`${timesNs.length} times, ${warmUp.length} warm-up marks: their numbers must be equal`);
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
     if (!(timesNs[i] >= 0 && timesNs[i] < Infinity))
-      return fail('bad-input', `repeat ${i} took ${timesNs[i]} ns, which is not 0 or more`, { repeat: i });
+      return badInput(`repeat ${i} took ${timesNs[i]} ns, which is not 0 or more`, { repeat: i });
     if (!warmUp[i]) positions.push(i);
   }
-  if (positions.length === 0)
-    return fail('bad-input', `all ${timesNs.length} launches are warm-ups. At least one must count`);
+  if (positions.length === 0) return badInput(`all ${timesNs.length} launches are warm-ups. At least one must count`);
   const times = Float64Array.from(positions, (i) => timesNs[i]);
   const sorted = times.slice().sort();
   const n = sorted.length;

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import { checkProgram, STACK_LANES, type Operand, type Program } from './program.ts';
 
 /**
@@ -72,8 +72,7 @@ export function runProgram(
   if (!checked.ok) return checked;
   const lanes = Math.max(0, ...Object.values(registers).map((values) => values.length));
   if (lanes < 1 || lanes > STACK_LANES || Object.values(registers).some((values) => values.length !== lanes)) {
-    return fail(
-      'bad-input',
+    return badInput(
       `the registers of all lanes must have one length from 1 to ${STACK_LANES}; the longest has ${lanes}`,
     );
   }
@@ -111,7 +110,7 @@ export function runProgram(
 
   while (pc < instructions.length) {
     if (depths.length === MAX_INSTRUCTIONS) {
-      return fail('bad-input', `"${program.name}" does not end within ${MAX_INSTRUCTIONS} instructions`);
+      return badInput(`"${program.name}" does not end within ${MAX_INSTRUCTIONS} instructions`);
     }
     const at = pc;
     const instruction = instructions[pc];
@@ -119,7 +118,7 @@ export function runProgram(
       const token = stack.at(-1);
       if (!token) {
         const message = `instruction ${pc} of "${program.name}" pops an empty stack`;
-        return fail('bad-input', message, { instruction: pc });
+        return badInput(message, { instruction: pc });
       }
       if (stack.length === spilled) {
         spilled -= shape.chunkEntries;

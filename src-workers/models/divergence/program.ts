@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 
 /** A number, or a register: one number per lane. */
 export type Operand = number | { readonly register: string };
@@ -40,11 +40,11 @@ export function checkProgram(program: Program): Result<Program> {
     const { target } = instruction;
     if (!Number.isInteger(target) || target < 0 || target > instructions.length) {
       const message = `instruction ${position}: the target ${target} is not within 0 to ${instructions.length}`;
-      return fail('bad-input', message, { instruction: position });
+      return badInput(message, { instruction: position });
     }
     if (instruction.pop) {
       const message = `instruction ${position}: ${instruction.op} cannot have a pop-bit`;
-      return fail('bad-input', message, { instruction: position });
+      return badInput(message, { instruction: position });
     }
   }
   return ok(program);

@@ -1,4 +1,4 @@
-import { fail, ok } from '../../domain/result.ts';
+import { ok, badInput, unsupported } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { latticeStep } from '../../numeric/lattice.ts';
@@ -49,7 +49,7 @@ export function lossDistributionCost(
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   if (!Number.isInteger(n) || n < 1)
-    return fail('bad-input', `a group of ${n} units: the number must be an integer of 1 or more`);
+    return badInput(`a group of ${n} units: the number must be an integer of 1 or more`);
   if (n === 1 || law.support.length === 1) {
     return ok({ n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 });
   }
@@ -57,8 +57,7 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
   const { operations, outcomes } = lossDistributionCost(law, n);
   const longest = support[support.length - 1];
   if (operations > MAX_OPERATIONS || outcomes > MAX_OUTCOMES || n * longest > 2 ** 26 || n > MAX_EXACT_UNITS) {
-    return fail(
-      'unsupported',
+    return unsupported(
       `exact loss distribution of ${law.label} for n = ${n} needs ${operations.toExponential(1)} operations and ` +
         `${outcomes.toExponential(1)} outcomes; at most ${MAX_OPERATIONS.toExponential(0)}, ` +
         `${MAX_OUTCOMES.toExponential(1)} and n = ${MAX_EXACT_UNITS} are allowed`,

@@ -1,6 +1,5 @@
 import type { DeviceLimits } from '../../domain/device.ts';
-import type { Result } from '../../domain/result.ts';
-import { fail, ok } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { computeResidency, roundUpTo } from './usage.ts';
 
@@ -132,8 +131,7 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
 export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);
-  return fail(
-    'unsupported',
+  return unsupported(
     `AMD instruction set ${isa} with waves of ${waveSize} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
     { field: 'isa' },
   );

@@ -1,6 +1,5 @@
 import type { DeviceLimits } from '../../domain/device.ts';
-import type { Result } from '../../domain/result.ts';
-import { fail, ok } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { computeResidency, roundUpTo } from './usage.ts';
 
@@ -52,11 +51,9 @@ export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   const rules = RULES.get(gpuFamily);
   if (rules) return ok(rules);
-  return fail(
-    'unsupported',
-    `Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}`,
-    { field: 'gpuFamily' },
-  );
+  return unsupported(`Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}`, {
+    field: 'gpuFamily',
+  });
 }
 
 /** Resident threadgroups for valid rules and usage. */

@@ -1,6 +1,5 @@
 import type { DeviceLimits } from '../../domain/device.ts';
-import type { Result } from '../../domain/result.ts';
-import { fail, ok } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { computeResidency, roundUpTo } from './usage.ts';
 
@@ -96,8 +95,7 @@ const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
 export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);
-  return fail(
-    'unsupported',
+  return unsupported(
     `Intel architecture ${architecture} with SIMD width ${simdWidth} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
     { field: 'architecture' },
   );

@@ -1,6 +1,5 @@
 import type { DeviceLimits } from '../../domain/device.ts';
-import type { Result } from '../../domain/result.ts';
-import { fail, ok } from '../../domain/result.ts';
+import { ok, type Result, unsupported } from '../../domain/result.ts';
 import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
 import { checkUsage, computeResidency, roundUpTo } from './usage.ts';
 
@@ -125,8 +124,7 @@ export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
-  return fail(
-    'unsupported',
+  return unsupported(
     `compute capability ${String(computeCapability)} is not known. Use one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}`,
     { field: 'computeCapability' },
   );

@@ -1,5 +1,4 @@
-import type { Result } from '../../domain/result.ts';
-import { fail, ok } from '../../domain/result.ts';
+import { badInput, ok, type Result } from '../../domain/result.ts';
 
 /** The resources of a multiprocessor that one block needs, in whole numbers. */
 export interface BlockUsage {
@@ -69,7 +68,7 @@ export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
     const value: unknown = usage[field];
     if (value === undefined && field === 'scalarRegistersPerThreadGroup') continue;
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > 0x7fffffff) {
-      return fail('bad-input', `${field} must be a whole number from ${least} to 2147483647, not ${String(value)}`, {
+      return badInput(`${field} must be a whole number from ${least} to 2147483647, not ${String(value)}`, {
         field,
       });
     }

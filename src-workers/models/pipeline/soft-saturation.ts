@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
@@ -140,11 +140,11 @@ export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],
   fixed: { readonly schedulers: readonly number[] },
 ): Result<PipelineParameters> {
-  if (rows.length < 3) return fail('bad-input', `a fit needs at least 3 measured launches, not ${rows.length}`);
-  if (fixed.schedulers.length === 0) return fail('bad-input', 'the list of candidates for the schedulers is empty');
+  if (rows.length < 3) return badInput(`a fit needs at least 3 measured launches, not ${rows.length}`);
+  if (fixed.schedulers.length === 0) return badInput('the list of candidates for the schedulers is empty');
   const bad = rows.findIndex((row) => !(row.timeMs > 0 && Number.isFinite(row.timeMs)));
   if (bad >= 0) {
-    return fail('bad-input', `launch ${bad} took ${rows[bad].timeMs} ms, which is not a positive time`, { row: bad });
+    return badInput(`launch ${bad} took ${rows[bad].timeMs} ms, which is not a positive time`, { row: bad });
   }
   let best: { parameters: PipelineParameters; cost: number } | undefined;
   for (const schedulers of fixed.schedulers) {

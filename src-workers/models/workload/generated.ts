@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { CompactNumbers } from '../../numeric/compact.ts';
 
 /** Real irregular loops that need no file. Omitted arguments take the defaults below. */
@@ -32,24 +32,19 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
     case 'collatz': {
       const { count } = example;
       if (!isCount(count, MAX_COLLATZ_COUNT)) {
-        return fail(
-          'bad-input',
-          `example:collatz: count must be an integer from 1 to ${MAX_COLLATZ_COUNT}, not ${count}`,
-        );
+        return badInput(`example:collatz: count must be an integer from 1 to ${MAX_COLLATZ_COUNT}, not ${count}`);
       }
       return ok(collatzLengths(count));
     }
     case 'mandelbrot': {
       const { width, height, maxIterations } = example;
       if (!isCount(width, MAX_MANDELBROT_PIXELS) || !isCount(height, MAX_MANDELBROT_PIXELS / width)) {
-        return fail(
-          'bad-input',
+        return badInput(
           `example:mandelbrot: width and height must be positive integers with a product up to ${MAX_MANDELBROT_PIXELS}, not ${width} × ${height}`,
         );
       }
       if (!isCount(maxIterations, MAX_MANDELBROT_ITERATIONS / (width * height))) {
-        return fail(
-          'bad-input',
+        return badInput(
           `example:mandelbrot: maxIterations must be a positive integer, and at most ${MAX_MANDELBROT_ITERATIONS} over all pixels, not ${maxIterations}`,
         );
       }

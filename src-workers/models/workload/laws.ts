@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { shortened } from '../../domain/text.ts';
 import type { LawMoments, LengthLaw } from '../../domain/workload.ts';
 import { firstIndex } from '../../numeric/search.ts';
@@ -174,14 +174,13 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
       return mustBe(inMessage(name), `probability of length ${length}`, probability, 'a number between 0 and 1');
     }
     if (weightOf.has(length)) {
-      return fail('bad-input', `${inMessage(name)}: length ${length} is given twice`);
+      return badInput(`${inMessage(name)}: length ${length} is given twice`);
     }
     weightOf.set(length, probability);
     sum += probability;
   }
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
-    return fail(
-      'bad-input',
+    return badInput(
       `${inMessage(name)}: the probabilities sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
@@ -202,8 +201,7 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
     sum += weight;
   }
   if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
-    return fail(
-      'bad-input',
+    return badInput(
       `${inMessage(label)}: the weights sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
     );
   }
@@ -340,8 +338,7 @@ function fromWeights(label: string, weightOf: ReadonlyMap<number, number>, trunc
   const lengths = Float64Array.from(weightOf.keys()).sort();
   const total = compensatedSum(lengths.length, (i) => weightOf.get(lengths[i])!);
   if (!(total > 0 && total < Infinity)) {
-    return fail(
-      'bad-input',
+    return badInput(
       `${inMessage(label)}: the total weight is ${total}. At least one length must have a weight above 0`,
     );
   }
@@ -392,7 +389,7 @@ export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (leng
 }
 
 function mustBe(label: string, argument: string, got: number, what: string): Result<never> {
-  return fail('bad-input', `${label}: ${argument} must be ${what}, not ${got}`);
+  return badInput(`${label}: ${argument} must be ${what}, not ${got}`);
 }
 
 function badTruncation(label: string, got: number): Result<never> {
@@ -400,8 +397,7 @@ function badTruncation(label: string, got: number): Result<never> {
 }
 
 function tooManyPoints(label: string, points: number): Result<never> {
-  return fail(
-    'unsupported',
+  return unsupported(
     `${inMessage(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}`,
   );
 }

@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../domain/result.ts';
+import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { empiricalLaw } from './laws.ts';
 
@@ -46,8 +46,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   const [lowest, highest] = meanRange(sections);
   const slack = MEAN_TOLERANCE * (checked.value.high - checked.value.low);
   if (!(mean! >= lowest - slack && mean! <= highest + slack))
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: the mean ${mean} is not possible. With these quartiles and ends it is between ${digits(lowest)} and ${digits(highest)}.`,
     );
   const scale = sd !== undefined && sd > 0 ? sd : Math.max(1, checked.value.high - checked.value.low);
@@ -55,8 +54,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   let counts = countUnits(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square]));
   const spread = computeFigures(counts).sd;
   if (sd !== undefined && Math.abs(spread - sd) > SPREAD_TOLERANCE * Math.max(1, sd))
-    return fail(
-      'bad-input',
+    return badInput(
       `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible is about ${digits(spread)}. Correct it, or omit a figure.`,
     );
   if (sd !== undefined && skewness !== undefined && sd > 0) {
@@ -70,8 +68,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
       Math.abs(met.skewness - skewness) > SKEWNESS_TOLERANCE * Math.max(Math.abs(skewness), 1)
     )
-      return fail(
-        'bad-input',
+      return badInput(
         `${label}: no lengths have the skewness ${skewness} with the other figures. It is at least ${digits(least)} and at most ${digits(most)}, or less with quartiles. Correct it, or omit it.`,
       );
   }
@@ -101,7 +98,7 @@ interface Ends {
 }
 
 function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
-  const refuse = (message: string): Result<never> => fail('bad-input', `${label}: ${message}`);
+  const refuse = (message: string): Result<never> => badInput(`${label}: ${message}`);
   const { mean, sd, skewness, min, max, q3 } = figures;
   if (mean === undefined) return refuse('the mean is missing. Specify mean=….');
   if (!(mean >= 0)) return refuse(`mean is ${mean}. It must be at least 0.`);

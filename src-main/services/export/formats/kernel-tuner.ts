@@ -1,7 +1,7 @@
 import { parseBalancing } from '../../../../src-workers/domain/balancing.ts';
 import type { CaseResult } from '../../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../../src-workers/domain/device.ts';
-import { fail, ok, unwrap, type Result } from '../../../../src-workers/domain/result.ts';
+import { ok, unwrap, type Result, unsupported } from '../../../../src-workers/domain/result.ts';
 import { AXIS, rowPosition, type SpaceAxes } from '../../../../src-workers/domain/space.ts';
 import { axisPosition, rankedDesigns } from '../../../../src-workers/sweep/ranking.ts';
 import { APP_VERSION } from '../../version.ts';
@@ -326,8 +326,7 @@ function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<R
   const names = Object.keys(measured[0].configuration);
   const other = measured.find(({ configuration }) => Object.keys(configuration).join('\n') !== names.join('\n'));
   if (other)
-    return fail(
-      'unsupported',
+    return unsupported(
       `Case ${other.record.designIndex ?? measured.indexOf(other)} of run ${run.id} has other parameters than the first, which a cache cannot express. Export it as t4.`,
     );
   const [{ record }] = measured;
