@@ -148,7 +148,6 @@ export interface RunColumns extends PredictionColumns {
   readonly designs: Uint32Array | null;
 }
 
-/** The best designs of a space. */
 export interface BestDesigns extends PredictionColumns {
   readonly designs: Uint32Array;
   /** Number of designs that were predicted to find the best ones. */

@@ -14,7 +14,6 @@ export const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
 
-/** Whether a simulation contradicts the prediction. */
 export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: Simulated): boolean {
   const beyond = Math.max(lowMs - predictedMs, predictedMs - highMs);
   return beyond > CONTRADICTION_FRACTION * meanMs;

@@ -224,7 +224,6 @@ export interface RankRow {
   readonly alongBlock: Float64Array | null;
 }
 
-/** A row of an exported table. */
 export interface ExportRow extends RankRow {
   /**
    * The part of `predictedMs` for ordering the units before the launch, ms. Measurements time only the kernel, so
@@ -484,7 +483,6 @@ export interface RunDiff {
   readonly spearman: number | null;
 }
 
-/** A format of `export.render`. */
 export interface ExportFormat {
   readonly id: string;
   readonly label: string;

@@ -111,7 +111,6 @@ export const BENCH_SUITES = [
 ] as const;
 export type BenchSuite = (typeof BENCH_SUITES)[number];
 
-/** A measured design of a tuning. */
 export interface TunedDesign {
   readonly designIndex: number;
   readonly design: Design;
@@ -281,7 +280,6 @@ export interface MeasuringComparison {
   readonly warnings: readonly string[];
 }
 
-/** One run of a comparison of measured runs. */
 export interface ComparedRun {
   readonly runId: number;
   readonly name: string;

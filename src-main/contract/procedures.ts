@@ -609,7 +609,6 @@ const others = {
       client: v.optional(shortText),
     }),
   ).returns<ProbeAnswer>(),
-  /** Returns whether a probe of this client was running. */
   'bench.cancelProbe': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
   /** Returns how many designs of a sweep a target can run. `deviceId` is as for `bench.start`. */
   'bench.runnable': procedure(
@@ -713,7 +712,6 @@ const others = {
       client: v.optional(shortText),
     }),
   ).returns<Inspection>(),
-  /** Returns whether an inspection of this client was running. */
   'kernel.cancelInspect': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
 
   /** Fits the parameters of a device to a measured run. Nothing is saved. */

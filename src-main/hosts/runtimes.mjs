@@ -10,7 +10,6 @@ const NODE_API = 10;
 const NODE_MAJOR = 24;
 export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bit Linux "npm ci" installs one for "npm start", "npm test" and "npm run -s lockstep -- …".`;
 
-/** Whether the Node of this process is new enough. */
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**

@@ -13,7 +13,6 @@ export interface BrowserHostOptions {
   readonly port: number;
   /** The token of the pages. The default is LOCKSTEP_TOKEN, or else the token of the database. */
   readonly token?: string;
-  /** Prints a line for the user. */
   readonly print: (line: string) => void;
   /** Called with the address when the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;

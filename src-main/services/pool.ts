@@ -3,7 +3,6 @@ import { FailureError, type Failure } from '../../src-workers/domain/result.ts';
 import { sharedSteps, viewSteps } from '../../src-workers/numeric/steps.ts';
 import type * as tasks from '../../src-workers/worker.ts';
 
-/** The tasks of a worker, by their names. */
 export type WorkerTasks = typeof tasks;
 
 /** The worker pool. Only this file and the worker itself use Piscina. */

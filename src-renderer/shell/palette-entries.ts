@@ -52,7 +52,6 @@ function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: strin
   setTimeout(look);
 }
 
-/** Opens a view and runs its command. */
 export function openAndRun(app: App, view: ViewId, id: string): void {
   const act = () => {
     const command = app.commands.find(id);
@@ -63,7 +62,6 @@ export function openAndRun(app: App, view: ViewId, id: string): void {
   openAndAct(app, view, act, `${viewLabel(view)} has no data for this command yet`);
 }
 
-/** Opens the Study view at a field. */
 function openAndFocus(app: App, { control, label, advanced }: FieldName): void {
   if (advanced) app.preferences.setChoice('study.advanced', 'open');
   const act = () => {

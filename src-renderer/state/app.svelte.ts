@@ -192,7 +192,6 @@ export class App {
     this.#refusal = refusal;
   }
 
-  /** Imports the text of a study file and opens the study. */
   async importStudy(fileName: string, text: string): Promise<void> {
     const result = await this.engine.call('studies.import', { text });
     if (!result.ok) return this.refuse({ title: `${fileName} was not opened`, failure: result.error });

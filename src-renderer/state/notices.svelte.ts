@@ -18,7 +18,6 @@ export class Notices {
     return this.#spoken;
   }
 
-  /** Announces a text to screen readers only. */
   announce(text: string): void {
     // A screen reader does not repeat the same text. A non-breaking space makes the text different.
     this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;

@@ -32,7 +32,6 @@ interface Kept {
   /** The time above which no design is kept, ms. */
   limitMs(): number;
   readonly columns: PredictionColumns;
-  /** The entry of the columns for the next prediction. */
   next(): number;
   /** Keeps the prediction in that entry, which is valid. */
   add(design: number): void;

@@ -61,7 +61,6 @@ export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
   return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
 }
 
-/** The plan with the values of a draw. */
 export function drawnPlan(plan: SweepPlan, unknown: Unknown, draw: Draw, id: string): SweepPlan {
   const rankOf = (path: string): number => draw[path] ?? 0.5;
   const { implementations } = plan.axes;
@@ -182,7 +181,6 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set([
 /** One draw: the rank of every unknown input, by path. */
 export type Draw = Readonly<Record<string, number>>;
 
-/** Makes `count` draws of the unknown inputs. */
 export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
   const paths = unknownPaths(unknown);
   const ranks = drawRanks(paths, count);

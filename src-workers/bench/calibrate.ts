@@ -193,8 +193,6 @@ export function predictMeasured(
   return ok(times);
 }
 
-/** The failure for an invalid design. */
-
 function invalidDesign(predictor: Predictor, index: number): Result<never> {
   const { invalid } = describeDesign(predictor, index);
   return conflict(`design ${index} is invalid (${invalid}) and cannot run.`, { design: index });

@@ -5,7 +5,6 @@ import { delimiter, join } from 'node:path';
 import { fail, ok, systemReason, type Result, unsupported, notFound } from '../domain/result.ts';
 import { childEnvironment, ownNode } from './parent.ts';
 
-/** The end of a tool's run. */
 export interface ToolRun {
   readonly code: number;
   readonly stdout: string;

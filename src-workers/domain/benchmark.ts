@@ -121,7 +121,6 @@ export interface BenchParameters {
   };
   /** Powers of a small matrix, one power per unit; cycles per work group (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {
-    /** The lengths, in the workload grammar. */
     readonly lengths: string;
     /** n: units side by side in a work group. */
     readonly unitsPerGroup: number;
@@ -226,9 +225,7 @@ export interface BenchPlan {
 /** The sweep whose designs a plan measures, with the properties that identify it in its database. */
 export interface PlanSource {
   readonly runId: number;
-  /** Name of the sweep's study. */
   readonly study: string;
-  /** Seed of the sweep's study. */
   readonly seed: number;
   /** Device of the sweep that has these designs. */
   readonly deviceId: string;
@@ -272,7 +269,6 @@ export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean
   return device.properties.software === 1;
 }
 
-/** The name of a device for users. */
 export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>): string {
   return isSoftware(device) ? `${SOFTWARE_GPU}: ${device.name}` : device.name;
 }

@@ -70,7 +70,6 @@ export function isLockstep(balancing: Balancing): balancing is LockstepBalancing
   return balancing.kind !== 'row-split' && balancing.kind !== 'mixed';
 }
 
-/** Whether a kind of device supports a balancing. */
 export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
   return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing) || balancing.kind === 'mixed';
 }

@@ -66,7 +66,6 @@ export interface TieBand {
 /** Errors of predictions on a device that was left out of the fits, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
-  /** The kinds that were measured. */
   readonly kinds: readonly ImplementationKind[];
   /** Number of measured times. */
   readonly count: number;
@@ -95,7 +94,6 @@ export interface DeviceEvidence {
   readonly agreement: readonly DeviceAgreement[];
 }
 
-/** Whether a kind of implementation was measured on a device. */
 export function isMeasured(evidence: DeviceEvidence | null, kind: ImplementationKind): boolean {
   return evidence !== null && evidence.agreement.some(({ kinds }) => kinds.includes(kind));
 }

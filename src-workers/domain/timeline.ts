@@ -41,7 +41,6 @@ export interface PlayedLaunch {
   /** 95 % confidence interval of the mean time. */
   readonly meanLowCycles: number;
   readonly meanHighCycles: number;
-  /** Time at which the last block was dispatched. */
   readonly lastDispatchCycles: number;
   /** One entry per block, in the order of dispatch. `blockSlot`: 0 … resident blocks − 1. */
   readonly blockMultiprocessor: Float64Array;

@@ -53,7 +53,6 @@ function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu)
   };
 }
 
-/** All launches of a GPU, with the kind of each. */
 export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeGpu) => ({
   kinds: families.flatMap(({ kinds }) => kinds),
   predicted: scaledTimes(proportional, families),

@@ -20,7 +20,6 @@ export interface EvidenceFile {
 export const PARAMETERS_FILE = 'parameters.json';
 export const PREDICTED_FILE = 'predicted.json.gz';
 
-/** The columns of times of a data set. */
 export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
   return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
 }

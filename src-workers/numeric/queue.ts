@@ -1,7 +1,6 @@
 /** A priority queue of small integers, ordered by `key[i]`, then i. A key may change only outside the queue. */
 export interface IndexedQueue {
   push(index: number): void;
-  /** Removes and returns the first entry. */
   pop(): number;
   /** Moves the first entry to its place after its key has grown. */
   settle(): void;

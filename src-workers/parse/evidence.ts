@@ -3,7 +3,6 @@ import { type Result, badInput } from '../domain/result.ts';
 import { caught, type ByteSource } from './source.ts';
 import { eachCsvRecord } from './csv-records.ts';
 
-/** Measured times of implementations for many matrices. */
 export interface MeasuredMatrices {
   readonly matrices: readonly MatrixSummary[];
   /** Times by column name, µs; NaN if an implementation was not measured. */

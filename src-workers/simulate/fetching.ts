@@ -209,7 +209,6 @@ function play(run: FetchingRun, cancelled?: () => boolean): number {
   return run.last;
 }
 
-/** Records the active groups of a multiprocessor in the timeline. */
 function recordActive(run: FetchingRun, s: number): void {
   const { time, activeGroups, timeline } = run;
   timeline!.stepMultiprocessor.push(s);

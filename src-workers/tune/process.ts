@@ -31,7 +31,6 @@ export interface Field {
   readonly interaction: number;
 }
 
-/** Values of the measured designs, with the variance of each measurement. */
 export interface Measured {
   readonly designs: readonly number[];
   readonly z: Float64Array;

@@ -51,9 +51,7 @@ export interface KnownDesign {
   readonly noise: number;
 }
 
-/** An estimate from all measurements so far. */
 export interface TuningEstimate {
-  /** The measured design with the least expected time. */
   readonly design: number;
   /** Expected time of this design, ms, by its own measurement and the others. */
   readonly timeMs: number;

@@ -26,7 +26,6 @@ export interface DevicePrediction {
   readonly invalid: number;
   /** The designs whose predicted time equals that of the fastest, ascending in time. Empty if none is valid. */
   readonly equal: Uint32Array;
-  /** The predictions of the `equal` designs. */
   readonly columns: PredictionColumns;
   /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
@@ -248,7 +247,6 @@ function splitByLaws(
   });
 }
 
-/** Deals parts to the workers in turn. */
 function deal(parts: readonly DesignPart[], workers: number): readonly (readonly DesignPart[])[] {
   return Array.from({ length: workers }, (_, worker) => parts.filter((_part, at) => at % workers === worker));
 }

@@ -18,7 +18,6 @@ export interface Agents {
   /** Connects as soon as the Redis answers. */
   join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
-  /** Returns the devices of agents, as targets of measurements. */
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
   /** Returns the pool. If a Redis is set, agents do its tasks of runs. */

@@ -41,7 +41,6 @@ export type Said = { readonly record: BenchRecord; readonly atMs: number } | { r
 /** The record that an agent writes about itself every few seconds, under a key that expires. */
 export type AgentRecord = Omit<Agent, 'id' | 'fits'>;
 
-/** The record of an owner of runs. */
 export interface OwnerRecord {
   readonly host: string;
   readonly versions: string;

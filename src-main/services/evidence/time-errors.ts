@@ -7,7 +7,6 @@ import { deviceEvidence } from './tie-band.ts';
 /** The range of ln(measured / predicted): below (at most 0) and above (at least 0). */
 export type TimeError = readonly [below: number, above: number];
 
-/** The interval in which the time of a launch is expected. */
 export interface ExpectedTimes {
   readonly error: TimeError;
   /** The start of a launch, ms, which the predicted time does not include. */

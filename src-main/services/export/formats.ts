@@ -45,7 +45,6 @@ export const EXPORTERS: readonly Exporter[] = [
   optuna,
 ];
 
-/** Finds a format by its id. */
 export const exporterOf = (format: string): Result<Exporter> => named(EXPORTERS, format, 'export.render');
 
 /** Finds a format by its id among those that write the code of any design. */

@@ -40,7 +40,6 @@ export interface TunedRun {
 
 /** The launches that a tuner supports, and the number of designs in its file. */
 interface TunerForm {
-  /** Its name in sentences. */
   readonly name: string;
   /** The launches that it supports, in a sentence. */
   readonly launchable: string;

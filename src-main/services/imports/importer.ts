@@ -14,7 +14,6 @@ export interface Importer {
   readonly text: string;
   /** The format in the help of the command line: its name, and what the file holds. */
   readonly help: readonly [name: string, holds: string];
-  /** Whether a file is of this format, by its content. */
   matches(file: FileContent): boolean;
   read(file: ImportInput): Promise<Result<Imported>>;
   /** Whether times in the file have no unit, so that the user must specify it. */
@@ -69,7 +68,6 @@ export interface ImportInput {
   readonly studyName?: string | undefined;
 }
 
-/** Units of times. */
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
 /** A file without facts about its measurement. */
@@ -85,7 +83,6 @@ export const NOTHING_SAID = {
   warnings: [],
 } as const;
 
-/** Returns the device that the user names for the file. */
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
 /** Parses the names of published files, `convolution-A100_T4.json.gz`: a kernel, then a device. */

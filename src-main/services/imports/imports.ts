@@ -198,7 +198,6 @@ async function parsedFile(input: ImportInput): Promise<Result<Imported>> {
     : fail(importer.error.code, `${input.fileName}: ${importer.error.message}`);
 }
 
-/** Returns the suite of the first case. */
 function pickSuite(cases: readonly CaseResult[]): MeasuringRequest['suite'] {
   const suites: Readonly<Record<BenchmarkId, MeasuringRequest['suite']>> = {
     'unit-loop': 'designs',

@@ -280,7 +280,6 @@ export interface Benchmarks extends PageMeasurements {
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   /** Launches a few cases and proposes how many repeats, units and designs fit the time. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
-  /** Returns whether a probe of this client was running. */
   cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
   /** Resumes a stopped run: only the cases without a result are measured. */

@@ -53,7 +53,6 @@ export function timedBackend({
   return request.kernel ? 'program' : measuring.backend;
 }
 
-/** Opens a measured run with the sweep of its designs. */
 export async function openMeasuredSweep({ store, views }: Context, runId: number): Promise<Result<MeasuredSweep>> {
   const run = await store.getRun(runId);
   if (!run.ok) return run;

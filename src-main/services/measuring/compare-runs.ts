@@ -7,7 +7,6 @@ import type { ComparedRun, MeasuredCase, MeasuringDetail, RunsComparison } from 
 import type { Context } from '../context.ts';
 import { measuringDetail } from './measured.ts';
 
-/** A case with a measured time. */
 type TimedCase = MeasuredCase & { readonly measured: NonNullable<MeasuredCase['measured']> };
 interface Measured {
   readonly run: RunRecord;

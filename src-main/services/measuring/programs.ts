@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-/** The paths of the programs that measure. */
 export interface MeasuringPrograms {
   readonly cpuChildFile: string;
   readonly webgpuChildFile: string;

@@ -34,7 +34,6 @@ export interface ProgramLimits {
  */
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
-/** How a program ended. */
 export type ProgramEnd =
   /** Exit code 0 after its last record. */
   | { readonly kind: 'ended' }

@@ -12,7 +12,6 @@ import { openExecution } from '../runs/execution.ts';
 /** A run that a program or a page measures. It takes records, saves every complete case, and reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
-  /** Returns the cases without a result. */
   remaining(): BenchPlan;
   /** Takes one record. Resolves when the cases that it completes are saved. A failure is a reason to stop. */
   take(record: BenchRecord): Promise<Result<null>>;
@@ -25,7 +24,6 @@ export interface MeasuringSession {
     readonly answered: boolean;
     /** A case was mentioned. */
     readonly begun: boolean;
-    /** The program has reported its end. */
     readonly done: boolean;
     /** The case that failed in the last record, which explains the end of the program. */
     readonly failed: string | null;

@@ -10,7 +10,6 @@ import { isSameDevice } from '../measuring/device.ts';
 import { measuredRunStudy } from '../measuring/records.ts';
 import { measuredTime } from '../measuring/times.ts';
 
-/** The times of simulated designs of a sweep. */
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
   /** Design indices by simulated mean; equal means keep the order of the designs. */

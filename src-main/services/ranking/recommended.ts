@@ -54,7 +54,6 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   return { designIndex, ties: count, band, isPoint: true, weighed: '' };
 }
 
-/** Returns the rule that picks a design of a device. */
 export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }

@@ -13,7 +13,6 @@ export interface Execution {
   /** The number of designs or cases with a result. */
   done(): number;
   add(count: number): void;
-  /** Reports the progress. */
   progress(): void;
   /** Reports the progress unless this happened a moment ago. */
   progressAtTimes(): void;

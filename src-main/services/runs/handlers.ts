@@ -10,7 +10,6 @@ import { runStudy } from './run-view.ts';
 import type { RunHandle } from './running.ts';
 import { runSummary } from './runs.ts';
 
-/** The functions that resume a run, by kind. */
 export type Resumers = Readonly<Record<Exclude<RunKind, 'import'>, (run: RunRecord) => Promise<Result<RunHandle>>>>;
 
 export function runHandlers(
@@ -89,7 +88,6 @@ export function runHandlers(
   };
 }
 
-/** Takes over a stopped run and resumes it. */
 async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
   const before = await store.getRun(id);
   // An import cannot be resumed, so it is not taken over and stays as it ended.
@@ -104,7 +102,6 @@ async function resumed({ store, views }: Context, resumers: Resumers, id: number
   return handle;
 }
 
-/** Returns the number of bytes in the database by run. */
 async function bytesOfRuns({ store }: Context): Promise<ReadonlyMap<number, number>> {
   const disk = await store.diskUse();
   return new Map(disk.ok ? disk.value.runs.map((run) => [run.runId, run.bytes]) : []);

@@ -41,7 +41,6 @@ interface SimulationStudy extends RunStudy {
   };
 }
 
-/** Reads the request of a `simulate` run. */
 export function simulationRequest(run: RunRecord): Result<SimulationStudy['simulation']> {
   const { study } = run;
   const request =
@@ -291,7 +290,6 @@ export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   };
 }
 
-/** Returns the results of one `simulate` run for the designs of its sweep. */
 export async function ownSimulations(context: Context, runId: number): Promise<Result<SimulatedDesigns>> {
   const records = await context.store.listSimulations(runId);
   return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;

@@ -241,7 +241,6 @@ export function tooLarge(axes: SpaceAxes): Result<never> | null {
     : null;
 }
 
-/** Returns the inputs of a study's predictions, on all its devices. */
 export function predictionInputs(
   { workload, kernel, implementations, pipeline }: Study,
   axes: SpaceAxes,

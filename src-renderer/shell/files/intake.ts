@@ -98,7 +98,6 @@ export async function useFile(
   return null;
 }
 
-/** Lets the user choose a file with lengths. */
 export const chooseLengthFile = (app: App): void => chooseFile(LENGTH_FILES, (file) => takeFile(app, file));
 
 /** Lets the user choose the source or the output of a kernel's compiler. */

@@ -34,7 +34,6 @@ export function fieldValue(design: Design, field: DesignField): string {
   return typeof value === 'number' ? count(value) : shortBalancing(value);
 }
 
-/** Returns the name of an axis of residuals. */
 export function axisName(axis: string, term: Term): string {
   return axis === 'unitsPerThread' ? 'Units per slot' : quantityLabel(axis, term);
 }

@@ -1,7 +1,6 @@
 import type { ReproductionRow, ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
 import type { ModelPage } from './page.ts';
 
-/** Returns the reproduced tables of one page. */
 export function tablesOf(
   { tables }: Pick<ModelPage, 'tables'>,
   all: readonly ReproductionTable[],

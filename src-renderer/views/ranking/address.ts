@@ -10,7 +10,6 @@ const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 
 /** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
-  /** The index of the selected design. */
   design: numberField<number | null>(null),
   /** The index of the pinned baseline. The default is the stored or the plain one. */
   baseline: numberField<number | null>(null),

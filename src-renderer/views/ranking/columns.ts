@@ -160,7 +160,6 @@ export function shortBalancing(text: string): string {
   return text.replace(/^[a-z-]+/, (name) => SHORT_BALANCING[name] ?? name);
 }
 
-/** Whether a column is shown by default. */
 export function isShownAtFirst(id: ColumnId): boolean {
   return !QUIET.has(id);
 }

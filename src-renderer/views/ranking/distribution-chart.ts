@@ -169,7 +169,6 @@ function lineOfMedian(medianX: number, bestX: number, baseX: number | null, base
   );
 }
 
-/** Draws a bar for a number of designs. */
 function drawBar(
   area: Plane,
   { x, width, many }: { readonly x: number; readonly width: number; readonly many: number },

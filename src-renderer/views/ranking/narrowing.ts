@@ -12,7 +12,6 @@ interface Range {
 /** Means no limit in a range, because ranges include both ends and must be finite. */
 export const UNBOUNDED = 1e15;
 
-/** A run whose designs are listed. */
 interface Listed {
   /** The numbers of designs and of valid designs, and the size of the space if the run keeps only its best. */
   readonly total: number;

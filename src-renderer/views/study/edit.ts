@@ -138,14 +138,12 @@ export function withCommon(study: Study, field: KernelField, at: number): Study 
   return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
 }
 
-/** Removes the entries that are undefined. */
 function tidy<Values extends object>(values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
 }
 
 export type StudyImplementation = NonNullable<Study['implementations']>[number];
 
-/** Changes one implementation of the study. */
 function withImplementation(
   study: Study,
   at: number,

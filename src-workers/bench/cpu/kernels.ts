@@ -20,7 +20,6 @@ import {
 export const UNROLLED_BYTES = 64;
 const VECTORS = [0, 16, 32, 48];
 
-/** Adds a constant to a local. */
 const advance = (index: number, bytes: number): Bytes => [
   ...local(index).get,
   ...i32.constant(bytes),

@@ -16,7 +16,6 @@ export interface CudaCompilation {
   readonly nvcc: string;
   /** Compiles for AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
-  /** Folder of the CUDA sources. */
   readonly sources: string;
   /** Objects of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];

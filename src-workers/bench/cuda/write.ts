@@ -34,7 +34,6 @@ export async function writeCudaPlan(
   return ok(made.value);
 }
 
-/** The command that measures the plan in `folder` on one device. */
 export function cudaCommand(program: string, folder: string, device: number): BenchCommand {
   return { program, args: planArguments(device), cwd: folder };
 }

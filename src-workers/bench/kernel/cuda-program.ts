@@ -34,7 +34,6 @@ import {
 /** Makes a program from the user's CUDA kernel, with host code for each entry, built for each set of constants. */
 
 interface Folders {
-  /** Folder of the CUDA sources. */
   readonly sources: string;
   /** Folder of the plan, in which the program is started. */
   readonly folder: string;
@@ -272,7 +271,6 @@ interface Compiler {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Finds the compiler for the devices of this machine. */
 async function findCompiler(
   { platform, device }: KernelTask,
   { sources, cache }: Folders,

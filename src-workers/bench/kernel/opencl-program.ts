@@ -116,7 +116,6 @@ function describedArgument(argument: KernelArgument, at: number, units: number) 
   };
 }
 
-/** A launch in the form that the host reads. */
 export interface OpenclLaunch {
   readonly gridBlocks: number;
   /** Flags in the form `-DNAME=number`. */

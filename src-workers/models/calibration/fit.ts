@@ -4,7 +4,6 @@ import { shuffle, type UniformSource } from '../../numeric/random.ts';
 import { MAD_TO_DEVIATION, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { solveSymmetric } from '../../numeric/symmetric.ts';
 
-/** A fitted parameter of the model. */
 export interface FitParameter {
   readonly name: string;
   /** The value without data, which is kept if the data do not determine it. */

@@ -15,7 +15,6 @@ import { normalUpperTail } from '../workload/normal.ts';
  * median with its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
-  /** Number of counted launches. */
   readonly repeats: number;
   /** Number of launches before the counted ones. */
   readonly warmUps: number;

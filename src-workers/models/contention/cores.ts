@@ -2,7 +2,6 @@ import { evenNonZeros, evenRows, mergePath, type Partition } from '../partition/
 import type { BandwidthCurve } from './bandwidth.ts';
 import { staircaseMs } from './time.ts';
 
-/** The predicted time for each number of cores. */
 export interface CoreSweep {
   /** Entry c − 1 is the time with c cores, ms. */
   readonly timeMs: Float64Array;

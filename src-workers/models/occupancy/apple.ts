@@ -56,7 +56,6 @@ export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRul
   });
 }
 
-/** Resident threadgroups for valid rules and usage. */
 export function appleResidency({ limits }: AppleOccupancyRules, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / WIDTH);
   const registers = roundUpTo(usage.registersPerThread, APPLE_REGISTER_GRANULE);

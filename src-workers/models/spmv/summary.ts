@@ -17,7 +17,6 @@ export interface MatrixSummary {
   readonly slicedCells: number | null;
 }
 
-/** Rows of a slice in `slicedCells`. */
 export const SLICE_ROWS = 64;
 
 /**

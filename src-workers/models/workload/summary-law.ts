@@ -21,9 +21,7 @@ const SECTION_POINTS = 20_000;
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean, as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
-/** Relative tolerance of the spread. */
 const SPREAD_TOLERANCE = 0.01;
-/** Relative tolerance of the skewness. */
 const SKEWNESS_TOLERANCE = 0.05;
 /** Minimum probability of a stated end, too small to change a moment. */
 const END_MASS = 1e-12;

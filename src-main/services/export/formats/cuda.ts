@@ -137,7 +137,6 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
   ].join('\n');
 }
 
-/** Returns the block dimensions for a launch. */
 function writeBlock(name: string, { blockWidth }: RankRow['design']): string {
   const own = `lockstep_${name}::`;
   return blockWidth === undefined ? `${own}block_threads` : `dim3(${own}block_width, ${own}block_height)`;
