@@ -26,10 +26,7 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
         refuse(
           'conflict',
           `designs ${firstDesign}…${firstDesign + count - 1} of run ${runId}: ${saved} are already saved`,
-          {
-            runId,
-            firstDesign,
-          },
+          { runId, firstDesign },
         );
       }
       run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);

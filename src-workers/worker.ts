@@ -95,10 +95,7 @@ const laws = new Map<string, SharedLaws>();
 
 /** @param key identifies the inputs on which the laws of the plan depend: workload, set-up, loops and balancing */
 function getAdvisor(plan: SweepPlan, key: string): Predictor {
-  const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({
-    caches: createCaches(),
-    predictors: new Map(),
-  }));
+  const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({ caches: createCaches(), predictors: new Map() }));
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 

@@ -103,8 +103,5 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   }
   const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];
   const got = rest === undefined ? 'the end of the text' : JSON.stringify(rest);
-  return badInput(`${fileName}, ${place}: JSON needs ${expected} here, not ${got}.`, {
-    line,
-    column,
-  });
+  return badInput(`${fileName}, ${place}: JSON needs ${expected} here, not ${got}.`, { line, column });
 }

@@ -445,12 +445,9 @@ const others = {
   'runs.wait': procedure(byId).returns<RunSummary>(),
   'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure(byId).returns<null>(),
-  'runs.list': procedure(
-    v.strictObject({
-      studyId: v.optional(id),
-      limit: v.optional(whole(1, 1000), 200),
-    }),
-  ).returns<readonly RunSummary[]>(),
+  'runs.list': procedure(v.strictObject({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) })).returns<
+    readonly RunSummary[]
+  >(),
   /** Returns the changes between the newest sweeps of each study, oldest first. */
   'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly RunChange[]>(),
   'runs.get': procedure(byId).returns<RunDetail>(),

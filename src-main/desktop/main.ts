@@ -87,10 +87,7 @@ function start(): void {
     engineProcessFile: places.engineProcessFile,
     node: process.env['LOCKSTEP_ENGINE_NODE'],
     compileCacheFolder: join(app.getPath('userData'), 'compile-cache'),
-    open: {
-      databaseFile: process.env['LOCKSTEP_DB'] ?? null,
-      ...places.engine,
-    },
+    open: { databaseFile: process.env['LOCKSTEP_DB'] ?? null, ...places.engine },
     onLost(message, restarting) {
       for (const window of BrowserWindow.getAllWindows()) window.webContents.send(CHANNELS.engineLost, message);
       if (!restarting) void offerRestart(message);

@@ -75,10 +75,7 @@ export function sliceChart(
     baseY,
     { left: area.left, right: area.right, top: 4, widthPx: place.length * CHARACTER_PX },
   );
-  const axes = planeAxes(theme, area, {
-    x: { ticks: [], format: String },
-    y: { ticks, format: tick },
-  });
+  const axes = planeAxes(theme, area, { x: { ticks: [], format: String }, y: { ticks, format: tick } });
   return {
     ...axes,
     tooltip: axisTip(theme, 'none', ({ value: [i, ms] }) => {
@@ -124,9 +121,7 @@ export function sliceChart(
         area.right,
         area.bottom + bottom - 7,
         `${axisTitle}${cut > 0 ? `; ${cut} slower ${cut === 1 ? 'value' : 'values'} not drawn` : ''}`,
-        {
-          align: 'right',
-        },
+        { align: 'right' },
       ),
     ] as never,
   };

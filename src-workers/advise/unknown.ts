@@ -134,10 +134,7 @@ export function drawnKernel(
         laws[`${path}.${name}`] ? { [name]: sortedQuantile(laws[`${path}.${name}`], rank) } : {};
       drawn = stated
         ? withKernelValue(drawn, field, kernel[field]!.instructions * aboutStated(value, middle))
-        : {
-            ...drawn,
-            [field]: { ...assumedPhase(field, value), ...part('dependentLoads'), ...part('bytes') },
-          };
+        : { ...drawn, [field]: { ...assumedPhase(field, value), ...part('dependentLoads'), ...part('bytes') } };
     } else if (field === 'chainInstructions') {
       const { instructionsPerIteration, chainInstructions = instructionsPerIteration } = kernel;
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;

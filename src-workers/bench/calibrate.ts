@@ -240,16 +240,12 @@ function onlyMeasured(
   const positions: Int32Array[] = [];
   for (const { designIndex } of measured) {
     if (!(Number.isInteger(designIndex) && designIndex >= 0 && designIndex < size))
-      return badInput(`design ${designIndex} is not one of the plan's ${size}`, {
-        design: designIndex,
-      });
+      return badInput(`design ${designIndex} is not one of the plan's ${size}`, { design: designIndex });
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
     if (at[AXIS.device] !== deviceAt) {
       const names = [at[AXIS.device], deviceAt].map((position) => plan.axes.devices[position].name);
-      return badInput(`design ${designIndex} belongs to ${names[0]}, not to ${names[1]}`, {
-        design: designIndex,
-      });
+      return badInput(`design ${designIndex} belongs to ${names[0]}, not to ${names[1]}`, { design: designIndex });
     }
     positions.push(at);
   }

@@ -26,10 +26,7 @@ export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
 
 /** Reads the measured times of a data set, from its own file or another one with the same columns. */
 export async function readMeasured(folder: string, dataset: SpmvDataset, data?: EvidenceFile) {
-  const { fileName, bytes } = data ?? {
-    fileName: dataset.file,
-    bytes: await readFile(join(folder, dataset.file)),
-  };
+  const { fileName, bytes } = data ?? { fileName: dataset.file, bytes: await readFile(join(folder, dataset.file)) };
   const content = await unpacked(bytes, fileName);
   return content.ok ? parseEvidence(bytesSource(content.value), fileName, timeColumns(dataset)) : content;
 }

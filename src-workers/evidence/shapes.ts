@@ -192,10 +192,7 @@ const readConvolution: Reader = async (folder, devices) => {
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(
-    ({ blocks, timeMs }) => ({
-      blocks,
-      cells: hasanLaunches(blocks, timeMs),
-    }),
+    ({ blocks, timeMs }) => ({ blocks, cells: hasanLaunches(blocks, timeMs) }),
   );
   const family: ShapeFamily = {
     name: 'sum of binomial series',

@@ -89,10 +89,7 @@ export function sumWindow(
     }
     return Math.min(atA, atB);
   };
-  return {
-    low: Math.max(count * first, Math.floor(-reach(-1))),
-    high: Math.min(count * last, Math.ceil(reach(1))),
-  };
+  return { low: Math.max(count * first, Math.floor(-reach(-1))), high: Math.min(count * last, Math.ceil(reach(1))) };
 }
 
 /** The i-th multiple of the golden ratio modulo 1. Any number of these points fill 0…1 evenly. */

@@ -68,10 +68,7 @@ const DISTRIBUTIONS: Readonly<Record<DistributionName, DistributionRule>> = {
   geometric: { parameters: ['p'], law: ([p], truncation) => geometricLaw(p, truncation) },
   poisson: { parameters: ['mean'], law: ([mean], truncation) => poissonLaw(mean, truncation) },
   uniform: { parameters: ['a', 'b'], law: ([a, b]) => uniformLaw(a, b) },
-  'negative-binomial': {
-    parameters: ['r', 'p'],
-    law: ([r, p], truncation) => negativeBinomialLaw(r, p, truncation),
-  },
+  'negative-binomial': { parameters: ['r', 'p'], law: ([r, p], truncation) => negativeBinomialLaw(r, p, truncation) },
   zipf: { parameters: ['s', 'max'], law: ([s, max]) => zipfLaw(s, max) },
   lognormal: { parameters: ['mu', 'sigma'], law: ([mu, sigma], truncation) => lognormalLaw(mu, sigma, truncation) },
   constant: { parameters: ['k'], law: ([k]) => constantLaw(k) },

@@ -47,10 +47,7 @@ const firstLine = (head: Uint8Array): string =>
 
 /** All formats of lengths. The first that matches the content is used. */
 const FORMATS: readonly LengthFormat[] = [
-  {
-    matches: isNpy,
-    read: ({ source }, label, chosen) => readNpy(source, label, isPointers(chosen?.length ?? '')),
-  },
+  { matches: isNpy, read: ({ source }, label, chosen) => readNpy(source, label, isPointers(chosen?.length ?? '')) },
   { matches: isZip, read: async (file, label, chosen) => readNpz(await file.bytes(), label, chosen?.length ?? null) },
   {
     matches: isParquet,
@@ -68,10 +65,7 @@ const FORMATS: readonly LengthFormat[] = [
       const matrix = await parseMatrixMarket(source, label);
       if (!matrix.ok) return matrix;
       const { law, rows, columns, rowLengths } = matrix.value;
-      return {
-        ok: true,
-        value: { law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns },
-      };
+      return { ok: true, value: { law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns } };
     },
   },
   {

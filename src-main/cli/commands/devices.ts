@@ -70,9 +70,7 @@ async function devicesList(engine: Engine, terminal: Terminal, options: Options)
     return count === undefined ? 'none' : `${count.toLocaleString('en')} times`;
   };
   if (options.json)
-    printJson(terminal, {
-      devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })),
-    });
+    printJson(terminal, { devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })) });
   else
     printTable(
       terminal,

@@ -219,10 +219,7 @@ export function narrowTo(
       );
     const { ranking } = view;
     const { axes } = ranking;
-    const positions = {
-      [AXIS.device]: new Set([view.devices.indexOf(device)]),
-      [AXIS.blockWidth]: rowsOnly(view),
-    };
+    const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
     const kinds = axes.balancing.map(kindOf);
     const best = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs').find((design) =>
       takes(kinds[axisPosition(ranking, AXIS.balancing, design)], axes.loop[axisPosition(ranking, AXIS.loop, design)]),

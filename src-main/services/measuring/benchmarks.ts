@@ -246,9 +246,7 @@ function checkProgram(
   if ((target === PROGRAM_TARGET) !== (program !== undefined))
     return badInput(
       `Only the target ${PROGRAM_TARGET} runs a program of yours, and it needs one. Specify both or neither.`,
-      {
-        field: 'program',
-      },
+      { field: 'program' },
     );
   if (target === EMULATION_TARGET)
     return badInput('The emulation checks the results of your own kernel. Specify its manifest (--kernel).', { field: 'kernel' }); // prettier-ignore

@@ -45,9 +45,7 @@ export function kernelBackend(
   if (!['cuda', 'hip', 'webgpu'].includes(backend) || target === PAGE_TARGET)
     return badInput(
       `A kernel is measured on the targets cuda:0, hip:0, opencl:0, webgpu and emulation, not on ${target}.`,
-      {
-        field: 'target',
-      },
+      { field: 'target' },
     );
   return ok(backend === 'webgpu' ? backend : 'program');
 }

@@ -25,14 +25,10 @@ function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
     if (axis.to < axis.from)
-      return badInput(`${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, {
-        field,
-      });
+      return badInput(`${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, { field });
     const count = Math.floor((axis.to - axis.from) / step) + 1;
     if (count > MAX_AXIS_VALUES)
-      return badInput(`${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, {
-        field,
-      });
+      return badInput(`${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, { field });
     return ok(Array.from({ length: count }, (_, i) => axis.from + i * step));
   }
   return ok([...new Set(axis)].sort((a, b) => a - b));
@@ -167,9 +163,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   }
   const odd = expanded.threadsPerUnit!.find((value) => !Number.isInteger(Math.log2(value)));
   if (odd !== undefined)
-    return badInput(`axes.threadsPerUnit must be powers of two, not ${odd}.`, {
-      field: 'axes.threadsPerUnit',
-    });
+    return badInput(`axes.threadsPerUnit must be powers of two, not ${odd}.`, { field: 'axes.threadsPerUnit' });
   const balancing: Balancing[] = [];
   for (const [position, text] of axes.balancing.entries()) {
     const parsed: Result<Balancing> = parseBalancing(text);

@@ -92,10 +92,7 @@ export function rooflineChart(
         area.x(middle) - 6,
         area.y(Math.max(least, roof(middle))) - 6,
         `${plain(peakBandwidthGbS, 4)} GB/s`,
-        {
-          align: 'right',
-          colour: 'text-2',
-        },
+        { align: 'right', colour: 'text-2' },
       ),
       ...axisTitles(theme, area, { x: 'thread instructions per byte' }),
     ] as never,

@@ -32,10 +32,7 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
   const across = (y: number, words: Parameters<typeof stroke>[1]) => stroke([[first, y], [area.right, y]], words); // prettier-ignore
   const drift = time.driftFraction;
   return {
-    ...planeAxes(theme, area, {
-      x: { ticks: [], format: String },
-      y: { ticks: [], format: String, marks: false },
-    }),
+    ...planeAxes(theme, area, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } }),
     tooltip: markTip(theme, ({ dataIndex }) => {
       const each = all[dataIndex];
       const warmUps = time.warmUpMs.length;

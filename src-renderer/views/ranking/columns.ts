@@ -194,8 +194,5 @@ export function placeColumns(
   }
   const spare = Math.max(0, availablePx - total());
   const sum = Math.max(1, total());
-  return kept.map((column) => ({
-    column,
-    widthPx: widthOf(column) + Math.floor((spare * widthOf(column)) / sum),
-  }));
+  return kept.map((column) => ({ column, widthPx: widthOf(column) + Math.floor((spare * widthOf(column)) / sum) }));
 }

@@ -226,10 +226,7 @@ function lineOfMark(marks: readonly Mark[], place: number, widthPx: number, them
               text: `{b|${mark.name}} {v|${mark.value}}`,
               align: left ? 'right' : 'left',
               verticalAlign: 'top',
-              rich: {
-                b: { ...richLabel(theme, 'text'), fontWeight: 600 },
-                v: richLabel(theme, 'text-2'),
-              },
+              rich: { b: { ...richLabel(theme, 'text'), fontWeight: 600 }, v: richLabel(theme, 'text-2') },
             },
           },
         ],

@@ -68,9 +68,7 @@ export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
     const value: unknown = usage[field];
     if (value === undefined && field === 'scalarRegistersPerThreadGroup') continue;
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > 0x7fffffff) {
-      return badInput(`${field} must be a whole number from ${least} to 2147483647, not ${String(value)}`, {
-        field,
-      });
+      return badInput(`${field} must be a whole number from ${least} to 2147483647, not ${String(value)}`, { field });
     }
   }
   return ok(usage);

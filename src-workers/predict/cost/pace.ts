@@ -173,10 +173,7 @@ function makePace(
     ? 0
     : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
       kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
-  const own: Demand = {
-    latencyCycles: (step.latencyCycles + waits) * cost,
-    issueCycles: step.issueCycles * cost,
-  };
+  const own: Demand = { latencyCycles: (step.latencyCycles + waits) * cost, issueCycles: step.issueCycles * cost };
   // A measurement also corrects the derived figures of the other phases, by the same factors.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {

@@ -3,10 +3,7 @@ import { SLOWEST_CANDIDATES } from '../constants.ts';
 import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { countCompeting, interpolateCycles, ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
-const slowest = {
-  scheduler: new Int32Array(SLOWEST_CANDIDATES),
-  estimate: new Float64Array(SLOWEST_CANDIDATES),
-};
+const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new Float64Array(SLOWEST_CANDIDATES) };
 const getFirst = createScratch();
 const getSecond = createScratch();
 
