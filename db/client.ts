@@ -1,11 +1,10 @@
 import { Worker } from 'node:worker_threads';
 
-import { badInput, fail, ok, type Result } from '../src-workers/domain/result.ts';
+import { errorText, badInput, fail, ok, type Result } from '../src-workers/domain/result.ts';
 import { handOver } from './columns.ts';
 import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
 import type { PredictionChunk } from './records.ts';
-import type { AsyncStore, Store, StoreClient } from './store-api.ts';
-import { STORE_METHODS } from './store-api.ts';
+import { type AsyncStore, type Store, type StoreClient, STORE_METHODS } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
   /** Path of the thread's script, for a bundle that moves it; by default `thread.ts` beside this file. */
@@ -39,7 +38,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     });
   });
   worker.once('error', (error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     ended ??= fail('storage', `the store's thread failed: ${message}. Everything that it reported as saved is saved`);
   });
 
@@ -54,7 +53,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
           method === 'savePredictionChunk' ? chunkCall(args) : { message: args, transfer: [] };
         post({ kind: 'call', id, method, args: message }, transfer);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorText(error);
         return resolve(badInput(`${method}: an argument cannot be sent to the store: ${reason}`));
       }
       pending.set(id, resolve);

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 
-import type { Failure, Result } from '../src-workers/domain/result.ts';
-import { fail, FailureError, ok } from '../src-workers/domain/result.ts';
+import { type Failure, type Result, fail, FailureError, ok } from '../src-workers/domain/result.ts';
 
 /** Explains an error of SQLite; `undefined` for any other error. */
 function storageFailure(error: unknown, file: string): Failure | undefined {

@@ -1,8 +1,7 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import { refuse } from './failure.ts';
 import type { CalibrationDraft, CalibrationRecord, WorkloadRecord } from './records.ts';
-import type { Statements } from './statements.ts';
-import { fromJson, now, toJson } from './statements.ts';
+import { type Statements, fromJson, now, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
 type LibraryMethods = Pick<

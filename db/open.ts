@@ -6,8 +6,7 @@ import Database from 'better-sqlite3';
 import { INVALID_REASONS } from '../src-workers/domain/design.ts';
 import type { Result } from '../src-workers/domain/result.ts';
 import { attempt, refuse } from './failure.ts';
-import type { Migration } from './migrate.ts';
-import { hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
+import { type Migration, hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
 
 /** `LKST`, which marks a file as ours in its header. */
 export const APPLICATION_ID = 0x4c4b5354;

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import type { Statements } from './statements.ts';
-import { now } from './statements.ts';
+import { type Statements, now } from './statements.ts';
 
 /** Interval of the heartbeat of a store with running runs, and the longest silence before it counts as dead, ms. */
 export const HEARTBEAT_MS = 5_000;

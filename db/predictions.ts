@@ -2,8 +2,7 @@ import { crc32 } from 'node:zlib';
 
 import type { Database } from 'better-sqlite3';
 
-import type { ColumnName } from './columns.ts';
-import { COLUMN_NAMES, columnBytes, emptyColumns } from './columns.ts';
+import { type ColumnName, COLUMN_NAMES, columnBytes, emptyColumns } from './columns.ts';
 import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 

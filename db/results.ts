@@ -7,8 +7,7 @@ import type {
   SimulationRecord,
 } from './records.ts';
 import type { RunRows } from './run-rows.ts';
-import type { Statements } from './statements.ts';
-import { fromJson, toJson } from './statements.ts';
+import { type Statements, fromJson, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
 interface ReferenceRow {

@@ -13,8 +13,7 @@ import type {
   RunSummary,
   StoredAxis,
 } from './records.ts';
-import type { SqlValue, Statements } from './statements.ts';
-import { fromJson } from './statements.ts';
+import { type SqlValue, type Statements, fromJson } from './statements.ts';
 
 interface SummaryRow {
   readonly id: number;

@@ -3,8 +3,7 @@ import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
 import type { RunAxes, RunDraft, RunEnd, RunRecord } from './records.ts';
 import type { RunRows } from './run-rows.ts';
-import type { Statements } from './statements.ts';
-import { now, toJson } from './statements.ts';
+import { type Statements, now, toJson } from './statements.ts';
 
 export function runStates(
   { get, run, insert, write }: Statements,

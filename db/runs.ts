@@ -4,8 +4,7 @@ import type { RunRecord } from './records.ts';
 import { runDesigns } from './run-designs.ts';
 import { runRows, type RunRows } from './run-rows.ts';
 import { runStates } from './run-states.ts';
-import type { Statements } from './statements.ts';
-import { now } from './statements.ts';
+import { type Statements, now } from './statements.ts';
 
 /** Functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
 export function openRuns(statements: Statements, ownership: Ownership) {

@@ -3,15 +3,12 @@ import type { Database } from 'better-sqlite3';
 import type { Result } from '../src-workers/domain/result.ts';
 import { attempt } from './failure.ts';
 import { openLibrary } from './library.ts';
-import type { OpenOptions } from './open.ts';
-import { openDatabase, storedBytes } from './open.ts';
+import { type OpenOptions, openDatabase, storedBytes } from './open.ts';
 import { openOwnership } from './ownership.ts';
 import { resultsOf } from './results.ts';
 import { openRuns } from './runs.ts';
-import type { Statements } from './statements.ts';
-import { now, openStatements } from './statements.ts';
-import type { Store, StoreMethods } from './store-api.ts';
-import { STORE_METHODS } from './store-api.ts';
+import { type Statements, now, openStatements } from './statements.ts';
+import { type Store, type StoreMethods, STORE_METHODS } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
 /** Measured bytes of one row of `predictions`, for estimates. An invalid design has only its reason. */

@@ -1,7 +1,6 @@
 import { refuse } from './failure.ts';
 import type { StudyDraft, StudyRecord } from './records.ts';
-import type { Statements } from './statements.ts';
-import { fromJson, now, toJson } from './statements.ts';
+import { type Statements, fromJson, now, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
 type StudyMethods = Pick<

@@ -1,13 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
-import type { Result } from '../src-workers/domain/result.ts';
-import { fail } from '../src-workers/domain/result.ts';
+import { errorText, type Result, fail } from '../src-workers/domain/result.ts';
 import { handOver } from './columns.ts';
 import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
 import { HEARTBEAT_MS } from './ownership.ts';
 import type { RunColumns } from './records.ts';
-import type { OpenStore } from './store.ts';
-import { openStore } from './store.ts';
+import { type OpenStore, openStore } from './store.ts';
 
 /** Interval of the check for changes by other processes, milliseconds. A check takes microseconds. */
 const WATCH_MS = 400;
@@ -58,7 +56,7 @@ function answer({ store }: OpenStore, { id, method, args }: Extract<ToThread, { 
   try {
     result = run(...args);
   } catch (error) {
-    result = fail('internal', `store: ${method}: ${error instanceof Error ? error.message : String(error)}`);
+    result = fail('internal', `store: ${method}: ${errorText(error)}`);
   }
   if (method === 'loadRunColumns' && result.ok) {
     const { message, transfer } = handOver(result.value as RunColumns);

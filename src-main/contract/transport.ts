@@ -1,4 +1,4 @@
-import { fail, type Failure, type Result, badInput, conflict } from '../../src-workers/domain/result.ts';
+import { errorText, fail, type Failure, type Result, badInput, conflict } from '../../src-workers/domain/result.ts';
 import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
 
@@ -165,7 +165,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
     const header = new TextDecoder('utf-8', { fatal: true }).decode(frame.subarray(4, 4 + headerLength));
     return { ok: true, value: revive(JSON.parse(header), 0) };
   } catch (error) {
-    return malformed(error instanceof Error ? error.message : String(error));
+    return malformed(errorText(error));
   }
 }
 
@@ -194,7 +194,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       send(message);
       return null;
     } catch (error) {
-      return { code: 'internal', message: `The answer could not be sent: ${messageOf(error)}` };
+      return { code: 'internal', message: `The answer could not be sent: ${errorText(error)}` };
     }
   };
   const reply = (id: number, result: Result<unknown>) => {
@@ -219,7 +219,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       // `call` returns expected failures as values. An exception is a bug and becomes a failure here.
       void Promise.resolve()
         .then(() => engine.dispatch(name, input, gone.signal))
-        .catch((error: unknown) => fail('internal', `${name}: ${messageOf(error)}`))
+        .catch((error: unknown) => fail('internal', `${name}: ${errorText(error)}`))
         .then((result) => {
           inFlight -= 1;
           reply(id, result);
@@ -305,7 +305,7 @@ export function createClient(channel: Channel): Client {
           channel.send({ id, name, input });
         } catch (error) {
           pending.delete(id);
-          resolve(badInput(`${name}: The argument cannot be sent: ${messageOf(error)}`));
+          resolve(badInput(`${name}: The argument cannot be sent: ${errorText(error)}`));
         }
       });
     },
@@ -465,8 +465,4 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
     clearTimeout(timer);
     tidy();
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

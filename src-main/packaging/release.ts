@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { addBundled, type Sbom } from './sbom.ts';
+import { errorText } from '../../src-workers/domain/result.ts';
 
 const CHANGED = ['package.json', 'package-lock.json', 'CHANGELOG.md'];
 const UNRELEASED = '## Unreleased\n';
@@ -101,6 +102,6 @@ try {
     throw new Error(`"${increment}" is not a release. Specify patch, minor, major or a version such as 1.2.3.`);
   release(increment, args.includes('--tested'));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorText(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { runBrowserHost } from './host.ts';
 import { DEFAULT_PORT } from './serve.ts';
+import { errorText } from '../../src-workers/domain/result.ts';
 
 // The browser host as a separate program. `npm start` runs it if there is no desktop.
 
@@ -12,7 +13,7 @@ function readArguments() {
   try {
     return parseArgs({ options: { port: { type: 'string' }, db: { type: 'string' } } }).values;
   } catch (error) {
-    complain(`${error instanceof Error ? error.message : String(error)}; ${usage}`);
+    complain(`${errorText(error)}; ${usage}`);
     return null;
   }
 }

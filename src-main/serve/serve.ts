@@ -16,7 +16,7 @@ import {
 } from '../contract/transport.ts';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
 import { randomToken, TOKEN_PATTERN } from './kept-token.ts';
-import { type Result, badInput, unsupported } from '../../src-workers/domain/result.ts';
+import { errorText, type Result, badInput, unsupported } from '../../src-workers/domain/result.ts';
 
 export const DEFAULT_PORT = 7877;
 
@@ -164,7 +164,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     port = await listen(server, options.port);
   } catch (error) {
     clearInterval(pings);
-    return unsupported(`cannot listen on ${LOOPBACK}: ${error instanceof Error ? error.message : String(error)}`);
+    return unsupported(`cannot listen on ${LOOPBACK}: ${errorText(error)}`);
   }
   return { ok: true, value: { address: `http://${LOOPBACK}:${port}/?token=${token}`, port, close } };
 }

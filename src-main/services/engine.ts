@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { debuglog } from 'node:util';
 import { openStoreClient } from '../../db/client.ts';
-import { fail, FailureError, ok, type Result, notFound } from '../../src-workers/domain/result.ts';
+import { errorText, fail, FailureError, ok, type Result, notFound } from '../../src-workers/domain/result.ts';
 import { validate } from '../contract/parse.ts';
 import {
   procedures,
@@ -227,7 +227,7 @@ function dispatchTo(handlers: Handlers) {
       );
     } catch (error) {
       if (error instanceof FailureError) return { ok: false, error: error.failure };
-      return fail('internal', `${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return fail('internal', `${name}: ${errorText(error)}`);
     }
   }
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BENCH_BACKENDS, type BenchPlan, type PlanLine, type PlanSource } from '../domain/benchmark.ts';
-import { ok, type Result, notFound, badInput } from '../domain/result.ts';
+import { errorText, ok, type Result, notFound, badInput } from '../domain/result.ts';
 import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
@@ -37,7 +37,7 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
   try {
     stored = JSON.parse(await readFile(file, 'utf8')) as StoredPlan;
   } catch (error) {
-    return notFound(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return notFound(`${file}: ${errorText(error)}`);
   }
   if (stored?.format !== 'lockstep-bench' || stored.version !== 1)
     return badInput(`${file}: the format is ${stored?.format} version ${stored?.version}, not lockstep-bench 1`);
@@ -52,7 +52,7 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
   try {
     bytes = await readFile(path);
   } catch (error) {
-    return notFound(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    return notFound(`${path}: ${errorText(error)}`);
   }
   if (bytes.length !== 4 * workload.units)
     return badInput(`${path}: the file has ${bytes.length} bytes instead of ${4 * workload.units}`);

@@ -75,6 +75,9 @@ export function systemReason(error: unknown): string {
   return Object.hasOwn(SYSTEM_REASONS, code) ? `${SYSTEM_REASONS[code]}, ${code}` : code;
 }
 
+/** The message of anything that was thrown. */
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** Returns the value, or throws the failure, for callers that can only throw. */
 export function unwrap<T>(result: Result<T>): T {
   if (result.ok) return result.value;

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
-import { ok, type Result, badInput } from '../domain/result.ts';
+import { errorText, ok, type Result, badInput } from '../domain/result.ts';
 
 /** The figures of a kernel in a report of Nsight Compute. */
 export interface ProfiledKernel extends ProfiledLaunch {
@@ -63,9 +63,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
     const table = lines.filter((line, at) => at === 0 || (line.startsWith('"') && !line.startsWith('"ID"')));
     rows = parse(table.join('\n'), { relax_column_count: true, relax_quotes: true, skip_empty_lines: true });
   } catch (error) {
-    return badInput(
-      `The table of Nsight Compute cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    return badInput(`The table of Nsight Compute cannot be read: ${errorText(error)}`);
   }
   const [head, ...records] = rows;
   const column = (name: string): number => head.indexOf(name);

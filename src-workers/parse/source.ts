@@ -1,4 +1,4 @@
-import { FailureError, type Result, badInput } from '../domain/result.ts';
+import { errorText, FailureError, type Result, badInput } from '../domain/result.ts';
 import { shortened } from '../domain/text.ts';
 
 /** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
@@ -35,7 +35,7 @@ export async function ofLibrary<T>(label: string, format: string, read: () => Pr
     return await read();
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return refuse(label, {}, `the ${format} file is damaged, or has a part that cannot be read (${shown(reason)})`);
   }
 }
@@ -48,7 +48,7 @@ export async function* readBytes(source: ByteSource, label: string): AsyncGenera
     if (error instanceof FailureError) throw error;
     throw new FailureError({
       code: 'bad-input',
-      message: `${label}: the file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      message: `${label}: the file cannot be read: ${errorText(error)}`,
     });
   }
 }

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { FailureError, ok, type Result, badInput } from '../domain/result.ts';
+import { errorText, FailureError, ok, type Result, badInput } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /**
@@ -26,7 +26,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
     }
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     const message = `${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`;
     throw new FailureError({ code: 'bad-input', message });
   }

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
+import { errorText, ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { validate } from '../../contract/parse.ts';
 import { type EngineDoor, MAX_REQUEST_BYTES, serveConnection } from '../../contract/transport.ts';
 import { writeFor } from '../../services/files/files.ts';
@@ -139,7 +139,7 @@ function parsed(line: string): Result<unknown> {
     // Most lines contain no bytes, and a reviver takes longer than parsing.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
-    return badInput(`The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    return badInput(`The line is not JSON: ${errorText(error)}.`);
   }
 }
 

@@ -3,7 +3,15 @@ import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { PASSWORD_VARIABLE } from '../../../src-workers/domain/program.ts';
-import { ok, systemReason, type Result, badInput, notFound, unsupported } from '../../../src-workers/domain/result.ts';
+import {
+  errorText,
+  ok,
+  systemReason,
+  type Result,
+  badInput,
+  notFound,
+  unsupported,
+} from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
 /** The settings by which owners of runs and agents find each other: a Redis server and a prefix of keys. */
@@ -150,7 +158,7 @@ export async function connected<T>(
     return notFound(silentText(place));
   } catch (error) {
     await close();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return unsupported(
       `The Redis at ${place} refuses what agents need: ${reason}. Check its version, its memory and the rights of the user.`,
     );

@@ -50,13 +50,7 @@ function axes(
     readonly ticks: readonly number[];
     readonly text: (at: number) => string;
   },
-  y: {
-    readonly low: number;
-    readonly high: number;
-    readonly log: boolean;
-    readonly ticks: readonly number[];
-    readonly text: (at: number) => string;
-  },
+  y: typeof x,
 ) {
   const axis = ({ low, high, log, ticks, text }: typeof x) => ({
     type: log ? ('log' as const) : ('value' as const),

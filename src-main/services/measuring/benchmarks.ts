@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../../db/records.ts';
 import { ALTERNATING, type BenchPlan, type BenchRecord, type PlanLine } from '../../../src-workers/domain/benchmark.ts';
 import {
+  errorText,
   fail,
   ok,
   type Failure,
@@ -11,9 +12,8 @@ import {
   conflict,
 } from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
-import type { MeasuringRequest } from '../../contract/measuring.ts';
+import type { MeasuringRequest, Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
-import type { Bundle, ProbeAnswer } from '../../contract/measuring.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
 import {
   chosenDesigns,
@@ -503,7 +503,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
   };
   const finished = measure().catch((error: unknown) =>
     // A bug here must neither leave the run open nor end the engine.
-    session.finish({ code: 'internal', message: error instanceof Error ? error.message : String(error) }),
+    session.finish({ code: 'internal', message: errorText(error) }),
   );
   return { runId: session.run.id, finished, cancel: () => controller.abort() };
 }

@@ -21,7 +21,15 @@ import {
   type BenchPlan,
   type MeasuringDevice,
 } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result, unsupported, badInput, notFound } from '../../../src-workers/domain/result.ts';
+import {
+  errorText,
+  fail,
+  ok,
+  type Result,
+  unsupported,
+  badInput,
+  notFound,
+} from '../../../src-workers/domain/result.ts';
 import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { MeasuringPrograms } from './programs.ts';
@@ -149,7 +157,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   try {
     await writePlanFolder(folder, plan);
   } catch (error) {
-    return fail('storage', `The plan cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return fail('storage', `The plan cannot be written: ${errorText(error)}`);
   }
   if (plan.program) {
     const options = { cache: join(userCacheFolder(), 'programs'), 'build-limit': COMPILE_LIMIT_MS, 'cuda-sources': programs.cudaFolder, 'opencl-host': programs.openclHost }; // prettier-ignore

@@ -1,6 +1,6 @@
 import type { BestDesign, RunRecord } from '../../../db/records.ts';
 import type { DesignRange } from '../../../src-workers/advise/best.ts';
-import { fail, FailureError, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
+import { errorText, fail, FailureError, ok, type Failure, type Result } from '../../../src-workers/domain/result.ts';
 import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
@@ -87,7 +87,7 @@ export function openExecution(
 }
 
 function internal(error: unknown): Failure {
-  return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+  return { code: 'internal', message: errorText(error) };
 }
 
 /**

@@ -1,6 +1,14 @@
 import { median, spearman } from '../../../src-workers/numeric/statistics.ts';
 import type { BestDesign, RunRecord, SimulationRecord } from '../../../db/records.ts';
-import { fail, ok, type Failure, type Result, unsupported, conflict } from '../../../src-workers/domain/result.ts';
+import {
+  errorText,
+  fail,
+  ok,
+  type Failure,
+  type Result,
+  unsupported,
+  conflict,
+} from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -168,7 +176,7 @@ function runSimulations(
       if (!controller.signal.aborted)
         stop({
           code: 'internal',
-          message: `design ${design}: ${error instanceof Error ? error.message : String(error)}`,
+          message: `design ${design}: ${errorText(error)}`,
           context: { design },
         });
       return;

@@ -1,8 +1,7 @@
 import type { UncertainDesign } from '../../../src-main/contract/advice.ts';
 import type { RankColumn, RankRow } from '../../../src-main/contract/api.ts';
 import { blockText, isCpuDesign } from '../../../src-workers/domain/design.ts';
-import type { Term } from '../../../src-workers/domain/terms.ts';
-import { sentenceCase } from '../../../src-workers/domain/terms.ts';
+import { type Term, sentenceCase } from '../../../src-workers/domain/terms.ts';
 import { shortDeviceName } from '../../format/devices.ts';
 import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import type { Mode } from './address.ts';

@@ -8,6 +8,7 @@ import { cpuDevice } from './device.ts';
 import { measureCpu } from './measure.ts';
 import { cpuPlan, standardBytes } from './cpu-plan.ts';
 import { runThread, type ThreadTask } from './thread.ts';
+import { errorText } from '../../domain/result.ts';
 
 /**
  * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 if the plan
@@ -32,7 +33,7 @@ async function main(): Promise<void> {
   try {
     given = parseArgs({ options, allowPositionals: true });
   } catch (error) {
-    return leave(2, `${error instanceof Error ? error.message : String(error)}; ${USAGE}`);
+    return leave(2, `${errorText(error)}; ${USAGE}`);
   }
   const { plan: named, list, standard } = given.values;
   const device = cpuDevice();

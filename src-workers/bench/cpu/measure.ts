@@ -1,6 +1,6 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../domain/benchmark.ts';
-import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
+import { errorText, ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../predict/cpu.ts';
 import { BARRIER_WORDS } from './barrier.ts';
 import { kernelBytes } from './kernels.ts';
@@ -134,7 +134,7 @@ async function measureCase(
       };
       const worker = new Worker(threadModule, { workerData: task, transferList: ports });
       worker.on('message', hear);
-      worker.on('error', (error) => leave(error instanceof Error ? error.message : String(error)));
+      worker.on('error', (error) => leave(errorText(error)));
       workers.push(worker);
     }
   });

@@ -1,5 +1,5 @@
 /// <reference types="@webgpu/types" />
-import { FailureError } from '../../domain/result.ts';
+import { errorText, FailureError } from '../../domain/result.ts';
 
 /** Flags of buffers and maps, by the numbers of the specification, since Node has no globals for them. */
 const COPY_SRC = 0x4;
@@ -84,7 +84,7 @@ function createGuard(device: GPUDevice) {
       if (error instanceof FailureError) throw error;
       throw new FailureError({
         code: 'unsupported',
-        message: oneLine(error instanceof Error ? error.message : String(error)),
+        message: oneLine(errorText(error)),
       });
     }
     return value;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
-import { ok, type Result, unsupported, notFound } from '../../domain/result.ts';
+import { errorText, ok, type Result, unsupported, notFound } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
 /** Opens WebGPU under Node, through Dawn (the optional package `webgpu`). */
@@ -49,7 +49,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   try {
     ({ create } = await import('webgpu'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return unsupported(`the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
   }
   // Without this toggle, timestamps are rounded to 0.1 ms.
@@ -66,7 +66,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const versions = { node: process.versions.node, webgpu: packageVersion() };
     return ok({ device, info: describeWebGpu(adapter, device, { versions, processor }) });
   } catch (error) {
-    return unsupported(`the adapter gives no device: ${error instanceof Error ? error.message : String(error)}`);
+    return unsupported(`the adapter gives no device: ${errorText(error)}`);
   }
 }
 

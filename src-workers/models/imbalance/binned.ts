@@ -1,9 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
-import { latticeStep, spreadOnLattice, sumWindow } from '../../numeric/lattice.ts';
-import type { Masses } from '../../numeric/lattice.ts';
-import { lossDistribution, lossDistributionCost } from './distribution.ts';
-import type { LossDistribution } from './distribution.ts';
+import { latticeStep, spreadOnLattice, sumWindow, type Masses } from '../../numeric/lattice.ts';
+import { lossDistribution, lossDistributionCost, type LossDistribution } from './distribution.ts';
 
 /** The number of bins of the logarithm of the loss, which is between the logarithms of 1 and n. */
 const LOG_BINS = 2 ** 16;

@@ -1,5 +1,4 @@
-import { ok, badInput, unsupported } from '../../domain/result.ts';
-import type { Result } from '../../domain/result.ts';
+import { ok, badInput, unsupported, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { latticeStep } from '../../numeric/lattice.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';

@@ -1,6 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
-import { lengthSampler } from '../../numeric/random.ts';
-import type { UniformSource } from '../../numeric/random.ts';
+import { lengthSampler, type UniformSource } from '../../numeric/random.ts';
 
 /** A sampled figure with its standard error; ±1.96 standard errors is the 95 % confidence interval. */
 export interface Estimate {

@@ -1,7 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an AMD multiprocessor: a compute unit on GCN and CDNA, and a whole workgroup processor (two

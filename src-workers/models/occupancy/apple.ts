@@ -1,7 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16

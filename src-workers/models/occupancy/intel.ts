@@ -1,7 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
 
 /** Widths of a thread group that Intel's compilers choose from. */
 export type IntelSimdWidth = 8 | 16 | 32;

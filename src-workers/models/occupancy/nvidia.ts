@@ -1,7 +1,13 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import type { BlockUsage, Residency, ResidencyLimits } from './usage.ts';
-import { checkUsage, computeResidency, roundUpTo } from './usage.ts';
+import {
+  type BlockUsage,
+  type Residency,
+  type ResidencyLimits,
+  checkUsage,
+  computeResidency,
+  roundUpTo,
+} from './usage.ts';
 
 /**
  * The allocation rules of one compute capability. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8

@@ -1,12 +1,10 @@
 import type { DeviceLimits, GpuDevice, OccupancyRules } from '../../domain/device.ts';
-import type { Result } from '../../domain/result.ts';
-import { ok, unwrap } from '../../domain/result.ts';
+import { type Result, ok, unwrap } from '../../domain/result.ts';
 import { amdOccupancyRules, amdResidency } from './amd.ts';
 import { appleOccupancyRules, appleResidency } from './apple.ts';
 import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
-import type { BlockUsage, Residency } from './usage.ts';
-import { checkUsage, computeResidency } from './usage.ts';
+import { type BlockUsage, type Residency, checkUsage, computeResidency } from './usage.ts';
 
 /** Resident blocks of a device without known allocation rules: its limits, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {

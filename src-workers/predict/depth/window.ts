@@ -1,7 +1,6 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import type { StepLaws } from './depth-table.ts';
+import { type StepLaws, isLattice } from './depth-table.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
-import { isLattice } from './depth-table.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
