@@ -281,7 +281,7 @@ it.skipIf(lacks('nvcc'))('generates CUDA that nvcc compiles for GPUs of several 
   const hosts = join(folder, 'cache', 'lockstep', 'programs', 'hosts');
   const host = readdirSync(hosts).map((name) => join(hosts, name, 'host.cu')).find((path) => readFileSync(path, 'utf8').includes('classOfRows'))!; // prettier-ignore
   const known = spawnSync('nvcc', ['--list-gpu-code'], { encoding: 'utf8' }).stdout;
-  const architectures = ['80', '90', '120'].filter((number) => known.includes(`sm_${number}`));
+  const architectures = ['80', '120'].filter((number) => known.includes(`sm_${number}`));
   expect(architectures).not.toEqual([]);
   const flags = architectures.flatMap((number) => ['-gencode', `arch=compute_${number},code=sm_${number}`]);
   mkdirSync(join(folder, 'objects'));

@@ -16,7 +16,7 @@ it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([
   ['supply', 1, async (report) => verifySources(report)],
   ['files', 100, verifyFiles],
   ['calls', 300, verifyCalls],
-  ['storage', 28, (report, amount) => verifyStorage(report, amount, ['fullDisk', 'readOnly', 'noMemory'])],
+  ['storage', 14, (report, amount) => verifyStorage(report, amount, ['fullDisk', 'readOnly', 'noMemory'])],
   ['kills', 5, verifyKills],
   ['trips', 20, verifyTrips],
 ])('%s: %i', async (_, amount, verify) => {
