@@ -53,12 +53,13 @@ describe('the address of a Redis', () => {
     expect(await redisOptions({ url: 'redis://host', passwordFile: join(folder, 'absent') })).toFail('not-found');
   });
 
-  it('is refused if nothing answers there, with advice on what to check', async () => {
+  // Each waits for the limit of an answer.
+  it.concurrent('is refused if nothing answers there, with advice on what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
     expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
   });
 
-  it.each([
+  it.concurrent.each([
     { after: 'nothing', answers: [], message: 'no answer within 4 s' },
     // The replies to hello 3 and its name, and to info.
     { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
