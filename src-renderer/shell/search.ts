@@ -48,7 +48,7 @@ function written(part: string, label: string, words: string): Match | null {
     const place = at === 0 ? AT_START : from >= 0 ? AT_WORD : WITHIN;
     const isWhole = from >= 0 && !LETTER.test(text.slice(at + part.length));
     const score = isWhole ? place + WHOLE_WORD : place;
-    // Of two labels with the same start, the shorter one is closer to the query.
+    // The shorter of two labels with the same start is closer to the query.
     return { score: score + part.length / (100 * text.length), at: Array.from(part, (_, i) => at + i) };
   }
   const hidden = words.toLowerCase();

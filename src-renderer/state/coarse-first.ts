@@ -3,7 +3,7 @@ import type { Result } from '../../src-workers/domain/result.ts';
 /** The exact answer is requested when an input has not changed for this time. */
 const RESTS_AFTER_MS = 150;
 
-/** What is found in a short time, a subset of the designs, all that could equal the fastest, or all. */
+/** The designs to examine: those found in a short time, a subset, all that could equal the fastest, or all. */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {

@@ -55,7 +55,7 @@ process.once('disconnect', () => {
   process.exit(1);
 });
 child.once('error', ({ code, message }) => process.send({ code, message }, () => process.exit(1)));
-// As shells say it: a signal is 128 and its number.
+// A signal is reported as 128 plus its number, as shells do.
 child.once('exit', (code, signal) => process.exit(code ?? 128 + require('node:os').constants.signals[signal]));
 `;
 

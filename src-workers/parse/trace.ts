@@ -54,7 +54,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
 
   const lengths = new Float64Array(units);
-  /** By thread group: the number of its lanes and of its steps, and the sum of its active lanes. */
+  /** The lanes and steps of each thread group, and the sum of its active lanes over the steps. */
   const groups = new Map<number, { lanes: number; steps: number; active: number }>();
   let missing = 0;
   let firstMissing = 0;

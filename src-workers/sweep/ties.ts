@@ -24,9 +24,9 @@ export interface TieTable {
   /** Number of consecutive designs of the same device, implementation, threads per unit, loop, balancing: a family. */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
-  /** By place: the position of its device, and the kind of implementation. */
+  /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** By place of the faster design, then of the other: the largest difference of tied times, relative to the faster. */
+  /** The largest difference of tied times, relative to the faster, by the place of the faster design and the other. */
   readonly fractions: Float64Array;
   readonly places: number;
 }

@@ -60,7 +60,7 @@ export function bytesOfIteration(
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
   const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
-  // What was measured of the cache are sectors at random addresses. They stand for all of its traffic.
+  // The cache was measured with sectors at random addresses. All of its traffic is assumed to be like them.
   const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
   const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
   let far = 0;
