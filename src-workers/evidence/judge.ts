@@ -9,12 +9,11 @@ import type {
   UnseenEvidence,
 } from '../domain/evidence.ts';
 import { SPMV_IMPLEMENTATIONS } from './spmv-designs.ts';
-import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
-import { median, sortedQuantile, spearman } from '../numeric/statistics.ts';
+import { SPMV_PARAMETERS, type SpmvParameters } from './spmv-parameters.ts';
+import { sortedQuantile, spearman } from '../numeric/statistics.ts';
 import type { MeasuredMatrices } from '../parse/evidence.ts';
 import type { MeasuredGpu, MeasuredImplementation, SpmvDataset } from '../models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters, KeptPredictions } from './kept.ts';
-import { LAUNCH_FLOOR_MS } from '../predict/constants.ts';
 import { assignFold } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
@@ -281,34 +280,6 @@ export function unseenPairs(
     );
     return [{ name, implementation, measured: times, predicted, fourNumbers: predicted }];
   });
-}
-
-/**
- * The parameters of a sweep's predictions for a GPU: the catalogue's (`catalogue`) or, as for a GPU without a measured
- * bandwidth, the median of the other GPUs (`assumed`). The start of a launch depends on the driver and the timing
- * method, so it is the median of the values fitted on the GPU. `null` if the catalogue has no values.
- */
-export function sweptParameters(
-  { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
-  gpu: MeasuredGpu,
-  by: 'catalogue' | 'assumed',
-): (SpmvParameters & { readonly startMicroseconds: number }) | null {
-  const middle = (gpus: readonly MeasuredGpu[], name: SpmvParameter): number =>
-    median(
-      Float64Array.from(
-        gpus.flatMap(({ implementations }) => implementations),
-        ({ column }) => kept[dataset.id][column].values[name]!,
-      ),
-    );
-  const startMicroseconds = dataset.gpus.includes(gpu)
-    ? Number(middle([gpu], 'startMicroseconds').toPrecision(3))
-    : LAUNCH_FLOOR_MS * 1e3;
-  const { achievedBandwidthFraction: known } = devices.get(gpu.device)!;
-  if (by === 'assumed') {
-    const others = dataset.gpus.filter(({ device }) => device !== gpu.device);
-    return { bandwidthFraction: middle(others, 'bandwidthFraction'), startMicroseconds };
-  }
-  return known === undefined ? null : { bandwidthFraction: known, startMicroseconds };
 }
 
 function judgeUnseen(judged: Judged, gpu: MeasuredGpu): UnseenEvidence {

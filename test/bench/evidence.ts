@@ -18,7 +18,8 @@ import type { FittedImplementation, KeptParameters } from '../../src-workers/evi
 import { fitFolds, fitOnly, measuredTimes } from './evidence-fit.ts';
 import { measuredBands } from './tie-bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
-import { judgeDataset, makePair, sweptParameters, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { judgeDataset, makePair, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { sweptParameters } from './swept-parameters.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 import { GPUS as devices } from '../catalogue.ts';

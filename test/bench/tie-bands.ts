@@ -3,7 +3,8 @@ import type { ImplementationKind, TimeInterval } from '../../src-workers/domain/
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptAgreement, KeptBand, KeptBands, MeasuredChip } from '../../src-workers/evidence/bands.ts';
 import { shapeTimes } from '../../src-workers/evidence/judge-shapes.ts';
-import { agreement, sweptParameters, type Judged } from '../../src-workers/evidence/judge.ts';
+import { agreement, type Judged } from '../../src-workers/evidence/judge.ts';
+import { sweptParameters } from './swept-parameters.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { readLaunches, type ShapeGpu } from '../../src-workers/evidence/shapes.ts';
 import { libraryTakesEvenShares } from '../../src-workers/evidence/spmv-designs.ts';
