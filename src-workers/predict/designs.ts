@@ -115,8 +115,11 @@ export interface PlayableDesign {
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
-  /** Cycles before the first iteration of a fetching launch, and t(w) while units remain; `null` for other launches. */
-  readonly fetches: { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null;
+  /**
+   * Cycles before the first iteration of a fetching launch, and t(w) while units remain and afterwards; `null` for
+   * other launches.
+   */
+  readonly fetches: { readonly startCycles: number; readonly fetching: CycleTable; readonly last: CycleTable } | null;
   /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
   readonly msPerCycle: number;
   /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */

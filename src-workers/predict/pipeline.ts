@@ -23,7 +23,7 @@ import {
   ADDITIONS_PER_CYCLE,
   computeFetchCost,
   computeFetchCycles,
-  makeFetchingTable,
+  makeFetchingTables,
   type FetchCost,
   mergesAdditions,
 } from './cost/fetch-cost.ts';
@@ -655,7 +655,7 @@ function getFetchCost(
   const { workingBlocks, shape } = candidate;
   const factor = computeIterationFactor(predictor, candidate, device);
   const cost = computeFetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
-  return { ...cost, iterations: cost.iterations * scale };
+  return { ...cost, fetching: { ...cost.fetching, iterations: cost.fetching.iterations * scale } };
 }
 
 /** Cycles that fetches add to the launch of a candidate. */
@@ -682,27 +682,31 @@ function getFetchingCycles(
 ): number {
   const cost = getFetchCost(predictor, candidate, device, shared);
   if (!cost) return 0;
-  const { workingBlocks, shape } = candidate;
+  return computeFetchCycles(getPace(predictor, candidate).pipeline, cost, countFetchingGroups(candidate, device));
+}
+
+/** Mean thread groups of a multiprocessor. */
+function countFetchingGroups({ workingBlocks, shape }: Candidate, { multiprocessors }: GpuDevice): number {
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
-  const groups = threadGroups / Math.min(device.multiprocessors, workingBlocks);
-  return computeFetchCycles(getPace(predictor, candidate).pipeline, cost, groups);
+  return threadGroups / Math.min(multiprocessors, workingBlocks);
 }
 
 /**
  * The cost of fetching in a simulated launch: the cycles before the first iteration, and the cycles of an iteration
- * while units are left.
+ * while units are left and afterwards.
  */
 export function playFetches(
   predictor: Predictor,
   candidate: Candidate,
   device: GpuDevice,
-): { readonly startCycles: number; readonly cyclesPerIteration: CycleTable } | null {
+): { readonly startCycles: number; readonly fetching: CycleTable; readonly last: CycleTable } | null {
   const cost = getFetchCost(predictor, candidate, device, getSharedByCaps(predictor, candidate, device));
   if (!cost) return null;
   const { pipeline, getCycles } = getPace(predictor, candidate);
   const most = getCycles().length - 1;
-  const cyclesPerIteration = makeFetchingTable(pipeline, cost, most, candidate.shape.threadGroupsPerGroup);
-  return { startCycles: cost.startCycles, cyclesPerIteration };
+  const { threadGroupsPerGroup } = candidate.shape;
+  const groups = countFetchingGroups(candidate, device);
+  return { startCycles: cost.startCycles, ...makeFetchingTables(pipeline, cost, most, threadGroupsPerGroup, groups) };
 }
 
 // -- Costs of an iteration and of a launch --

@@ -33,7 +33,13 @@ const LATENCY_SHARE = 0.5;
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /** Iterations of a group until the units run out. Each of them has the extra cycles below. */
+  /** Until the units run out, and from then on, when every fetcher finds once that there are none. */
+  readonly fetching: FetchingPhase;
+  readonly last: FetchingPhase;
+}
+
+export interface FetchingPhase {
+  /** Iterations of a group. Each of them has the extra cycles below. */
   readonly iterations: number;
   /** Latency that fetching adds to an iteration, cycles. Other groups run in the meantime, as with any latency. */
   readonly latencyCycles: number;
@@ -48,32 +54,42 @@ export interface FetchCost {
  */
 export function computeFetchCost(
   device: GpuDevice,
-  { fetchers, iterations, events, additions }: GroupFetches,
+  { fetchers, iterations, events, additions, last }: GroupFetches,
   groups: number,
   iterationFactor: number,
 ): FetchCost {
   const latency = (LATENCY_SHARE * device.memoryLatencyCycles) / iterationFactor;
   const addition = 1 / (ADDITIONS_PER_CYCLE * iterationFactor);
   const isOne = mergesAdditions(device);
-  return {
-    startCycles: Math.max(latency, (isOne ? 1 : fetchers) * groups * addition),
+  const makePhase = (iterations: number, events: number, additions: number): FetchingPhase => ({
     iterations,
     latencyCycles: iterations > 0 ? (events / iterations) * latency : 0,
     counterCycles: iterations > 0 ? ((isOne ? events : additions) / iterations) * groups * addition : 0,
+  });
+  return {
+    startCycles: Math.max(latency, (isOne ? 1 : fetchers) * groups * addition),
+    fetching: makePhase(iterations, events, additions),
+    last: makePhase(last.iterations, last.events, fetchers),
   };
 }
 
 /**
- * Computes the cycles of an iteration of w active thread groups while units remain to be fetched. The counter is an
- * additional resource, and the scarcest resource sets the throughput.
+ * Computes the cycles of an iteration of w active thread groups in a phase. The counter is an additional resource, and
+ * the scarcest resource sets the throughput.
+ * @param sharing thread groups of a multiprocessor among which the counter's cycles are divided
  */
-function computeFetchingCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
-  const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
+function computeFetchingCycles(
+  pipeline: PipelineParameters,
+  phase: FetchingPhase,
+  groups: number,
+  sharing = groups,
+): number {
+  const turns = pipeline.schedulers * Math.ceil(sharing / pipeline.schedulers);
   return cyclesPerIteration(
     {
       ...pipeline,
-      latencyCycles: pipeline.latencyCycles + cost.latencyCycles,
-      issueCycles: Math.max(pipeline.issueCycles, cost.counterCycles / turns),
+      latencyCycles: pipeline.latencyCycles + phase.latencyCycles,
+      issueCycles: Math.max(pipeline.issueCycles, phase.counterCycles / turns),
     },
     groups,
   );
@@ -81,28 +97,33 @@ function computeFetchingCycles(pipeline: PipelineParameters, cost: FetchCost, gr
 
 /**
  * Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the
- * simulator.
+ * simulator. All groups are active until the units run out. Then groups end, and with them their share of fetches.
+ * @param sharing thread groups of a multiprocessor
  */
-export function makeFetchingTable(
+export function makeFetchingTables(
   pipeline: PipelineParameters,
-  cost: FetchCost,
+  { fetching, last }: FetchCost,
   maxGroups: number,
   threadGroupsPerGroup: number,
-): CycleTable {
-  return Float64Array.from({ length: maxGroups + 1 }, (_, groups) =>
-    computeFetchingCycles(pipeline, cost, threadGroupsPerGroup * Math.max(1, groups)),
-  );
+  sharing: number,
+): { readonly fetching: CycleTable; readonly last: CycleTable } {
+  const tabulate = (phase: FetchingPhase, shared?: number): CycleTable =>
+    Float64Array.from({ length: maxGroups + 1 }, (_, groups) =>
+      computeFetchingCycles(pipeline, phase, threadGroupsPerGroup * Math.max(1, groups), shared),
+    );
+  return { fetching: tabulate(fetching), last: tabulate(last, sharing) };
 }
 
 /**
- * Computes the cycles that fetching adds to a launch whose groups are all active until the units run out. The last
- * fetch of each fetcher finds no unit. It is not counted, because other groups still run meanwhile.
+ * Computes the cycles that fetching adds to a launch whose groups are all active until the units run out.
  * @param groups mean number of thread groups of a multiprocessor
  */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const below = Math.max(1, Math.floor(groups));
-  const slower = (w: number): number => computeFetchingCycles(pipeline, cost, w) - cyclesPerIteration(pipeline, w);
-  const each = slower(below);
-  const mixed = groups > below ? each + (groups - below) * (slower(below + 1) - each) : each;
-  return cost.startCycles + cost.iterations * mixed;
+  const addedBy = (phase: FetchingPhase): number => {
+    const slower = (w: number): number => computeFetchingCycles(pipeline, phase, w) - cyclesPerIteration(pipeline, w);
+    const each = slower(below);
+    return phase.iterations * (groups > below ? each + (groups - below) * (slower(below + 1) - each) : each);
+  };
+  return cost.startCycles + addedBy(cost.fetching) + addedBy(cost.last);
 }

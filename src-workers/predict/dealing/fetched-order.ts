@@ -66,12 +66,15 @@ function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterat
     iterations,
     starts: (played.starts / count) * parts,
     events: (played.fetches / count) * parts - 1,
+    lastEvents: played.lastFetches / count,
   };
 }
 
 /** Fetches of the played groups, in the order of their start. */
 interface PlayedFetches {
   readonly fetches: number;
+  /** Number of iterations after which any lane of a group found no unit. */
+  readonly lastFetches: number;
   /** Number of units that were taken before each fetch. */
   readonly before: Float64Array;
   /** Iterations from each fetch until the units run out. */
@@ -98,6 +101,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
   const age = new Float64Array(most);
   const fetcher = new Int32Array(most);
   let fetches = 0;
+  let lastFetches = 0;
   let taken = 0;
   let starts = 0;
   let end: Float64Array | null = null;
@@ -110,6 +114,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
     const now = due[group];
     const first = taken;
     let begun = false;
+    let isLast = false;
     let soonest = Infinity;
     let idle = 0;
     for (let lane = from; lane < from + lanes; lane++) if (ends[lane] <= now && held[lane] === 0) idle += perFetch;
@@ -129,11 +134,15 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
           ends[lane] = now + lengths[next[lane]];
           next[lane] = (next[lane] + 1) % kept;
           begun = true;
-        } else ends[lane] = Infinity;
+        } else {
+          ends[lane] = Infinity;
+          isLast = true;
+        }
       }
       if (ends[lane] < soonest) soonest = ends[lane];
     }
     if (begun) starts++;
+    if (isLast) lastFetches++;
     if (taken > first) {
       before[fetches] = first;
       age[fetches] = now;
@@ -151,7 +160,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
     else queue.pop();
   }
   for (let i = 0; i < fetches; i++) age[i] = Math.max(0, end![fetcher[i]] - age[i]);
-  return { fetches, before: before.subarray(0, fetches), age, taken, starts };
+  return { fetches, lastFetches, before: before.subarray(0, fetches), age, taken, starts };
 }
 
 /**

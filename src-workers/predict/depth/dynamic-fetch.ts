@@ -214,6 +214,20 @@ function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, 
 }
 
 /**
+ * Number of iterations after which any of n lanes finds that the units have run out. Lanes that start their only unit
+ * together end with its length; lanes with many units have settled lives.
+ */
+export function countLastFetches({ survival, mean }: Renewals, n: number, unitsPerThread: number): number {
+  const settled = Math.min(1, Math.max(0, unitsPerThread - 1));
+  let events = 0;
+  for (let x = 0; x + 1 < survival.length; x++) {
+    const whole = survival[x] - survival[x + 1];
+    events -= Math.expm1(n * Math.log1p(-Math.min(1, whole + settled * (survival[x] / mean - whole))));
+  }
+  return events;
+}
+
+/**
  * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
  * lies beyond the step at which the renewal rate settles.
  *

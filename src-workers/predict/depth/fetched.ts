@@ -19,6 +19,7 @@ export interface FetchingGroup {
   readonly iterations: number;
   /** Number of iterations in which any lane starts a unit. */
   readonly starts: number;
-  /** Number of iterations after which any lane fetches. */
+  /** Number of iterations after which any lane fetches, until the units run out and afterwards. */
   readonly events: number;
+  readonly lastEvents: number;
 }

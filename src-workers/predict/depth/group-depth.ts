@@ -23,7 +23,7 @@ import {
   type DiscreteLaw,
 } from './discrete-law.ts';
 import { computeFetchedStarts, computeIndependentStarts, computeOrderedStarts } from './divergent-starts.ts';
-import { computeDynamicGroupDepth, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
+import { computeDynamicGroupDepth, countLastFetches, prepareRenewals, type Renewals } from './dynamic-fetch.ts';
 import type { FetchedOrder, FetchingGroup } from './fetched.ts';
 import { computeWindowMeanLoss, computeWindowSurvival, type SortedWindow } from './window.ts';
 import {
@@ -132,7 +132,7 @@ export function makeGroupDepthLaw(
       return meanLoss;
     },
     ...(balancing.kind === 'dynamic-fetch' && {
-      fetches: countGroupFetches(prepared, law, n, balancing, unitsPerThread, setup, played),
+      fetches: countGroupFetches(prepared, law, n, balancing, unitsPerThread, setup, played, pureDepth),
     }),
     survivalInto: model.survivalInto,
   };
@@ -141,8 +141,8 @@ export function makeGroupDepthLaw(
 type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
 
 /**
- * Number of accesses to the counter until the units run out. A group that fetches for its lanes counts as one lane with
- * the longest units.
+ * Number of accesses to the counter. A group that fetches for its lanes counts as one lane with the longest units.
+ * @param depth mean depth of the group without setups
  */
 function countGroupFetches(
   prepared: PreparedLaw,
@@ -152,6 +152,7 @@ function countGroupFetches(
   rounds: number,
   setup: number,
   played: FetchingGroup | undefined,
+  depth: number,
 ): GroupFetches {
   if (played) {
     const fetchers = fetch === 'group' ? 1 : n;
@@ -161,6 +162,7 @@ function countGroupFetches(
       iterations: played.iterations + setup * (played.starts - 1),
       events: played.events,
       additions: fetchers * (once - 1),
+      last: { iterations: Math.max(0, depth - played.iterations), events: played.lastEvents },
     };
   }
   const [fetchers, fetches, name, between] =
@@ -181,7 +183,33 @@ function countGroupFetches(
     iterations: iterations + setup * (countUnitStarts - 1),
     events: starts - 1,
     additions: fetchers * (once - 1),
+    last: {
+      iterations: Math.max(0, depth - iterations),
+      events: fetchers === 1 ? 1 : countSharedLastFetches(prepared, fetch, n, once),
+    },
   };
+}
+
+/** Keeps `countLastFetches`, which depends on the units only where lanes have few. */
+function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
+  const most = Math.min(2, fetches);
+  return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {
+    const renewals = getRenewals(prepared, fetch, n);
+    return renewals ? countLastFetches(renewals, n, most) : 1;
+  });
+}
+
+/** The renewals of a fetcher, whose units are a unit, a chunk, or the longest unit of a group; `null` if all are empty. */
+function getRenewals(prepared: PreparedLaw, fetch: number | 'group', n: number): Renewals | null {
+  return getShared(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
+    prepareRenewals(getFetchedLaw(prepared, fetch, n)),
+  );
+}
+
+/** The law of what a fetcher runs between two fetches. */
+function getFetchedLaw(prepared: PreparedLaw, fetch: number | 'group', n: number): DiscreteLaw {
+  if (fetch === 'group') return takeMaximum(prepared.law, n);
+  return fetch === 1 ? prepared.law : getChunkSum(prepared, fetch);
 }
 
 function makeLengthLaw(law: DiscreteLaw): LengthLaw {
@@ -398,12 +426,8 @@ function makeDepthModel(
       return makeSortedModel(prepared);
     case 'dynamic-fetch': {
       const { fetch = 1 } = balancing;
-      // The units that a fetcher runs between two fetches, and the fetchers of a group: its lanes, or the group as a
-      // whole.
-      const [fetched, lanes, fetches] =
-        fetch === 'group'
-          ? [takeMaximum(prepared.law, n), 1, rounds]
-          : [fetch === 1 ? prepared.law : getChunkSum(prepared, fetch), n, rounds / fetch];
+      // The fetchers of a group are its lanes, or the group as a whole.
+      const [lanes, fetches] = fetch === 'group' ? [1, rounds] : [n, rounds / fetch];
       if (lanes === 1 && poolGroups === 1)
         return makeBucketModel(
           prepared,
@@ -414,10 +438,9 @@ function makeDepthModel(
           fetch === 'group' ? 'nested' : 'flattened',
           rounds,
         );
-      if (fetches === 1) return makeIndependentGroups(makeLaneLaws([{ weight: 1, law: fetched }]), lanes);
-      const renewals = getShared<Renewals | null>(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
-        prepareRenewals(fetched),
-      );
+      if (fetches === 1)
+        return makeIndependentGroups(makeLaneLaws([{ weight: 1, law: getFetchedLaw(prepared, fetch, n) }]), lanes);
+      const renewals = getRenewals(prepared, fetch, n);
       const depth = renewals ? computeDynamicGroupDepth(renewals, lanes, fetches, poolGroups) : makeConstantLaw(0);
       return makeIndependentGroups(makeLaneLaws([{ weight: 1, law: depth }]), 1);
     }

@@ -60,35 +60,87 @@ describe('the number of fetches of a group', () => {
   });
 });
 
+describe('the last fetches of a group', () => {
+  /** Plays groups of 32 lanes until each lane has found the counter empty once. */
+  const play = (lengths: readonly number[], rounds: number): number => {
+    const random = seededRandom(5);
+    const groups = 400;
+    const left = Array.from({ length: groups }, () => new Float64Array(32));
+    let units = groups * 32 * rounds;
+    let last = 0;
+    for (let active = groups; active > 0;) {
+      for (const lanes of left) {
+        if (lanes.every((lane) => lane === Infinity)) continue;
+        let isLast = false;
+        lanes.forEach((lane, at) => {
+          if (lane > 0) return;
+          if (units-- > 0) lanes[at] = lengths[Math.floor(random() * lengths.length)];
+          else {
+            lanes[at] = Infinity;
+            isLast = true;
+          }
+        });
+        if (isLast) last++;
+        if (lanes.every((lane) => lane === Infinity)) active--;
+        lanes.forEach((lane, at) => (lanes[at] = lane - 1));
+      }
+    }
+    return last / groups;
+  };
+
+  it.each([
+    ['two lengths', 'uniform(3,4)', [3, 4], [1, 16]],
+    ['lengths of one to nine', 'uniform(1,9)', [1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 16]],
+  ] as const)('are as many as in a played launch: %s', async (_, lengths, list, several) => {
+    const plan = await planOf(oneDesign({ workload: { lengths, units: 2 ** 16 } }));
+    for (const rounds of several) {
+      const own = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, {
+        setupIterations: 0,
+        poolGroups: 400,
+      }).fetches!.last.events;
+      const played = play(list, rounds);
+      expect(Math.abs(own / played - 1), `${rounds}: ${own} and ${played}`).toBeLessThan(0.1);
+    }
+  });
+});
+
 describe('the cost of a fetch', () => {
   const device = { memoryLatencyCycles: 600, multiprocessors: 100 } as GpuDevice;
   const pipeline = { latencyCycles: 500, issueCycles: 20, kneeSoftness: 1000, schedulers: 4 };
-  const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320 };
+  const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320, last: { iterations: 50, events: 16 } };
 
   it('is latency if any lane fetches, and a counter that takes one addition after another', () => {
     const cost = computeFetchCost(device, fetches, 1000, 1);
     const addition = 1 / ADDITIONS_PER_CYCLE;
     expect(cost).toEqual({
       startCycles: 32_000 * addition,
-      iterations: 100,
-      latencyCycles: 0.8 * 300,
-      counterCycles: expect.closeTo(3200 * addition, 9) as number,
+      fetching: {
+        iterations: 100,
+        latencyCycles: 0.8 * 300,
+        counterCycles: expect.closeTo(3200 * addition, 9) as number,
+      },
+      // Each of the 32 lanes fetches once more, and finds nothing.
+      last: { iterations: 50, latencyCycles: 0.32 * 300, counterCycles: expect.closeTo(640 * addition, 9) as number },
     });
-    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(32_000 * addition + 100 * (3200 * addition - 500), 3);
+    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(
+      32_000 * addition + 100 * (3200 * addition - 500) + 50 * (640 * addition - 500),
+      3,
+    );
     // With few groups the latency decides. With many groups, which keep the issue busy, fetching costs nothing.
     const few = computeFetchCost(device, fetches, 10, 1);
-    expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 * addition + 100 * 240, 3);
+    expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 * addition + 100 * 240 + 50 * 96, 3);
     expect(computeFetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320 * addition, 3);
     // Threads that share a unit shorten its iterations, not its fetch.
-    expect(computeFetchCost(device, fetches, 1000, 0.25).latencyCycles).toBe(4 * cost.latencyCycles);
+    expect(computeFetchCost(device, fetches, 1000, 0.25).fetching.latencyCycles).toBe(4 * cost.fetching.latencyCycles);
   });
 
   it('is one addition for all lanes of a group that fetch at once, where the compiler merges them', () => {
     const merged = computeFetchCost({ ...device, vendor: 'nvidia' }, fetches, 1000, 1);
     const lanes = computeFetchCost({ ...device, vendor: 'intel' }, fetches, 1000, 1);
     expect(merged.startCycles).toBe(lanes.startCycles / 32);
-    expect(merged.counterCycles).toBeCloseTo((lanes.counterCycles * 80) / 320, 9);
-    expect(merged.latencyCycles).toBe(lanes.latencyCycles);
+    expect(merged.fetching.counterCycles).toBeCloseTo((lanes.fetching.counterCycles * 80) / 320, 9);
+    expect(merged.last.counterCycles).toBeCloseTo((lanes.last.counterCycles * 16) / 32, 9);
+    expect(merged.fetching.latencyCycles).toBe(lanes.fetching.latencyCycles);
   });
 
   it('is the start alone if no iteration fetches', () => {
@@ -162,8 +214,8 @@ describe('the simulation of a launch that fetches', () => {
     expect(play(3, 93)).toBe(3 * 4 * 4);
   });
 
-  it('includes the cost of fetching until the queue is empty, and not after', () => {
-    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0) =>
+  it('includes the cost of fetching until the queue is empty, and of the last fetches after it', () => {
+    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0, last = launch.cyclesPerIteration) =>
       unwrap(
         prepareFetchingDevice(launch, {
           law: { label: '', support: Float64Array.of(10), probability: Float64Array.of(1), truncatedMass: 0 },
@@ -172,12 +224,14 @@ describe('the simulation of a launch that fetches', () => {
           setupIterations: 0,
           startCycles,
           fetchingCyclesPerIteration,
+          lastCyclesPerIteration: last,
         }),
       ).run(seededRandom(1));
     // Each of 32 lanes has two units, and the second ones are fetched when the first ones end.
     expect(dry(launch.cyclesPerIteration)).toBe(2 * 10 * 4);
     expect(dry(Float64Array.of(7, 7, 7, 7, 7))).toBe(10 * 7 + 10 * 4);
     expect(dry(launch.cyclesPerIteration, 13)).toBe(13 + 2 * 10 * 4);
+    expect(dry(launch.cyclesPerIteration, 0, Float64Array.of(9, 9, 9, 9, 9))).toBe(10 * 4 + 10 * 9);
   });
 
   it('makes a group wait for the longest of its units, but not a lane', () => {
