@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** The version of the prediction, raised whenever a prediction changes. */
-export const MODEL_VERSION = 'composite 4.7';
+export const MODEL_VERSION = 'composite 4.8';
 
 /** Whether a version of the prediction uses the order of the units in the workload, as since 3.0. */
 export function isOrderAware(version: string | undefined): boolean {
@@ -16,4 +16,4 @@ export function takesMiddles(version: string | undefined): boolean {
 }
 
 /** The version of the simulator, raised whenever a simulation changes. */
-export const SIMULATOR_VERSION = 'events 3.1';
+export const SIMULATOR_VERSION = 'events 3.2';

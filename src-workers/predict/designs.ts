@@ -15,6 +15,7 @@ import {
   computeBlockStartsMs,
   computeIterationFactor,
   playFetches,
+  type SimulatedFetches,
   getSetupIterations,
   getShareOverhead,
 } from './pipeline.ts';
@@ -116,10 +117,10 @@ export interface PlayableDesign {
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
   /**
-   * Cycles before the first iteration of a fetching launch, and t(w) while units remain and afterwards; `null` for
-   * other launches.
+   * Cycles before the first iteration of a fetching launch, t(w) while units remain, and cycles of the last fetches;
+   * `null` for other launches.
    */
-  readonly fetches: { readonly startCycles: number; readonly fetching: CycleTable; readonly last: CycleTable } | null;
+  readonly fetches: SimulatedFetches | null;
   /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
   readonly msPerCycle: number;
   /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */

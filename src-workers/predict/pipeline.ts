@@ -23,7 +23,8 @@ import {
   ADDITIONS_PER_CYCLE,
   computeFetchCost,
   computeFetchCycles,
-  makeFetchingTables,
+  computePhaseCycles,
+  makeFetchingTable,
   type FetchCost,
   mergesAdditions,
 } from './cost/fetch-cost.ts';
@@ -692,21 +693,27 @@ function countFetchingGroups({ workingBlocks, shape }: Candidate, { multiprocess
 }
 
 /**
- * The cost of fetching in a simulated launch: the cycles before the first iteration, and the cycles of an iteration
- * while units are left and afterwards.
+ * The cost of fetching in a simulated launch: the cycles before the first iteration, the cycles of an iteration while
+ * units are left, and the cycles of the last fetches.
  */
-export function playFetches(
-  predictor: Predictor,
-  candidate: Candidate,
-  device: GpuDevice,
-): { readonly startCycles: number; readonly fetching: CycleTable; readonly last: CycleTable } | null {
+export interface SimulatedFetches {
+  readonly startCycles: number;
+  readonly cyclesPerIteration: CycleTable;
+  readonly lastCycles: number;
+}
+
+export function playFetches(predictor: Predictor, candidate: Candidate, device: GpuDevice): SimulatedFetches | null {
   const cost = getFetchCost(predictor, candidate, device, getSharedByCaps(predictor, candidate, device));
   if (!cost) return null;
   const { pipeline, getCycles } = getPace(predictor, candidate);
   const most = getCycles().length - 1;
   const { threadGroupsPerGroup } = candidate.shape;
   const groups = countFetchingGroups(candidate, device);
-  return { startCycles: cost.startCycles, ...makeFetchingTables(pipeline, cost, most, threadGroupsPerGroup, groups) };
+  return {
+    startCycles: cost.startCycles,
+    cyclesPerIteration: makeFetchingTable(pipeline, cost, most, threadGroupsPerGroup),
+    lastCycles: computePhaseCycles(pipeline, cost.last, groups),
+  };
 }
 
 // -- Costs of an iteration and of a launch --

@@ -27,8 +27,8 @@ export interface FetchedWork {
   readonly startCycles?: number;
   /** t(w) while the queue holds units; the launch's own t(w) if omitted. */
   readonly fetchingCyclesPerIteration?: Float64Array;
-  /** t(w) when the queue is empty and every lane finds so; the launch's own t(w) if omitted. */
-  readonly lastCyclesPerIteration?: Float64Array;
+  /** Cycles of the last fetches, which find the queue empty, ≥ 0; 0 if omitted. */
+  readonly lastCycles?: number;
 }
 
 /** The number of units after which `cancelled` is called. */
@@ -100,8 +100,9 @@ interface FetchingSetup {
   readonly byGroup: boolean;
   readonly chunk: number;
   readonly given: CompactNumbers | null;
+  readonly cyclesPerIteration: Float64Array;
   readonly fetchingCyclesPerIteration: Float64Array;
-  readonly lastCyclesPerIteration: Float64Array;
+  readonly lastCycles: number;
   /** Slots of group g of a block; the last group may have fewer. */
   readonly slotsOf: (g: number) => number;
 }
@@ -110,8 +111,8 @@ function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   const checked = checkLaunch(launch);
   if (!checked.ok) return checked;
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
-  const { units, setupIterations, fetch = 1, given = null } = work;
-  const { fetchingCyclesPerIteration = cyclesPerIteration, lastCyclesPerIteration = cyclesPerIteration } = work;
+  const { units, setupIterations, fetch = 1, given = null, lastCycles = 0 } = work;
+  const { fetchingCyclesPerIteration = cyclesPerIteration } = work;
   const byGroup = fetch === 'group';
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : work.lanesPerGroup;
@@ -128,7 +129,7 @@ function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
   const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);
   return ok({
     ...{ M, R, W, G, n, groupsEach: R * W, units, setupIterations, byGroup, chunk, given, slotsOf },
-    ...{ fetchingCyclesPerIteration, lastCyclesPerIteration },
+    ...{ cyclesPerIteration, fetchingCyclesPerIteration, lastCycles },
   });
 }
 
@@ -175,11 +176,11 @@ interface FetchingRun extends FetchingSetup, ReturnType<typeof makeLists> {
 
 /** Simulates the launch. Returns its time in cycles, NaN if cancelled. */
 function play(run: FetchingRun, cancelled?: () => boolean): number {
-  const { M, R, G, units, lastCyclesPerIteration, given, nextEnd, activeGroups, queue } = run;
+  const { M, R, G, units, cyclesPerIteration, given, nextEnd, activeGroups, queue } = run;
   for (let slot = 0; slot < R && run.block < G; slot++) {
     for (let s = 0; s < M && run.block < G; s++) start(run, s, slot);
   }
-  if (run.left === 0) run.rate = lastCyclesPerIteration;
+  if (run.left === 0) run.rate = cyclesPerIteration;
   // This is the number of units that all lanes take in one fetch each.
   const lanes = units - run.left;
   for (let s = 0; s < M; s++) {
@@ -305,9 +306,12 @@ function plan(run: FetchingRun, s: number): void {
     activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * run.rate[activeGroups[s]];
 }
 
-/** Switches to the rate of the last fetches: the queue is empty at the current time of multiprocessor `at`. */
+/**
+ * Switches to the rate without fetching: the queue is empty at the current time of multiprocessor `at`. The cycles of
+ * the last fetches pass at once.
+ */
 function stopFetching(run: FetchingRun, at: number): void {
-  const { M, lastCyclesPerIteration, time, virtual, activeGroups, queue } = run;
+  const { M, cyclesPerIteration, lastCycles, time, virtual, activeGroups, queue } = run;
   const now = time[at];
   queue.clear();
   for (let s = 0; s < M; s++) {
@@ -315,8 +319,9 @@ function stopFetching(run: FetchingRun, at: number): void {
       virtual[s] += (now - time[s]) / run.rate[activeGroups[s]];
       time[s] = now;
     }
+    time[s] += lastCycles;
   }
-  run.rate = lastCyclesPerIteration;
+  run.rate = cyclesPerIteration;
   for (let s = 0; s < M; s++) {
     plan(run, s);
     // Multiprocessor `at` is pushed when its step ends.
@@ -333,7 +338,7 @@ function step(run: FetchingRun, s: number): void {
     n,
     groupsEach,
     setupIterations,
-    lastCyclesPerIteration,
+    cyclesPerIteration,
     time,
     virtual,
     nextEnd,
@@ -382,7 +387,7 @@ function step(run: FetchingRun, s: number): void {
       if (run.block < G) start(run, s, slot);
     }
   }
-  if (run.left === 0 && run.rate !== lastCyclesPerIteration) stopFetching(run, s);
+  if (run.left === 0 && run.rate !== cyclesPerIteration) stopFetching(run, s);
   else plan(run, s);
 }
 

@@ -105,8 +105,8 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
       fetch: balancing.fetch ?? 1,
       ...(design.fetches && {
         startCycles: design.fetches.startCycles,
-        fetchingCyclesPerIteration: design.fetches.fetching,
-        lastCyclesPerIteration: design.fetches.last,
+        fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
+        lastCycles: design.fetches.lastCycles,
       }),
     });
     return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;

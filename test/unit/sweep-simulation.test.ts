@@ -27,7 +27,7 @@ it('fills only lanes that a block has: 96 threads in groups of 64', async () => 
     const { cyclesPerIteration, fetches } = design;
     // Units are fetched after 0, 10 and 20 iterations; then nothing is left.
     const cycles = fetches
-      ? fetches.startCycles + 20 * fetches.fetching[4] + 10 * fetches.last[4]
+      ? fetches.startCycles + 20 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4] + fetches.lastCycles
       : 30 * cyclesPerIteration[4];
     const kernelMs = cycles * design.msPerCycle;
     expect(Math.abs(meanMs / (kernelMs + design.balancingMs) - 1)).toBeLessThan(8 * Number.EPSILON);

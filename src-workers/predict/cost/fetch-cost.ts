@@ -76,15 +76,9 @@ export function computeFetchCost(
 /**
  * Computes the cycles of an iteration of w active thread groups in a phase. The counter is an additional resource, and
  * the scarcest resource sets the throughput.
- * @param sharing thread groups of a multiprocessor among which the counter's cycles are divided
  */
-function computeFetchingCycles(
-  pipeline: PipelineParameters,
-  phase: FetchingPhase,
-  groups: number,
-  sharing = groups,
-): number {
-  const turns = pipeline.schedulers * Math.ceil(sharing / pipeline.schedulers);
+function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
+  const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
   return cyclesPerIteration(
     {
       ...pipeline,
@@ -97,21 +91,17 @@ function computeFetchingCycles(
 
 /**
  * Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the
- * simulator. All groups are active until the units run out. Then groups end, and with them their share of fetches.
- * @param sharing thread groups of a multiprocessor
+ * simulator.
  */
-export function makeFetchingTables(
+export function makeFetchingTable(
   pipeline: PipelineParameters,
-  { fetching, last }: FetchCost,
+  { fetching }: FetchCost,
   maxGroups: number,
   threadGroupsPerGroup: number,
-  sharing: number,
-): { readonly fetching: CycleTable; readonly last: CycleTable } {
-  const tabulate = (phase: FetchingPhase, shared?: number): CycleTable =>
-    Float64Array.from({ length: maxGroups + 1 }, (_, groups) =>
-      computeFetchingCycles(pipeline, phase, threadGroupsPerGroup * Math.max(1, groups), shared),
-    );
-  return { fetching: tabulate(fetching), last: tabulate(last, sharing) };
+): CycleTable {
+  return Float64Array.from({ length: maxGroups + 1 }, (_, groups) =>
+    computeFetchingCycles(pipeline, fetching, threadGroupsPerGroup * Math.max(1, groups)),
+  );
 }
 
 /**
@@ -119,11 +109,14 @@ export function makeFetchingTables(
  * @param groups mean number of thread groups of a multiprocessor
  */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
+  const { startCycles, fetching, last } = cost;
+  return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);
+}
+
+/** The cycles that a phase adds to a launch; `groups` as in `computeFetchCycles`. */
+export function computePhaseCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const below = Math.max(1, Math.floor(groups));
-  const addedBy = (phase: FetchingPhase): number => {
-    const slower = (w: number): number => computeFetchingCycles(pipeline, phase, w) - cyclesPerIteration(pipeline, w);
-    const each = slower(below);
-    return phase.iterations * (groups > below ? each + (groups - below) * (slower(below + 1) - each) : each);
-  };
-  return cost.startCycles + addedBy(cost.fetching) + addedBy(cost.last);
+  const slower = (w: number): number => computeFetchingCycles(pipeline, phase, w) - cyclesPerIteration(pipeline, w);
+  const each = slower(below);
+  return phase.iterations * (groups > below ? each + (groups - below) * (slower(below + 1) - each) : each);
 }

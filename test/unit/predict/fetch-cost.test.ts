@@ -215,7 +215,7 @@ describe('the simulation of a launch that fetches', () => {
   });
 
   it('includes the cost of fetching until the queue is empty, and of the last fetches after it', () => {
-    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0, last = launch.cyclesPerIteration) =>
+    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0, lastCycles = 0) =>
       unwrap(
         prepareFetchingDevice(launch, {
           law: { label: '', support: Float64Array.of(10), probability: Float64Array.of(1), truncatedMass: 0 },
@@ -224,14 +224,14 @@ describe('the simulation of a launch that fetches', () => {
           setupIterations: 0,
           startCycles,
           fetchingCyclesPerIteration,
-          lastCyclesPerIteration: last,
+          lastCycles,
         }),
       ).run(seededRandom(1));
     // Each of 32 lanes has two units, and the second ones are fetched when the first ones end.
     expect(dry(launch.cyclesPerIteration)).toBe(2 * 10 * 4);
     expect(dry(Float64Array.of(7, 7, 7, 7, 7))).toBe(10 * 7 + 10 * 4);
     expect(dry(launch.cyclesPerIteration, 13)).toBe(13 + 2 * 10 * 4);
-    expect(dry(launch.cyclesPerIteration, 0, Float64Array.of(9, 9, 9, 9, 9))).toBe(10 * 4 + 10 * 9);
+    expect(dry(launch.cyclesPerIteration.slice(), 0, 17)).toBe(2 * 10 * 4 + 17);
   });
 
   it('makes a group wait for the longest of its units, but not a lane', () => {
