@@ -61,7 +61,7 @@ export const balancing = {
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
-    t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} \frac{G}{r}\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the counter’s latency on top of that of an iteration, and its additions as one more resource. The launch takes longer by D times what an iteration takes longer.
+    t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} \frac{G}{r}\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the counter’s latency on top of that of an iteration, and its additions as one more resource. The launch takes longer by D times what an iteration takes longer. A last round, in which every lane finds no unit, counts in the same way over the iterations of the drain.
     T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. A number of classes stands for the classes with the least sum of the work of each launch, its longest unit and its start.
     L_k = \frac{1}{\mathbb{E}[W]} \sum_{b=1}^{k} p_b \, \mathbb{E}\bigl[ W^{(b)}_{(n:n)} \bigr] :: Aggregate loss with k buckets: each bucket has its own, narrower law.
   `,
