@@ -180,7 +180,10 @@ function play(run: FetchingRun, cancelled?: () => boolean): number {
   for (let slot = 0; slot < R && run.block < G; slot++) {
     for (let s = 0; s < M && run.block < G; s++) start(run, s, slot);
   }
-  if (run.left === 0) run.rate = cyclesPerIteration;
+  if (run.left === 0) {
+    run.rate = cyclesPerIteration;
+    for (let s = 0; s < M; s++) run.time[s] += run.lastCycles;
+  }
   // This is the number of units that all lanes take in one fetch each.
   const lanes = units - run.left;
   for (let s = 0; s < M; s++) {
