@@ -3,7 +3,14 @@
 // JavaScript, because the system's Node may be old.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findElectron, findNode, hostsEngine, NODE_NEEDED } from './hosts/runtimes.mjs';
+import {
+  ENGINE_ARGUMENTS,
+  engineEnvironment,
+  findElectron,
+  findNode,
+  hostsEngine,
+  NODE_NEEDED,
+} from './hosts/runtimes.mjs';
 import { ensureBuilt, fetchElectron, runChild } from './hosts/setup.mjs';
 
 /** Resolves a path from the user's folder, because npm changes to the project's folder first. */
@@ -75,8 +82,8 @@ if (why === null) {
 }
 
 say(`Opening in the browser instead of a window: ${why}.`);
-const args = [join(root, 'out/main/serve.js')];
+const args = [...ENGINE_ARGUMENTS, join(root, 'out/main/serve.js')];
 if (wanted.port) args.push('--port', wanted.port);
 if (wanted.db) args.push('--db', wanted.db);
-const host = await runChild(node, args, { cwd: root });
+const host = await runChild(node, args, { cwd: root, env: engineEnvironment(process.env) });
 process.exit(host.code);

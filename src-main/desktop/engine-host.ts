@@ -1,5 +1,6 @@
 import { MessageChannelMain, utilityProcess, type MessagePortMain } from 'electron';
 import { fork } from 'node:child_process';
+import { ENGINE_ARGUMENTS, engineEnvironment } from '../hosts/runtimes.mjs';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
 export interface EngineHostOptions {
@@ -130,8 +131,8 @@ const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {
     execPath: options.node ?? process.execPath,
-    execArgv: [],
-    env: environment(options),
+    execArgv: [...ENGINE_ARGUMENTS],
+    env: engineEnvironment(environment(options)),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { SECRET_VARIABLES } from '../domain/program.ts';
+import { ENGINE_ONLY_VARIABLE, SECRET_VARIABLES } from '../domain/program.ts';
 
 /** The environment variable with the id of the process that started our program and reads its output. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
@@ -34,11 +34,14 @@ export function printLine(line: object): void {
 }
 
 /**
- * Returns this process's environment without secrets, for a program that it starts, because others wrote that program.
+ * Returns this process's environment without secrets and without settings of the engine, for a program that it starts,
+ * because others wrote that program.
  */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
-  const inherited = Object.entries(process.env).filter(([name]) => !SECRET_VARIABLES.includes(name.toUpperCase()));
+  const ownNames = process.env[ENGINE_ONLY_VARIABLE]?.split(' ') ?? [];
+  const omitted = [...SECRET_VARIABLES, ENGINE_ONLY_VARIABLE, ...ownNames];
+  const inherited = Object.entries(process.env).filter(([name]) => !omitted.includes(name.toUpperCase()));
   return { ...Object.fromEntries(inherited), ...added };
 }
 

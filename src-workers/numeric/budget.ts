@@ -1,3 +1,5 @@
+import { keptWith } from './kept.ts';
+
 /**
  * Memory that several caches share. The cache drops first what is cheapest to make again for its size, and of that what
  * was not used for longest: the GreedyDual-Size algorithm of Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms,
@@ -102,4 +104,14 @@ export function createSizedCache<Key, T>(
     rankLast(budget, entry);
     return value;
   };
+}
+
+/** Makes caches like `createSizedCache`, one for each owner. All values of all owners share the budget. */
+export function createOwnedCache<Owner extends object, Key, T>(
+  budget: Budget,
+  costMs: number,
+  sizeOf: (value: T) => number,
+): (owner: Owner, key: Key, make: () => T) => T {
+  const cacheOf = keptWith((_owner: Owner) => createSizedCache<Key, T>(budget, costMs, sizeOf));
+  return (owner, key, make) => cacheOf(owner)(key, make);
 }

@@ -311,7 +311,7 @@ export const SLAB_LENGTH = 1 << 15;
 /** Number of these pieces from which the block laws of other designs are dropped. They stay in a core's cache. */
 export const MAX_SLABS = 8;
 /**
- * Memory of a worker for depth laws and launches, bytes. Chosen by replaying which values edits of spmv-skewed use in
+ * Memory of a worker for depth laws, launches, paces and orders of units, bytes. Chosen by replaying which values edits of spmv-skewed use in
  * two workers: with 64 MB, 5 % fewer values are made again.
  */
 export const KEPT_BYTES = 48 * 2 ** 20;
@@ -321,12 +321,20 @@ export const TASK_BYTES = 16 * 2 ** 20;
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 /** Size of a launch besides its values, bytes. */
 export const LAUNCH_BYTES = 2 ** 10;
+/** Size of a pace with its table of cycles, bytes. Most paces never make the table. */
+export const PACE_BYTES = 1536;
+/** Size of an order of units besides its values, bytes. */
+export const ORDER_BYTES = 2 ** 10;
 /** Mean time to compute a depth law, ms. This and the next two rank what is kept; measured on spmv-skewed. */
 export const DEPTH_LAW_MS = 2;
 /** Mean time to compute a launch from its blocks without setup, ms. */
 export const LAUNCH_MS = 0.3;
 /** Mean time to compute the blocks of a launch without setup, ms. */
 export const PLAIN_LAUNCH_MS = 0.5;
+/** Mean time to compute a pace with its table, ms. */
+export const PACE_MS = 0.005;
+/** Time to put units into an order, with all launches that are then computed again, ms. Chosen. */
+export const ORDER_MS = 50;
 /** Maximum number of entries of a CPU's ordered lengths. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;
 

@@ -7,13 +7,15 @@ import { axisCounts, type Implementation, type SpaceAxes } from '../domain/space
 import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { compactNumbers, type CompactNumbers } from '../numeric/compact.ts';
-import { kept, keptFor, keptWith } from '../numeric/kept.ts';
+import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
+import { kept, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches } from './caches.ts';
-import { OPEN_PROBABILITY } from './constants.ts';
+import { OPEN_PROBABILITY, ORDER_BYTES, ORDER_MS, PACE_BYTES, PACE_MS } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
 import { makeCoresShape, makeShape } from './design/shapes.ts';
+import { threadBudget } from './memory.ts';
 import { makeGivenLengths } from './ordered.ts';
 import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
@@ -87,7 +89,7 @@ function makePredictor(
       hasNoPhases: !kernel.prologue && !kernel.unit && !kernel.refill,
       combines: kernelPhase(kernel, 'combine') !== undefined,
       plain: [],
-      known: new Map(),
+      known: createSizedCache(caches.budget, PACE_MS, () => PACE_BYTES),
       tables: new Map(),
     },
     longestLength: findLongest(plan.law, plan.units),
@@ -129,9 +131,9 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
     const lane = (length: number): number => Math.ceil(length / threads);
     const ofUnits = plan.ordered && getCompact(plan.ordered.iterations);
     const ordered = ofUnits
-      ? { ...plan.ordered, iterations: keptFor(laneOrders, ofUnits, Infinity, threads, () => ofUnits.map(lane)) }
+      ? { ...plan.ordered, iterations: getLaneOrder(ofUnits, threads, () => ofUnits.map(lane)) }
       : null;
-    const law = keptFor(laneLaws, plan.law, Infinity, threads, () => mappedLaw(plan.law, lane));
+    const law = getLaneLaw(plan.law, threads, () => mappedLaw(plan.law, lane));
     // Implementations of one workload share the laws of its lanes.
     const { caches } = predictor;
     let ofLanes = caches.dealt.get(threads);
@@ -165,9 +167,17 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
 const getCompact = keptWith(compactNumbers);
 
 /** Laws of lanes, by the law of their units and the threads per unit. */
-const laneLaws = new WeakMap<LengthLaw, Map<number, LengthLaw>>();
+const getLaneLaw = createOwnedCache<LengthLaw, number, LengthLaw>(
+  threadBudget,
+  ORDER_MS,
+  ({ support, probability }) => ORDER_BYTES + support.byteLength + probability.byteLength,
+);
 /** Orders of lanes, by the order of their units and the threads per unit. */
-const laneOrders = new WeakMap<CompactNumbers, Map<number, CompactNumbers>>();
+const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
+  threadBudget,
+  ORDER_MS,
+  ({ byteLength }) => ORDER_BYTES + byteLength,
+);
 
 function countSpilled(plan: SweepPlan, cap: number | null): number {
   return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);

@@ -121,7 +121,7 @@ export interface Paces {
   readonly combines: boolean;
   /** Paces of launches without other phases, by device, threads per unit, register cap and loop structure. */
   readonly plain: Pace[];
-  readonly known: Map<number, Pace>;
+  readonly known: (key: number, make: () => Pace) => Pace;
   readonly tables: Map<string, CycleTable>;
 }
 

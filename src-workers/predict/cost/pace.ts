@@ -81,12 +81,8 @@ export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   key = (key * 4096 + residentThreads) * 256 + activeGroups;
   // Even shares have a different number of items in every launch.
-  let pace = isShare ? undefined : paces.known.get(key);
-  if (!pace) {
-    pace = makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
-    if (!isShare) paces.known.set(key, pace);
-  }
-  return (candidate.pace = pace);
+  const make = (): Pace => makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
+  return (candidate.pace = isShare ? make() : paces.known(key, make));
 }
 
 /** Whether a launch consists of iterations only, and these move no data. */

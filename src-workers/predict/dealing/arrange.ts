@@ -1,9 +1,10 @@
 import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, findLargest, makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
-import { keptFor } from '../../numeric/kept.ts';
-import { GIVEN_UNITS } from '../constants.ts';
+import { createOwnedCache } from '../../numeric/budget.ts';
+import { GIVEN_UNITS, ORDER_BYTES, ORDER_MS } from '../constants.ts';
 import { listBucketRanges } from '../depth/group-depth.ts';
+import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
@@ -11,12 +12,16 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
  * The cached orders, first by the lengths of a workload, then by units and balancing. All devices, kernels and setups
  * share them.
  */
-const givenBefore = new WeakMap<CompactNumbers, Map<string, GivenOrder>>();
+const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
+
 /**
- * Maximum number of cached orders of a workload. It is enough for all balancings of a study at the last few numbers of
- * units.
+ * The size of an order, bytes. What launches add to it later counts in advance: the longest of its groups of 2, 4, 8 …
+ * units, which are at most as many values as the order has, and its sums.
  */
-const MAX_ORDERS = 16;
+function sizeOfOrder({ lengths, work }: GivenOrder): number {
+  const sums = Uint32Array.BYTES_PER_ELEMENT * lengths.length;
+  return ORDER_BYTES + 2 * lengths.byteLength + sums + (work === lengths ? 0 : work.byteLength);
+}
 
 /** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */
 export function arrangeKnownUnits(
@@ -27,7 +32,7 @@ export function arrangeKnownUnits(
   unitsPerGroup: number,
 ): GivenOrder {
   const key = `${units} ${formatBalancing(balancing)} ${balancing.kind === 'best-buckets' ? unitsPerGroup : ''}`;
-  return keptFor(givenBefore, lengths, MAX_ORDERS, key, () => {
+  return getKnownOrder(lengths, key, () => {
     const order = arrangeUnits(lengths, units, law, balancing, unitsPerGroup);
     const compact = compactNumbers(order.lengths);
     return { ...order, lengths: compact, work: order.work === order.lengths ? compact : compactNumbers(order.work) };

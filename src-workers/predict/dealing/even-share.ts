@@ -1,6 +1,8 @@
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
-import { keptFor } from '../../numeric/kept.ts';
+import { createOwnedCache } from '../../numeric/budget.ts';
+import { ORDER_BYTES, ORDER_MS } from '../constants.ts';
+import { threadBudget } from '../memory.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
@@ -70,17 +72,16 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Compact
  * The cached shared units, first by the lengths of a workload, then by units and balancing. All devices, kernels and
  * setups share them.
  */
-const sharedBefore = new WeakMap<CompactNumbers, Map<string, SharedUnits>>();
-/**
- * Maximum number of cached shared units of a workload. It is enough for both balancings at the last few numbers of
- * units.
- */
-const MAX_SHARED = 8;
+const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
+  threadBudget,
+  ORDER_MS,
+  ({ each, ends }) => ORDER_BYTES + each.byteLength + ends.byteLength,
+);
 
 /** Returns the result of `indexSharedUnits`, which is computed once for each workload. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
-  return keptFor(sharedBefore, lengths, MAX_SHARED, key, () => indexSharedUnits(balancing, lengths, units));
+  return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
-import { keptFor } from '../../numeric/kept.ts';
+import { createOwnedCache } from '../../numeric/budget.ts';
+import { ORDER_BYTES, ORDER_MS } from '../constants.ts';
+import { threadBudget } from '../memory.ts';
 
 /**
  * Units in the rows of an image or a grid, taken by blocks of width × height slots. Each block takes one tile. Slots
@@ -33,7 +35,11 @@ export function countRows(lengths: number, units: number, width: number): number
  * The cached tiled orders, first by the lengths of a workload, then by units, rows and tiles. All devices, kernels and
  * setups share them.
  */
-const tiledBefore = new WeakMap<CompactNumbers, Map<string, TiledUnits>>();
+const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
+  threadBudget,
+  ORDER_MS,
+  ({ lengths, law }) => ORDER_BYTES + lengths.byteLength + law.support.byteLength + law.probability.byteLength,
+);
 /** Maximum number of cached values for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
@@ -56,7 +62,7 @@ export function orderByTiles(
   tile: Tile,
 ): TiledUnits {
   const key = `${units} ${width} ${tile.width} ${tile.height}`;
-  return keptFor(tiledBefore, lengths, countMostTiles(lengths.length), key, () => {
+  return getTiledUnits(lengths, key, () => {
     const image = lengths.length > units ? lengths.subarray(0, units) : lengths;
     const tiled = arrangeByTiles(image, width, tile);
     const images = Math.floor(units / image.length);
