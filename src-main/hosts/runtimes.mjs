@@ -20,7 +20,7 @@ export const ENGINE_ARGUMENTS = ['--max-semi-space-size=4', '--heap-growing-perc
 
 /**
  * Settings of glibc, which only a new process reads. Arrays of this size, bytes, get memory of their own, which returns
- * to the system with them. Otherwise they leave holes of 50 to 100 MB between arrays that are kept.
+ * to the system with them. Otherwise they leave holes of 25 to 50 MB between arrays that are kept.
  */
 const ENGINE_MALLOC = { MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_ARENA_MAX: '2' };
 
