@@ -429,12 +429,16 @@ export const studyFileSchema = v.strictObject({
 /** The known properties of a kernel, or its differences from another kernel. */
 export type KernelChange = v.InferOutput<typeof kernelChange>;
 export type StudyFile = v.InferInput<typeof studyFileSchema>;
-/** A study of this or an older version. */
-export const studySchema = v.pipe(
+const studyOfAnyVersion = v.pipe(
   v.custom<StudyFile>(() => true),
   v.rawTransform(withPhases),
   studyFileSchema,
 );
+type StudyOfAnyVersion = typeof studyOfAnyVersion;
+/** Named, since declarations repeat an inferred type wherever it is used, and this one is very long. */
+export interface StudySchema extends StudyOfAnyVersion {}
+/** A study of this or an older version. */
+export const studySchema: StudySchema = studyOfAnyVersion;
 export type Study = v.InferOutput<typeof studySchema>;
 export type CountAxis = v.InferOutput<typeof countAxis>;
 export type Constraint = v.InferOutput<typeof constraintSchema>;
