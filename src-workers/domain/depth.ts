@@ -46,6 +46,6 @@ export interface GroupFetches {
   readonly events: number;
   /** Additions to the common counter. */
   readonly additions: number;
-  /** After the units have run out: iterations until the group ends, and iterations after which a fetch finds no unit. */
+  /** Once the units have run out: iterations until the group ends, and iterations after which a fetch finds no unit. */
   readonly last: { readonly iterations: number; readonly events: number };
 }

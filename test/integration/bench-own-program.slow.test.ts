@@ -407,7 +407,8 @@ it('refuses commands that make no sense in one line, before anything runs', asyn
 it('chooses the number of repeats and of designs for the time by a probe', async () => {
   const input = { ...asked({ exec: own('--ms 10000') }), repeats: 500, timeLimitMs: 600_000 };
   const answer = await call(engine, 'bench.probe', input);
-  // The program reports ten seconds for each launch, far more than it takes, and fewer repeats give no interval. So some designs are left out.
+  // The program reports ten seconds for each launch, far more than it takes, and fewer repeats give no interval. So some
+  // designs are left out.
   expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7, ofDesigns: 12 } });
   const { estimateMs, designs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
   expect(designs).toBeGreaterThanOrEqual(6);

@@ -199,14 +199,14 @@ function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', 
   });
 }
 
-/** The renewals of a fetcher, whose units are a unit, a chunk, or the longest unit of a group; `null` if all are empty. */
+/** The renewals of a fetcher (see `getFetchedLaw`); `null` if all units are empty. */
 function getRenewals(prepared: PreparedLaw, fetch: number | 'group', n: number): Renewals | null {
   return getShared(prepared, `renewals ${fetch} ${fetch === 'group' ? n : ''}`, () =>
     prepareRenewals(getFetchedLaw(prepared, fetch, n)),
   );
 }
 
-/** The law of what a fetcher runs between two fetches. */
+/** The law of what a fetcher runs between two fetches: a unit, a chunk, or the longest unit of a group. */
 function getFetchedLaw(prepared: PreparedLaw, fetch: number | 'group', n: number): DiscreteLaw {
   if (fetch === 'group') return takeMaximum(prepared.law, n);
   return fetch === 1 ? prepared.law : getChunkSum(prepared, fetch);
