@@ -203,7 +203,7 @@ export interface RankRow {
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   readonly predictedMs: number;
-  /** The kind of implementation, and whether the device has public measurements for this kind. */
+  /** The kind of implementation, and whether the device has measurements for this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
@@ -243,7 +243,7 @@ export interface BestRow extends ExportRow {
 /** The best designs of a run, each at its best fidelity. */
 export interface BestDesigns {
   readonly study: string;
-  /** The devices, with the public measurements of each, or `null`. */
+  /** The devices, with the measurements of each, or `null`. */
   readonly devices: readonly TimedDevice[];
   /** The relative width of the tie band for designs that differ only in shape, and its source. */
   readonly tieFraction: number;

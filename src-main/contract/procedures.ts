@@ -843,14 +843,14 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /** Compares predictions with public measurements: one data set, all, or another file with the same columns. */
+  /** Compares predictions with measurements: one data set, all, or another file with the same columns. */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),
       data: v.optional(v.strictObject({ fileName: shortText, bytes })),
     }),
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
-  /** Returns what public measurements show about each device of the catalogue. Devices without any are left out. */
+  /** Returns what measurements show about each device of the catalogue. Devices without any are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
   /** Returns the devices of a sweep, with their measurements and the predicted kinds of implementations. */
   'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),

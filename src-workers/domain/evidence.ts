@@ -2,7 +2,7 @@ import { parseBalancing } from './balancing.ts';
 import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
 
-/** Predictions beside public measurements of real GPUs. */
+/** Predictions beside measurements of real GPUs: public ones, and our own. */
 
 /** The kinds of implementations, in words. The errors of predictions differ by kind. */
 const KIND_TEXT = {
@@ -72,8 +72,13 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, for the predictions of a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Errors of all launches and of each kind. Empty if times are predicted up to a factor, or with measured cycles. */
+  /**
+   * Errors of all launches and of each kind. Empty if times are predicted up to a factor, or with measured cycles, or
+   * were not held out.
+   */
   readonly intervals: readonly TimeInterval[];
+  /** What weakens the figures, as part of a sentence. */
+  readonly caveat?: string;
 }
 
 /** The interval of measured times around a predicted time, for 90 % of the launches of a kind. */
@@ -87,7 +92,7 @@ export interface TimeInterval {
   readonly startMicroseconds: number;
 }
 
-/** Agreement of predictions for a device with public measurements. */
+/** Agreement of predictions for a device with measurements. */
 export interface DeviceEvidence {
   /** Name of the measured device. It has the same chip, perhaps on another board. */
   readonly device: string;
@@ -103,7 +108,7 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
 /**
- * A sentence on how predicted times of a device agree with public measurements, for every place that shows a time.
+ * A sentence on how predicted times of a device agree with measurements, for every place that shows a time.
  * @param kinds the kinds of the designs whose times are shown
  */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
@@ -112,7 +117,11 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
     ({ dataset, count, medianError }) =>
       `${dataset} (${count.toLocaleString('en')} times, half within ${percent(medianError)})`,
   );
-  const measured = `Measured on ${evidence.device}: ${sets.join(', ')}.`;
+  const caveats = [...Map.groupBy(evidence.agreement, ({ caveat }) => caveat)].flatMap(([caveat, own]) =>
+    caveat === undefined ? [] : [` ${listed.format(own.map(({ dataset }) => dataset))}: ${caveat}.`],
+  );
+  const others = evidence.agreement.every(({ caveat }) => caveat !== undefined) ? ` ${FROM_OTHERS}.` : '';
+  const measured = `Measured on ${evidence.device}: ${sets.join(', ')}.${caveats.join('')}${others}`;
   const missing = kinds.filter((kind) => !isMeasured(evidence, kind));
   return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
 }
@@ -149,7 +158,7 @@ export function evidenceGaps(
 /** Returns the largest difference of tied times and its source, such as `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
-    ? `within ${percent(fraction)}, ${takenFrom}, as no such times of this device are known`
+    ? `within ${percent(fraction)}, ${takenFrom}, as no such public times of this device are known`
     : `within ${percent(fraction)}, from ${source}`;
 }
 
@@ -249,7 +258,7 @@ export interface GpuDetail {
   readonly points: EvidencePoints;
 }
 
-/** A data set of public measurements. */
+/** A data set of measurements. */
 export interface Dataset {
   readonly id: string;
   readonly title: string;

@@ -14,7 +14,7 @@ export function evidenceDevices(): readonly string[] {
 }
 
 /**
- * Compares predictions with the public measurements: all of them, one data set, or another file with its columns.
+ * Compares predictions with the measurements of all data sets, of one data set, or of another file with its columns.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */

@@ -19,8 +19,8 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
  * `unseen`: as for a GPU that nobody measured, with the implementation's parameters on other GPUs. `catalogue`: as in a
  * sweep, with the catalogue's values of the device. `assumed`: with the catalogue's values of the other devices.
  * `null`: these values are missing, or the matrix was not measured.
- * The predictions take minutes, so `predicted.json.gz` holds those from the time of the fit.
- * `test/unit/evidence.slow.test.ts` repeats some of them.
+ * Launches on the H100 have those of a sweep alone. The predictions take minutes, so `predicted.json.gz` holds those
+ * from the time of the fit. `test/unit/evidence.slow.test.ts` repeats some of them.
  */
 export interface KeptTimes {
   readonly heldOut: readonly number[] | null;
@@ -29,5 +29,5 @@ export interface KeptTimes {
   readonly assumed: readonly (number | null)[] | null;
 }
 
-/** Predictions by data set and column of times. */
+/** Predictions by data set and column of times, or GPU. */
 export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

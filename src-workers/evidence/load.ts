@@ -31,6 +31,10 @@ export async function readMeasured(folder: string, dataset: SpmvDataset, data?: 
   return content.ok ? parseEvidence(bytesSource(content.value), fileName, timeColumns(dataset)) : content;
 }
 
+export async function readPredictions(folder: string): Promise<KeptPredictions> {
+  return JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions;
+}
+
 /**
  * Loads the requested data sets, or the data set whose columns a file has.
  * @param folder `db/evidence`
@@ -49,9 +53,7 @@ export async function loadEvidence(
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
   // Another file may have other matrices, so its predictions are computed.
-  const predicted = data
-    ? null
-    : (JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions);
+  const predicted = data ? null : await readPredictions(folder);
   const byId = new Map(devices.map((device) => [device.id, device]));
   const judged: Judged[] = [];
   let refused: Result<never> | null = null;

@@ -20,6 +20,8 @@ import { parseSmiteMeans } from '../parse/smite.ts';
 import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 import { createPredictor } from '../predict/predictor.ts';
+import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
+import { readPredictions } from './load.ts';
 
 /** Public measurements of launches of one kernel, and their predictions. Each data set has its own reader. */
 
@@ -285,8 +287,48 @@ const readSwiftShader: Reader = async (folder, devices) => {
   return { SwiftShader: [family] };
 };
 
+// -- Our launches on an H100 --
+
+const H100 = 'nvidia-h100-sxm5-80gb';
+
+/** Kernels that do the same work, on the same lengths, with the same resources. Their predictions are kept. */
+const readH100Of =
+  (dataset: string): Reader =>
+  async (folder, devices) => {
+    const device = devices.get(H100)!;
+    const launches = await readH100(folder, dataset);
+    const predicted = (await readPredictions(folder))[dataset].H100.catalogue!;
+    const nameOf = (at: number): string => {
+      const { kernel, law, units, columns, sharedBytes } = launches[at];
+      const work = kernel === 'ilp1' ? `${law}, four chains` : law;
+      const matrix = columns === null ? '' : `, ${columns.toLocaleString('en')} columns`;
+      const room = sharedBytes === 0 ? '' : ', less occupancy';
+      return `${work}, ${units.toLocaleString('en')} units${matrix}${room}`;
+    };
+    const families = [...Map.groupBy(launches.keys(), nameOf)].map(([name, members]): ShapeFamily => {
+      const own = members.map((at) => launches[at]);
+      return {
+        name,
+        kinds: own.map(({ threadsPerUnit, balancing }) => implementationKind(device, threadsPerUnit, balancing)),
+        blocks: own.map(({ gridBlocks }) => gridBlocks),
+        threads: own.map(({ blockThreads }) => blockThreads),
+        labels: own.map(({ kernel, unitsPerThread, blockThreads, sharedBytes }) =>
+          [
+            `${kernel}, ${unitsPerThread} a thread, ${blockThreads}`,
+            ...(sharedBytes > 0 ? [`${sharedBytes} bytes`] : []),
+          ].join(', '),
+        ),
+        predicted: Float64Array.from(members, (at) => predicted[at]!),
+        measured: Float64Array.from(own, ({ medianUs }) => medianUs),
+      };
+    });
+    return { H100: families };
+  };
+
 const READERS: Readonly<Record<string, Reader>> = {
   convolution: readConvolution,
+  [H100_LOOPS]: readH100Of(H100_LOOPS),
+  [H100_PRODUCTS]: readH100Of(H100_PRODUCTS),
   hasan: readHasan,
   smite: readSmite,
   swiftshader: readSwiftShader,

@@ -16,6 +16,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from '../../src-workers/evidence/kept.ts';
 import { fitFolds, fitOnly, measuredTimes } from './evidence-fit.ts';
+import { predictedH100 } from './h100-launches.ts';
 import { measuredBands } from './tie-bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
 import { judgeDataset, makePair, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
@@ -70,7 +71,7 @@ if (options.fit) {
 if (options.fit || options.predict) {
   const parameters = JSON.parse(readFileSync(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
   const byId = new Map(devices.map((device) => [device.id, device]));
-  const predicted: Record<string, Record<string, object>> = {};
+  const predicted: Record<string, Record<string, object>> = await predictedH100(folder);
   for (const dataset of SPMV_DATASETS) {
     const measured = unwrap(await readMeasured(folder, dataset));
     const judged: Judged = {

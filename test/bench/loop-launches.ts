@@ -23,6 +23,8 @@ const CODE = {
 
 /** A row of a table with a header. */
 export type Row = Readonly<Record<string, string>>;
+/** A launch of a kernel, with the names of `Row`. */
+export type LoopLaunch = Readonly<Record<string, string | number | null>>;
 
 export function readRows(file: string): readonly Row[] {
   const [head, ...lines] = readFileSync(file, 'utf8')
@@ -58,7 +60,7 @@ export const profileOf = (entry: string, from: keyof typeof CODE = 'ptx'): Kerne
 
 /** Returns the predicted time of one launch, ms. */
 export function predictLaunch(
-  row: Row,
+  row: LoopLaunch,
   {
     device,
     kernel,
@@ -75,7 +77,7 @@ export function predictLaunch(
   const isFetching = row.kernel === 'fetchone1';
   const plan: SweepPlan = {
     id: `${device.id} ${Object.values(row).join(' ')} ${JSON.stringify(kernel)}`,
-    law: makeUnitLaw(row.law, ordered, units),
+    law: makeUnitLaw(String(row.law), ordered, units),
     units,
     ordered,
     kernel,
@@ -86,7 +88,7 @@ export function predictLaunch(
       threadsPerUnit: [Number(row.threadsPerUnit)],
       // The compiler made two loops of the flattened source of `flat1`.
       loop: [row.kernel === 'flatone1' || isFetching ? 'flattened' : ('nested' satisfies LoopForm)],
-      balancing: [row.balancing ?? (isFetching ? 'dynamic-fetch(1)' : 'none')],
+      balancing: [String(row.balancing ?? (isFetching ? 'dynamic-fetch(1)' : 'none'))],
       registerCap: [null],
       blockThreads: [Number(row.blockThreads)],
       launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],

@@ -5,12 +5,15 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { fitFolds } from '../bench/evidence-fit.ts';
 import { assignFold } from '../../src-workers/evidence/folds.ts';
 import { unseenParameters, type Judged } from '../../src-workers/evidence/judge.ts';
+import { predictH100 } from '../bench/h100-launches.ts';
 import { sweptParameters } from '../bench/swept-parameters.ts';
-import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import { H100_LOOPS, H100_PRODUCTS, readH100 } from '../../src-workers/evidence/h100.ts';
+import { loadEvidence, readPredictions } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { GPUS, gpu } from '../catalogue.ts';
 
-const judged = unwrap(await loadEvidence(join(import.meta.dirname, '..', '..', 'db', 'evidence'), GPUS, {}));
+const folder = join(import.meta.dirname, '..', '..', 'db', 'evidence');
+const judged = unwrap(await loadEvidence(folder, GPUS, {}));
 
 it.each(['csr-group', 'sellp'])(
   'fitting recovers the parameters with which times of %s were made',
@@ -77,4 +80,13 @@ describe('kept predictions', () => {
         }
     },
   );
+
+  it.each([H100_LOOPS, H100_PRODUCTS])('for %s equal those of a sweep, with the profile of inspect', async (id) => {
+    const launches = await readH100(folder, id);
+    const { catalogue } = (await readPredictions(folder))[id].H100;
+    expect(catalogue).toHaveLength(launches.length);
+    // Launches of the same lengths follow one another.
+    for (let at = 0; at < launches.length; at += 23)
+      expect(catalogue![at], JSON.stringify(launches[at])).toBe(Number(predictH100(launches[at]).toPrecision(4)));
+  });
 });

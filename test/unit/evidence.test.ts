@@ -286,6 +286,19 @@ describe('launches of other kernels', () => {
     expect(smite.implementations[0].p90Error).toBeLessThan(0.02);
     const [software] = await judge('swiftshader');
     expect(software.implementations[0].spearman).toBeGreaterThan(0.95);
+    const [loops] = await judge('h100-loops');
+    expect(loops).toMatchObject({ implementations: [{ count: 420 }], choice: { count: 18 } });
+    expect(loops.implementations[0].medianError).toBeLessThan(0.05);
+    const [products] = await judge('h100-products');
+    expect(products).toMatchObject({ implementations: [{ count: 288 }], choice: { count: 6 } });
+    expect(products.choice!.regret).toBeLessThan(1.05);
+  });
+
+  it('are marked in their notes if they are our own and not held out', async () => {
+    const marked = unwrap(await judgeEvidence(folder, devices, {})).filter(({ notes }) =>
+      notes.some((note) => /our own measurements, not public ones.*not held out/.test(note)),
+    );
+    expect(marked.map(({ id }) => id)).toEqual(['h100-loops', 'h100-products']);
   });
 
   it('do not rank block sizes for which the model predicts the same time', async () => {

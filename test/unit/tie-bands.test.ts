@@ -23,6 +23,8 @@ const kept = JSON.parse(readFileSync(join(db, 'evidence', 'tie-bands.json'), 'ut
 const A100 = gpu('nvidia-a100-sxm4-80gb');
 const V100 = gpu('nvidia-v100-sxm2-16gb');
 const H100 = gpu('nvidia-h100-sxm5-80gb');
+/** A GPU without measurements. */
+const ADA = gpu('nvidia-rtx-4090');
 
 describe('the tie bands', () => {
   it('follow from the measurements in the repository', async () => {
@@ -51,7 +53,7 @@ describe('the tie bands', () => {
     );
     expect(source).toContain('A100 PCIe 40 GB');
     expect(count).toBeGreaterThan(1000);
-    for (const device of [H100, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }])
+    for (const device of [ADA, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }])
       expect(deviceEvidence(device)).toBeNull();
     // A Titan V has this chip too, with a slower memory.
     for (const id of ['nvidia-v100-pcie-16gb', 'nvidia-v100-sxm2-32gb']) {
@@ -89,7 +91,7 @@ describe('the tie bands', () => {
       const low = sorted[Math.floor(place)];
       return low + (place % 1) * (sorted[Math.ceil(place)] - low);
     };
-    for (const device of [H100, V100, cpu('amd-epyc-7413')]) {
+    for (const device of [ADA, H100, V100, cpu('amd-epyc-7413')]) {
       const band = tieBand(device);
       expect(band).toMatchObject({ source: null, count: 0 });
       expect(band.takenFrom).toContain('4 other devices');
@@ -125,6 +127,10 @@ describe('the expected times', () => {
     expect(fetched.text).toContain('none with dynamic fetch');
     for (const device of [H100, cpu('amd-epyc-7413'), gpu('nvidia-k20')])
       expect(expectedTimes(device, 'padded').error).toEqual(errorOf(kept.unmeasured));
+    expect(expectedTimes(H100, 'thread-per-unit').text).toMatch(
+      /^Only our own launches on H100 .* not held out: on three/,
+    );
+    expect(expectedTimes(ADA, 'padded').text).toMatch(/^No public measurements/);
     // Hasan's times are predicted with measured cycles.
     expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
   });
@@ -171,7 +177,7 @@ describe('the expected times', () => {
 
 describe('missing evidence', () => {
   it('is reported for a device, and for a kind of implementation on a measured one', () => {
-    expect(evidenceText(deviceEvidence(H100), ['padded'])).toMatch(/^No public measurements of this device/);
+    expect(evidenceText(deviceEvidence(ADA), ['padded'])).toMatch(/^No public measurements of this device/);
     const v100 = deviceEvidence(V100);
     expect(isMeasured(v100, 'padded')).toBe(true);
     expect(isMeasured(v100, 'mixed')).toBe(false);
@@ -182,18 +188,32 @@ describe('missing evidence', () => {
     expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
   });
 
+  it('is in part that of our own launches, which do not judge the model alone', () => {
+    const h100 = deviceEvidence(H100);
+    expect(h100!.agreement.map(({ dataset, intervals }) => [dataset, intervals])).toEqual([
+      ['h100-loops', []],
+      ['h100-products', []],
+    ]);
+    expect(evidenceText(h100, ['padded'])).toMatch(
+      /^Measured on H100 SXM5 80 GB: h100-loops \(420 times, half within 4 %\), h100-products \(288 times, half within 22 %\)\. h100-loops and h100-products: our own measurements, not public ones, and not held out: .* taken from other devices\. Not measured there: padded units\.$/,
+    );
+    expect(isMeasured(h100, 'group-per-unit')).toBe(true);
+    expect(evidenceText(deviceEvidence(V100))).not.toContain('our own');
+    expect(kept.bands.filter(({ devices: of }) => of.includes(H100.id))).toEqual([]);
+  });
+
   it('is reported once for a list of times', () => {
-    const [h100, v100] = [
-      { name: 'H100', evidence: null, kinds: ['padded'] as const },
+    const [ada, v100] = [
+      { name: 'RTX 4090', evidence: null, kinds: ['padded'] as const },
       { name: 'V100', evidence: deviceEvidence(V100), kinds: ['padded', 'dynamic-fetch'] as const },
     ];
     expect(evidenceGaps([{ ...v100, kinds: ['padded'] }])).toBeNull();
-    expect(evidenceGaps([h100])?.mark).toBe('no evidence');
+    expect(evidenceGaps([ada])?.mark).toBe('no evidence');
     expect(evidenceGaps([v100])?.mark).toBe('no evidence: dynamic fetch');
     expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 of 2 mappings');
-    const both = evidenceGaps([h100, v100]);
+    const both = evidenceGaps([ada, v100]);
     expect(both?.mark).toBe('no evidence: 1 of 2 devices');
-    expect(both?.text).toContain('known of H100; dynamic fetch on V100.');
+    expect(both?.text).toContain('known of RTX 4090; dynamic fetch on V100.');
   });
 });
 

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { ChoiceEvidence, DatasetEvidence, GpuEvidence } from '../../../src-workers/domain/evidence.ts';
 import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
 import { readImportFile } from '../../services/imports/file-kind.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
 import { EXIT_OK, percent, printJson, printTable, say, type Terminal, usage } from '../output.ts';
@@ -12,7 +13,7 @@ export function addEvidence(program: Command, cli: CommandLine): void {
   command(
     program,
     'evidence [dataset]',
-    'compare predictions with public measurements: ginkgo, loops, convolution, hasan, smite, swiftshader; nothing is fitted',
+    'compare with measurements: ginkgo, loops, convolution, hasan, smite; ours: swiftshader, h100-loops, h100-products',
   )
     .option('--data <file>', 'another file with the same columns (CSV, also gzip)')
     .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
@@ -20,7 +21,7 @@ export function addEvidence(program: Command, cli: CommandLine): void {
     );
 }
 
-/** Compares predictions with public measurements, or with another file that has the same columns. Nothing is fitted. */
+/** Compares predictions with the measurements of `db/evidence`, or with another file. Nothing is fitted. */
 async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,
@@ -92,7 +93,10 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  if (choice) say(terminal, `The predicted choice for ${choice.count} matrices: ${choiceText(choice)}`);
+  // Only the work of a matrix has a fit of four numbers.
+  const cases =
+    choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
+  if (choice) say(terminal, `The predicted choice for ${cases}: ${choiceText(choice)}`);
   if (choiceLarge)
     say(terminal, `The same for the ${choiceLarge.count} with at least 10⁶ non-zeros: ${choiceText(choiceLarge)}`);
 }

@@ -8,6 +8,7 @@ import {
 } from '../../../src-workers/domain/evidence.ts';
 import { axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
+import { LAUNCH_DATASETS } from '../../../src-workers/models/launches/datasets.ts';
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { kept, keptFor } from '../../../src-workers/numeric/kept.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
@@ -155,6 +156,7 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
   return kept(tables, MAX_TABLES, key, () => tieTable(axes, (best, other) => tieBandBetween(best, other).fraction));
 }
 
+const caveats = new Map(LAUNCH_DATASETS.map(({ id, caveat }) => [id, caveat]));
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
 /** Returns the measurements of a device, or `null`. */
@@ -162,7 +164,10 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;
   const chip = measuredChip(device);
-  const agreement = keptBands.devices.flatMap(({ device: id, ...figures }) => (id === chip?.id ? [figures] : []));
+  const agreement = keptBands.devices.flatMap(({ device: id, ...figures }) => {
+    const caveat = caveats.get(figures.dataset);
+    return id === chip?.id ? [{ ...figures, ...(caveat !== undefined && { caveat }) }] : [];
+  });
   const evidence = chip ? { device: chip.name, agreement } : null;
   evidences.set(device, evidence);
   return evidence;

@@ -35,9 +35,11 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
   const took = `90 % of the launches took ${rounded(low)} to ${rounded(high)} times the predicted time, with a start of ${rounded(startMicroseconds)} µs`;
   const some = `${count.toLocaleString('en')} measured`;
   const what = `${ofKind.length > 0 ? '' : 'none with '}${kindsText([kind])}`;
-  const none = evidence
-    ? `The times measured on ${evidence.device} are not predicted from its data sheet`
-    : 'No public measurements of this device are known';
+  const none = !evidence
+    ? 'No public measurements of this device are known'
+    : evidence.agreement.every(({ caveat }) => caveat !== undefined)
+      ? `Only our own launches on ${evidence.device} are known, and they were not held out`
+      : `The times measured on ${evidence.device} are not predicted from its data sheet`;
   const isStarted = device.kind === 'cpu' || device.launchMicroseconds !== undefined;
   return {
     error: [Math.min(0, Math.log(low)), Math.max(0, Math.log(high))],

@@ -226,7 +226,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
-      hint: 'Whether predicted times of the device were compared with public measurements, and whether these include this way to take the work; see Models, Evidence',
+      hint: 'Whether predicted times of the device were compared with measurements, and whether these include this way to take the work; see Models, Evidence',
     }),
   ];
 }

@@ -16,5 +16,5 @@ export const MODEL_NAMES = [
   { id: 'simulator', label: 'Simulator', words: 'event simulation' },
   { id: 'measuring', label: 'Measuring', words: 'benchmark' },
   { id: 'agreement', label: 'Agreement, calibration', words: 'fit error' },
-  { id: 'evidence', label: 'Evidence', words: 'public measurements' },
+  { id: 'evidence', label: 'Evidence', words: 'public measurements h100' },
 ] as const;

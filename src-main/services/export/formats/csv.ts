@@ -17,7 +17,7 @@ export const csv = tableFormat({
 /**
  * Writes the ranking as CSV. `time_ms` is at the best fidelity of each row; the columns of another fidelity are present
  * if any row has it. Measured times and `predicted_kernel_ms` cover only the kernel; `predicted_ms` includes balancing.
- * `evidence` says whether there are public measurements of the device and the kind of implementation.
+ * `evidence` says whether there are measurements of the device and the kind of implementation.
  */
 function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
   const fastest = fastestInTable(view, list);

@@ -39,8 +39,7 @@ function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<str
     study: view.study.study.name,
     run: view.run.id,
     seed: view.run.seed,
-    evidence:
-      evidenceGaps(timedDevices(view))?.text ?? 'Public measurements of all devices and implementations are known.',
+    evidence: evidenceGaps(timedDevices(view))?.text ?? 'Measurements of all devices and implementations are known.',
   };
   return jsonParts({ schema_version: '1.0.0', metadata, results });
 }

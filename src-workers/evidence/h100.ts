@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unwrap } from '../domain/result.ts';
+import { eachCsvRecord } from '../parse/csv-records.ts';
+import { bytesSource } from '../parse/source.ts';
+import { unpacked } from '../parse/unpack.ts';
+
+/** Our launches on an H100: two data sets in one file. */
+
+export const H100_LOOPS = 'h100-loops';
+export const H100_PRODUCTS = 'h100-products';
+
+// A type and not an interface, so that the benchmarks can list its values.
+export type H100Launch = {
+  /** The entry of the kernel in its code. */
+  readonly kernel: string;
+  /** Name of the file of lengths; with `-sorted`, longest first. */
+  readonly law: string;
+  readonly units: number;
+  /** Columns of the matrix; `null` for a loop. */
+  readonly columns: number | null;
+  readonly threadsPerUnit: number;
+  readonly unitsPerThread: number;
+  readonly balancing: string;
+  readonly blockThreads: number;
+  readonly gridBlocks: number;
+  /** Shared memory that was reserved for a block, so that fewer blocks are resident. */
+  readonly sharedBytes: number;
+  readonly medianUs: number;
+};
+
+const FILE = 'h100.csv.gz';
+const COLUMNS = [
+  'kernel',
+  'law',
+  'units',
+  'columns',
+  'threadsPerUnit',
+  'unitsPerThread',
+  'blockThreads',
+  'gridBlocks',
+  'sharedBytes',
+  'medianUs',
+] as const;
+
+/** Launches without units, and launches of equal units that are no designs of the same work. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
+
+/**
+ * Reads the launches of a data set, in the order of the file.
+ * @param folder `db/evidence`
+ */
+export async function readH100(folder: string, dataset: string): Promise<readonly H100Launch[]> {
+  const launches: H100Launch[] = [];
+  const content = unwrap(await unpacked(await readFile(join(folder, FILE)), FILE));
+  await eachCsvRecord(bytesSource(content), FILE, COLUMNS, ({ text, number }) => {
+    const kernel = text('kernel');
+    const columns = text('columns') === '' ? null : number('columns');
+    if (LEFT_OUT.has(kernel) || (columns !== null) !== (dataset === H100_PRODUCTS)) return;
+    launches.push({
+      kernel,
+      law: text('law'),
+      units: number('units'),
+      columns,
+      threadsPerUnit: number('threadsPerUnit'),
+      unitsPerThread: number('unitsPerThread'),
+      balancing: kernel === 'fetchone1' ? 'dynamic-fetch(1)' : 'none',
+      blockThreads: number('blockThreads'),
+      gridBlocks: number('gridBlocks'),
+      sharedBytes: number('sharedBytes'),
+      medianUs: number('medianUs'),
+    });
+  });
+  return launches;
+}

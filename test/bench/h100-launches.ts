@@ -1,0 +1,69 @@
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { atMiddle } from '../../src-main/services/studies/assumed.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { H100_LOOPS, H100_PRODUCTS, readH100, type H100Launch } from '../../src-workers/evidence/h100.ts';
+import type { KeptTimes } from '../../src-workers/evidence/kept.ts';
+import { readCsr } from '../../src-workers/parse/csr.ts';
+import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
+import { gpu } from '../catalogue.ts';
+import { predictLaunch, profileOf } from './loop-launches.ts';
+
+/**
+ * Predicts the launches on an H100 (test/data/measured/README.md) as a sweep does, with the profile that `kernel
+ * inspect` writes for each entry. Nothing is fitted.
+ */
+
+export const H100 = gpu('nvidia-h100-sxm5-80gb');
+const root = join(import.meta.dirname, '..', '..');
+
+async function readLengths(law: string): Promise<Float64Array> {
+  if (!/^(ca-GrQc|cage8)$/.test(law)) {
+    const text = readFileSync(join(root, `test/data/cycle-sim/lengths/${law}.csv`), 'utf8');
+    return Float64Array.from(text.trim().split(/\r?\n/).slice(1), Number);
+  }
+  const { rows, rowStarts } = unwrap(await readCsr(createReadStream(join(root, `db/examples/${law}.mtx`)), law));
+  return Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]);
+}
+const lengths = new Map<string, Float64Array>();
+for (const law of ['geometric', 'uniform', 'pareto', 'ca-GrQc', 'cage8']) lengths.set(law, await readLengths(law));
+
+let order: { readonly key: string; readonly ordered: OrderedLengths } | null = null;
+
+/** The lengths of a file, repeated; `-sorted`: longest first. */
+export function orderOf(law: string, units: number): OrderedLengths {
+  const key = `${law} ${units}`;
+  if (order?.key !== key) {
+    const own = lengths.get(law.replace('-sorted', ''))!;
+    const all = Float64Array.from({ length: units }, (_, unit) => own[unit % own.length]);
+    order = { key, ordered: makeGivenLengths(law.endsWith('-sorted') ? all.sort().reverse() : all) };
+  }
+  return order.ordered;
+}
+
+/**
+ * Returns the predicted time of a launch, µs.
+ * @param from the code that `kernel inspect` reads
+ * @param stated changes the profile, as a user does who knows more than the code shows
+ */
+export function predictH100(
+  launch: H100Launch,
+  from: 'ptx' | 'sass' = 'sass',
+  stated = (kernel: KernelProfile): KernelProfile => kernel,
+): number {
+  const { kernel: entry, law, units, sharedBytes } = launch;
+  const inspected = { ...stated(profileOf(entry, from)), sharedMemoryBytesPerBlock: sharedBytes };
+  const { kernel } = atMiddle({ kernel: inspected }, [H100]);
+  return 1e3 * predictLaunch(launch, { device: H100, kernel, units, ordered: orderOf(law, units) });
+}
+
+/** Predicts both data sets of `lockstep evidence`, for `predicted.json.gz`. */
+export async function predictedH100(folder: string): Promise<Record<string, Record<string, KeptTimes>>> {
+  const sets: Record<string, Record<string, KeptTimes>> = {};
+  for (const id of [H100_LOOPS, H100_PRODUCTS]) {
+    const catalogue = (await readH100(folder, id)).map((launch) => predictH100(launch));
+    sets[id] = { H100: { heldOut: null, unseen: null, catalogue, assumed: null } };
+  }
+  return sets;
+}
