@@ -1,14 +1,16 @@
-export type CompactNumbers = Uint16Array | Uint32Array | Float64Array;
+export type CompactNumbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 /** The same values in the smallest array that holds all of them exactly. */
 export function compactNumbers(values: CompactNumbers): CompactNumbers {
-  if (values instanceof Uint16Array) return values;
+  if (values instanceof Uint8Array) return values;
   let most = 0;
   for (const value of values) {
     if (value >>> 0 !== value) return values;
     if (value > most) most = value;
   }
-  return most < 2 ** 16 ? new Uint16Array(values) : new Uint32Array(values);
+  if (most < 2 ** 8) return new Uint8Array(values);
+  if (most < 2 ** 16) return values instanceof Uint16Array ? values : new Uint16Array(values);
+  return values instanceof Uint32Array ? values : new Uint32Array(values);
 }
 
 /** `compactNumbers` of values that will be overwritten. */
@@ -27,8 +29,7 @@ export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
 
 /** An array of the kind of another one. */
 export function makeNumbers<Numbers extends CompactNumbers>(like: Numbers, length: number): Numbers {
-  if (like instanceof Uint16Array) return new Uint16Array(length) as Numbers;
-  return (like instanceof Uint32Array ? new Uint32Array(length) : new Float64Array(length)) as Numbers;
+  return new (like.constructor as new (length: number) => Numbers)(length);
 }
 
 /** The largest of some numbers that are not negative; 0 if there are none. */

@@ -253,6 +253,8 @@ export const LANES_OF_LOOKUP = 8;
 export const LONGEST_GROUPS = 8;
 /** Up to this many groups, a launch in a given order is played block by block. */
 export const PLAYED_GROUPS = 2 ** 13;
+/** Number of units for which an order has one running sum. With fewer, an order takes more memory. */
+export const SUMMED_UNITS = 32;
 /** Number of parts of a larger launch whose mean depths are compared. */
 export const TREND_PARTS = 16;
 /** A larger launch is played only if these means deviate from their mean by more than this share. */

@@ -13,15 +13,12 @@ export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: 
 
 /** The order of a design's units, if the workload gives an order. */
 export function getOrder(
-  { plan, givenOrders }: Predictor,
+  { plan }: Predictor,
   balancing: GivenBalancing,
-  { balancingAt, unitsPerGroup }: Candidate,
+  { unitsPerGroup }: Candidate,
   given: CompactNumbers,
 ): GivenOrder {
-  const key = balancingAt * 128 + (balancing.kind === 'best-buckets' ? unitsPerGroup : 0);
-  let order = givenOrders.get(key);
-  if (!order) givenOrders.set(key, (order = arrangeKnownUnits(given, plan.units, plan.law, balancing, unitsPerGroup)));
-  return order;
+  return arrangeKnownUnits(given, plan.units, plan.law, balancing, unitsPerGroup);
 }
 
 export function getPaddedLaw({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {

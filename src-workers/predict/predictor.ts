@@ -103,7 +103,6 @@ function makePredictor(
     paddedLaws: new Map(),
     isClass,
     classes: new Map(),
-    givenOrders: new Map(),
     fetchedOrders: new Map(),
     stackFactors: new Map(),
     caches,

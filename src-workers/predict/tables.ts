@@ -5,7 +5,6 @@ import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { Budget } from '../numeric/budget.ts';
 import type { KnownLaunch } from './time/known-launch.ts';
-import type { GivenOrder } from './dealing/given.ts';
 import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
@@ -51,8 +50,6 @@ export interface Predictor {
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** Given orders, by balancing. They last for one plan; `arrangeKnownUnits` keeps orders between edits. */
-  readonly givenOrders: Map<number, GivenOrder>;
   /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** `stackFactor` by device and units per group. */

@@ -15,12 +15,11 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /**
- * The size of an order, bytes. What launches add to it later counts in advance: the longest of its groups of 2, 4, 8 …
- * units, which are at most as many values as the order has, and its sums.
+ * The size of an order, bytes. It contains in advance the longest of its groups of 2, 4, 8 … units, which launches add
+ * later: they are at most as many values as the order has.
  */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
-  const sums = Uint32Array.BYTES_PER_ELEMENT * lengths.length;
-  return ORDER_BYTES + 2 * lengths.byteLength + sums + (work === lengths ? 0 : work.byteLength);
+  return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
 /** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */
@@ -63,7 +62,7 @@ export function arrangeUnits(
     part,
     longest: new Map(),
     longestAt: new Map(),
-    ends: null,
+    sums: null,
     losses: new Map(),
     id: nextId++,
   });

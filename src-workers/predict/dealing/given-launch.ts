@@ -14,6 +14,7 @@ import {
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
   SAMPLED_SETUP_LOOKUPS,
+  SUMMED_UNITS,
   TREND,
   TREND_PARTS,
 } from '../constants.ts';
@@ -357,29 +358,36 @@ function scaleBy(values: Float64Array, factor: number): void {
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
-  const ends = (order.ends ??= computeRunningSums(lengths));
+  const sums = (order.sums ??= computeRunningSums(lengths));
+  const total = sums[sums.length - 1];
   const before = (position: number): number => {
     const inside = position % kept;
-    return ((position - inside) / kept) * ends[kept] + ends[inside];
+    const stretches = Math.floor(inside / SUMMED_UNITS);
+    let sum = sums[stretches];
+    for (let at = stretches * SUMMED_UNITS; at < inside; at++) sum += lengths[at];
+    return ((position - inside) / kept) * total + sum;
   };
   const slots = slotsPerBlock * gridBlocks;
   const rounds = Math.ceil(units / slots);
   const each = countRoundsEach(rounds, Infinity);
-  const sums = new Float64Array(TREND_PARTS);
+  const parts = new Float64Array(TREND_PARTS);
   for (let first = 0; first < units; first += slots * each)
     for (let at = 0, from = first; at < TREND_PARTS; at++) {
       const to = Math.min(units, first + Math.round(((at + 1) * gridBlocks) / TREND_PARTS) * slotsPerBlock);
-      if (to > from) sums[at] += before(to) - before(from);
+      if (to > from) parts[at] += before(to) - before(from);
       from = Math.max(from, to);
     }
-  return deviates(sums, 0);
+  return deviates(parts, 0);
 }
 
-/** Sums of the first 0, 1, 2 … values, in the smallest array that holds them. */
-function computeRunningSums(values: CompactNumbers): CompactNumbers {
-  const isWhole = !(values instanceof Float64Array);
-  const sums = new (isWhole && addUp(values) < 2 ** 32 ? Uint32Array : Float64Array)(values.length + 1);
-  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
+/** Sums of the first 0, 1, 2 … stretches of `SUMMED_UNITS` values. The last sum is that of all values. */
+function computeRunningSums(values: CompactNumbers): Float64Array {
+  const sums = new Float64Array(Math.ceil(values.length / SUMMED_UNITS) + 1);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) {
+    sum += values[i];
+    sums[Math.floor(i / SUMMED_UNITS) + 1] = sum;
+  }
   return sums;
 }
 

@@ -49,8 +49,8 @@ export interface GivenOrder {
   readonly longest: Map<number, CompactNumbers>;
   /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
-  /** Sums of the first 0, 1, 2 … lengths, iterations; `null` until they are needed. */
-  ends: CompactNumbers | null;
+  /** Running sums of the lengths (`computeRunningSums`), iterations; `null` until they are needed. */
+  sums: Float64Array | null;
   /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
   /** A number that identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
