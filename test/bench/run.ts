@@ -11,7 +11,6 @@ const BENCHES = [
   'composite',
   'balancing',
   'simulations',
-  'store',
   'sweep',
   'spmv',
   'cycle-sim',

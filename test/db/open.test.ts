@@ -11,7 +11,7 @@ import { openStore, storeOn } from '../../db/store.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { lacks } from '../tools.mjs';
-import { checkGolden, goldenFile, soundBySqlite } from '../verify/kills.ts';
+import { checkGolden, goldenFile, goldenVersions, soundBySqlite } from '../verify/kills.ts';
 
 function messageOf(result: Result<unknown>): string {
   if (result.ok) return 'ok';
@@ -131,7 +131,10 @@ describe('migrating', () => {
     return next;
   }
 
-  it.each([1, 2, 3, 4, 5])('opens a file of version %i with all its content', (version) =>
+  it('has a file of every version (node test/data/store/make-golden.ts)', () =>
+    expect(goldenVersions()).toEqual(readMigrations(MIGRATIONS).map(({ version }) => version)));
+
+  it.each(goldenVersions())('opens a file of version %i with all its content', (version) =>
     inFolder((folder) => {
       const file = `${folder}/old.db`;
       copyFileSync(goldenFile(version), file);
@@ -273,7 +276,7 @@ describe('with another SQLite', () => {
       db.close();
     }));
 
-  it.skipIf(lacks('sqlite3')).each(['new', 1, 2, 3, 4])(
+  it.skipIf(lacks('sqlite3')).each(['new', ...goldenVersions()])(
     `passes the integrity check of the installed sqlite3: version %s`,
     (version) =>
       inFolder((folder) => {

@@ -6,13 +6,11 @@ import { verifyKills } from '../verify/kills.ts';
 import { verifyTrips } from '../verify/trips.ts';
 import { verifyStorage } from '../verify/storage.ts';
 import { forbiddenLines, verifySources } from '../verify/supply.ts';
-import { verifyUpgrades } from '../verify/upgrades.ts';
 
 // A short form of `npm run verify` with a fixed seed. The full one uses other seeds and a thousand times the amount.
 const SEED = 1;
 
 it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([
-  ['upgrades', 1, verifyUpgrades],
   ['supply', 1, async (report) => verifySources(report)],
   ['files', 100, verifyFiles],
   ['calls', 300, verifyCalls],

@@ -9,7 +9,6 @@ import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printTable, processTerminal } from '.
 import { inSeconds, openReport, type Report, type Section } from './report.ts';
 
 const SECTIONS = [
-  'upgrades',
   'supply',
   'files',
   'storage',
