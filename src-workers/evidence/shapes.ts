@@ -314,7 +314,7 @@ const readH100Of =
         threads: own.map(({ blockThreads }) => blockThreads),
         labels: own.map(({ kernel, unitsPerThread, blockThreads, sharedBytes }) =>
           [
-            `${kernel}, ${unitsPerThread} a thread, ${blockThreads}`,
+            `${kernel}, ${unitsPerThread} per thread, blocks of ${blockThreads}`,
             ...(sharedBytes > 0 ? [`${sharedBytes} bytes`] : []),
           ].join(', '),
         ),

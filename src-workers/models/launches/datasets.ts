@@ -42,7 +42,7 @@ const H100 = {
 } as const;
 const H100_NOTES = [
   'These are our own measurements, not public ones. They were not held out: five terms of the model were found in these launches, and only their rates were measured apart from them.',
-  'Each kernel has the profile that `kernel inspect` reads from its machine code, and the usual value of each input that the code does not show. Nothing is fitted.',
+  'Each kernel has the profile that kernel inspect reads from its machine code, and the usual value of each input that the code does not show. Nothing is fitted.',
 ];
 
 export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
