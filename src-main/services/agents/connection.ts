@@ -197,7 +197,8 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   redis.duplicate = (override) => {
     const other = duplicate(override);
     all.add(other);
-    return other.once('end', () => all.delete(other));
+    // BullMQ connects an ended duplicate again if its wait for a job times out while its worker closes.
+    return other.on('end', () => all.delete(other)).on('connecting', () => all.add(other));
   };
   let lastError = `no answer within ${ANSWER_MS / 1000} s`;
   let untrusted = false;
