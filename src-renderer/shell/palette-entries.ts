@@ -73,21 +73,27 @@ function openAndFocus(app: App, { control, label, advanced }: FieldName): void {
 }
 
 function ofViews(app: App): Command[] {
-  const formats = app.library.formats.map(({ id, label, words }): ViewCommand => [
-    'export',
-    `export.format.${id}`,
-    `Export as ${label}`,
-    words,
-  ]);
-  return [...OF_VIEWS, ...formats]
-    .filter(([view, id]) => view !== app.location.view && !app.commands.find(id))
-    .map(([view, id, label, words]): Command => ({
+  return OF_VIEWS.filter(([view, id]) => view !== app.location.view && !app.commands.find(id)).map(
+    ([view, id, label, words]): Command => ({
       id,
       label,
       words,
       detail: viewLabel(view),
       run: () => openAndRun(app, view, id),
-    }));
+    }),
+  );
+}
+
+/** The address has the format, so the view does not render another format first. */
+function exports(app: App): Command[] {
+  if (app.location.view === 'export') return [];
+  return app.library.formats.map(({ id, label, words }) => ({
+    id: `export.format.${id}`,
+    label: `Export as ${label}`,
+    words,
+    detail: viewLabel('export'),
+    run: () => app.location.go('export', { format: id }),
+  }));
 }
 
 function conceptCommands(app: App): Command[] {
@@ -192,6 +198,7 @@ function designs(app: App, query: string): Command[] {
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),
+    ...exports(app),
     ...(query.trim() === '' ? [] : [...designs(app, query), ...conceptCommands(app), ...devices(app)]),
     ...runs(app),
   ];

@@ -18,6 +18,16 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   page,
   host,
 }) => {
+  /** While it is a list, it takes what the engine says. */
+  let held: (() => void)[] | null = null;
+  await page.routeWebSocket(/./, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => {
+      const send = () => socket.send(message);
+      if (held) held.push(send);
+      else send();
+    });
+  });
   await open(page, host);
   await predicted(page, 1);
   const csv = await (await find(page, 'csv')).allTextContents();
@@ -30,8 +40,12 @@ test('the palette finds commands of other views, devices, runs and designs, and 
     'Export as Python launch parameters',
     'Copy the recommended design as Python',
   ]);
+  // The view opens with the format before the engine has made any export.
+  held = [];
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*format=python/);
+  for (const send of held.splice(0)) send();
+  held = null;
   await expect(page.getByText('launch = {')).toBeVisible();
   const device = await find(page, 'a100 pcie');
   await expect(device.first()).toContainText('A100');
