@@ -115,6 +115,7 @@ test('by pointer: example, workload, prediction, ranking, landscape, comparison,
   expect(report.suggestedFilename()).toMatch(/\.html$/);
   expectReport(await textOf(report), 'RTX 4090');
 
+  await page.close();
   await host.interrupt();
   folder.remove();
 });

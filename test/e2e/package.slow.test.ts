@@ -110,6 +110,7 @@ test('lockstep serve answers with its page', async ({ page }) => {
   expect((await page.goto(address))?.status()).toBe(200);
   // The name of the study is an answer of the engine.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await page.close();
   host.kill('SIGINT');
   expect(await ended).toEqual([0, null]);
 });
