@@ -10,7 +10,7 @@ import type {
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { DesignField } from '../../src-workers/domain/design-names.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
-import type { CpuDevice } from '../../src-workers/domain/device.ts';
+import type { CpuDevice, GpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
 
 /** The results of the procedures that measure. */
@@ -208,6 +208,20 @@ export interface MeasuringDetail {
   readonly cases: readonly MeasuredCase[];
   /** What a reader must know about the numbers: another device than predicted, drift, wrong results, … */
   readonly warnings: readonly string[];
+}
+
+/** A device with the fields that a run of probes measured on it. */
+export interface MeasuredDevice {
+  readonly runId: number;
+  readonly measuredOn: string;
+  readonly device: GpuDevice;
+  /** The measured fields, with the values and sources that the device gets. `before` is null if it had no value. */
+  readonly changes: readonly {
+    readonly field: 'achievedBandwidthFraction' | 'randomSectorsGbS' | 'cachedSectorsGbS';
+    readonly before: number | null;
+    readonly after: number;
+    readonly source: string;
+  }[];
 }
 
 export interface ComparedDesign {

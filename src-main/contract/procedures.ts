@@ -44,6 +44,7 @@ import {
   type ContentionFindings,
   type ImportedFile,
   type ImportQuestions,
+  type MeasuredDevice,
   type MeasuringComparison,
   type MeasuringDetail,
   type MeasuringTarget,
@@ -663,6 +664,11 @@ const others = {
     }),
   ).returns<RunsComparison>(),
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
+  /**
+   * Returns a device with the fields that a run of the suite `probes` measured on it. Saves nothing. Without `device` it
+   * is the device of the catalogue that the run measured. Fails for another device, and for a CPU that emulates one.
+   */
+  'bench.measuredDevice': procedure(v.strictObject({ id, device: v.optional(v.unknown()) })).returns<MeasuredDevice>(),
   /**
    * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, measured loops, or measured times of
    * designs (CSV), as a run of kind `import`.

@@ -398,6 +398,8 @@ export async function reportMeasurement(
   else {
     printMeasurement(terminal, { ...detail, cases }, failed);
     if (gaps !== null) say(terminal, gaps);
+    if (request.suite === 'probes' && (await engine.call('bench.measuredDevice', { id })).ok)
+      say(terminal, `lockstep devices calibrate ${id} writes the measured fields into the device.`);
   }
   return failed < cases.length ? EXIT_OK : EXIT_FAILED;
 }

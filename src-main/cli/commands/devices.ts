@@ -5,10 +5,11 @@ import { fail, ok, type Result, unwrap } from '../../../src-workers/domain/resul
 import { parseJson } from '../../contract/json.ts';
 import { deviceRows } from '../../services/devices/compare.ts';
 import type { Engine } from '../../services/engine.ts';
-import { readText } from '../../services/files/files.ts';
+import { readText, writeFor } from '../../services/files/files.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, group, call } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, say, type Terminal, badUsage } from '../output.ts';
+import { runId } from '../follow.ts';
+import { EXIT_OK, percent, printJson, printTable, say, type Terminal, badUsage, failure, usage } from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
@@ -51,6 +52,23 @@ change the values that differ. A GPU has kind "gpu", id, name, vendor, architect
 multiprocessors, clockMhz, …, limits and sources; a CPU has kind "cpu", cores and its bandwidths. Each field is
 explained in
   ${join(places.root, 'db', 'devices', 'README.md')}`,
+    );
+  command(devices, 'calibrate <run>', 'write what the probes measured into their device')
+    .option('--device <id>', 'the device, if the name that its driver reports is not enough')
+    .option('--into <file>', 'change this file of a device (as for devices add), instead of your devices here')
+    .action((run: string, options: GlobalOptions & CalibrateOptions) =>
+      cli.withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
+    )
+    .addHelpText(
+      'after',
+      `
+  lockstep bench --suite probes --target cuda:0      on the GPU, or as a bundle whose results are imported
+  lockstep devices calibrate 3                       the number of that run
+The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS, with the date of the run in their
+sources; all others stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
+among your own, in place of that of the catalogue; lockstep devices delete undoes this. Later predictions use it, and
+saved runs keep theirs.
+With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
@@ -118,6 +136,63 @@ async function compareCommand(
       ]),
     );
   return EXIT_OK;
+}
+
+interface CalibrateOptions {
+  readonly device?: string;
+  readonly into?: string;
+}
+
+/** Writes the fields that a run of probes measured into a file, or into the user's devices. */
+async function calibrateDevice(
+  engine: Engine,
+  terminal: Terminal,
+  run: string,
+  { device: named, into, json }: Options & CalibrateOptions,
+): Promise<number> {
+  const id = usage(runId(run));
+  if (named !== undefined && into !== undefined) throw badUsage('Specify only one of --device and --into.');
+  const written = into === undefined ? undefined : await readDevice(into);
+  const given = named === undefined ? written : (await call(engine, 'devices.get', { ids: [named] }))[0];
+  const found = await engine.call('bench.measuredDevice', { id, ...(given !== undefined && { device: given }) });
+  if (!found.ok && into !== undefined) throw failure(found.error.code, `${into}: ${found.error.message}`);
+  const { device, measuredOn, changes } = unwrap(found);
+  const changed = { ...Object.fromEntries(changes.map(({ field, after }) => [field, after])), sources: device.sources };
+  if (into === undefined) await call(engine, 'devices.save', { device });
+  else unwrap(await writeFor(into, `${JSON.stringify({ ...(written as object), ...changed }, null, 2)}\n`));
+  if (json) {
+    printJson(terminal, { runId: id, deviceId: device.id, measuredOn, file: into ?? null, changes });
+    return EXIT_OK;
+  }
+  say(terminal, `${device.name}, by the probes of run ${id} on ${measuredOn}:`);
+  printTable(
+    terminal,
+    ['field', 'before', 'measured', 'change'],
+    changes.map(({ field, before, after }) => [
+      field,
+      before ?? '–',
+      after,
+      before === null ? '–' : changeText(after / before - 1),
+    ]),
+  );
+  say(
+    terminal,
+    into === undefined
+      ? `Saved ${device.id} among your devices; later predictions use it. lockstep devices delete ${device.id} undoes this.`
+      : `Changed ${into}. lockstep devices add ${into} puts it among your devices.`,
+  );
+  return EXIT_OK;
+}
+
+/** `+18.7 %`, `-3.0 %`, or `0.0 %`. */
+function changeText(fraction: number): string {
+  const rounded = Math.round(1000 * fraction) / 1000;
+  return rounded > 0 ? `+${percent(rounded)}` : percent(Math.abs(rounded) === 0 ? 0 : rounded);
+}
+
+/** Reads the file of a device without the notes of `devices show`. */
+async function readDevice(file: string): Promise<unknown> {
+  return withoutNotes(unwrap(parseJson(unwrap(await readText(file, 'a device (JSON)')), file)));
 }
 
 /**

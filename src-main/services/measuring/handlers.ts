@@ -18,6 +18,7 @@ import { compareMeasured } from '../measuring/compare.ts';
 import { compareRuns } from '../measuring/compare-runs.ts';
 import { contentionFindings } from '../measuring/contention.ts';
 import { getStudy } from '../studies/studies.ts';
+import { measuredDevice } from './device-fields.ts';
 import { measuringDetail } from '../measuring/measured.ts';
 import { nextDesigns } from './tune.ts';
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
@@ -73,6 +74,7 @@ export function measuringHandlers(
     },
     'bench.compareRuns': ({ ids, threshold }) => compareRuns(context, ids, threshold),
     'bench.contention': ({ id }) => contentionFindings(store, id),
+    'bench.measuredDevice': ({ id, device }) => measuredDevice(context, id, device),
     'calibration.fit': ({ id }) => fit(id),
     'calibration.save': async ({ id, name }) => {
       const profile = await fit(id);

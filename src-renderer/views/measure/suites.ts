@@ -1,4 +1,4 @@
-import type { ContentionFindings, MeasuredCase } from '../../../src-main/contract/measuring.ts';
+import type { ContentionFindings, MeasuredCase, MeasuredDevice } from '../../../src-main/contract/measuring.ts';
 import type { CaseOf } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -9,7 +9,7 @@ import { EXCHANGE_LATENCY_CYCLES } from '../../../src-workers/models/pipeline/de
 import { classLanes } from '../../../src-workers/models/pipeline/instruction-classes.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
-import { bytes, count, plain } from '../../format/numbers.ts';
+import { NBSP, bytes, count, plain, signed } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
 /** Returns a value of a case as one number, the median of several, or `null`. */
@@ -286,6 +286,22 @@ function compareProbe(probe: string, name: string, found: number, stated: number
 /** Returns the device of the catalogue with a measured name, or null. */
 export function catalogueDevice(devices: readonly Device[], measuredName: string): Device | null {
   return devices.find(({ name }) => isSameDevice(name, measuredName)) ?? null;
+}
+
+const FIELD_NAMES: Readonly<Record<MeasuredDevice['changes'][number]['field'], string>> = {
+  achievedBandwidthFraction: 'achieved part of the bandwidth',
+  randomSectorsGbS: 'random sectors from memory, GB/s',
+  cachedSectorsGbS: 'random sectors from the level-2 cache, GB/s',
+};
+
+/** Describes the fields of a device that would change to measured values. */
+export function changeTexts({ changes }: MeasuredDevice): readonly string[] {
+  return changes
+    .filter(({ before, after }) => before !== after)
+    .map(({ field, before, after }) => {
+      const change = before === null ? '' : ` (${signed((after / before - 1) * 100)}${NBSP}%)`;
+      return `${FIELD_NAMES[field]} ${before === null ? 'not known' : plain(before, 4)} → ${plain(after, 4)}${change}`;
+    });
 }
 
 export function probeRows(cases: readonly MeasuredCase[], device: Device | null): readonly ProbeRow[] {

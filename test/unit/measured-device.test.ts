@@ -1,0 +1,139 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import { lockstep } from '../command-line.ts';
+import { gpu } from '../catalogue.ts';
+import { encode } from '../data.ts';
+import { benchPlan, planLine } from '../measuring.ts';
+import { testFolder, useBench } from '../workplace.ts';
+
+// The fields of a device that the suite of probes measures, by what it found on an H100.
+
+const H100 = 'nvidia-h100-sxm5-80gb';
+const bench = useBench();
+const folder = testFolder();
+
+interface Recorded {
+  readonly device: MeasuringDevice;
+  readonly cases: readonly { readonly case: object; readonly values: Readonly<Record<string, number>> }[];
+}
+const [recorded] = JSON.parse(
+  readFileSync(new URL('../data/measured/h100-suites.json', import.meta.url), 'utf8'),
+) as readonly Recorded[];
+
+/** The recorded probes as a file of results, on another device if it is given. */
+function resultsOf(change: Partial<MeasuringDevice> = {}, kept: (probe: string) => boolean = () => true): string {
+  const device = { ...recorded.device, ...change };
+  const cases = recorded.cases
+    .map(({ case: parameters, values }) => ({ parameters: parameters as { probe: string }, values }))
+    .filter(({ parameters }) => kept(parameters.probe));
+  const plan = benchPlan(
+    cases.map(({ parameters }) => ({ id: parameters.probe, benchmark: 'probe', parameters }) as BenchCase),
+    { backend: device.backend as 'cuda' },
+  );
+  const records = cases.flatMap(({ parameters: { probe }, values }) => [
+    { type: 'values', case: probe, values },
+    { type: 'check', case: probe, correct: true, message: '' },
+  ]);
+  return [planLine(plan), device, ...records, { type: 'done', elapsedMs: 20 }]
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+}
+
+async function imported(...of: Parameters<typeof resultsOf>): Promise<number> {
+  return (await bench.call('import.file', { fileName: 'probes.jsonl', bytes: encode(resultsOf(...of)) })).runId;
+}
+const failureOf = (id: number, device?: object) =>
+  bench.engine.call('bench.measuredDevice', { id, ...(device && { device }) });
+
+describe('the device that probes measured', () => {
+  it('gets the measured fields with their sources, and keeps all others', async () => {
+    const { randomSectorsGbS: _none, ...before } = gpu(H100);
+    const id = await imported();
+    const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', {
+      id,
+      device: { ...before, achievedBandwidthFraction: 0.7 },
+    });
+    expect(measuredOn).toBe('NVIDIA H100 80GB HBM3');
+    // 2,932.4 of 3,352 GB/s.
+    expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
+      ['achievedBandwidthFraction', 0.7, 0.8748],
+      ['randomSectorsGbS', null, 1068],
+      ['cachedSectorsGbS', 4218, 4218],
+    ]);
+    const { sources, ...fields } = device;
+    expect(fields).toEqual({
+      ...before,
+      sources: undefined,
+      achievedBandwidthFraction: 0.8748,
+      randomSectorsGbS: 1068,
+    });
+    expect(sources.achievedBandwidthFraction).toMatch(
+      /^measured \d{4}-\d\d-\d\d by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver 580/,
+    );
+    const measured = changes.map(({ field, source }) => [field, source] as const);
+    expect(sources).toEqual({ ...before.sources, ...Object.fromEntries(measured) });
+    // Without a device it is that of the catalogue.
+    expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
+  });
+
+  it('gets only the fields whose probes have a result', async () => {
+    const id = await imported({}, (probe) => probe !== 'random-sectors');
+    const { changes } = await bench.call('bench.measuredDevice', { id });
+    expect(changes.map(({ field }) => field)).toEqual(['achievedBandwidthFraction']);
+    expect(await failureOf(await imported({}, (probe) => probe === 'limits'))).toFail(
+      'unsupported',
+      /has no valid result of the probes bandwidth and random-sectors\. Measure them again/,
+    );
+  });
+
+  it('is not another device, and not a CPU that emulates one', async () => {
+    const id = await imported();
+    expect(await failureOf(id, gpu('nvidia-h100-pcie-80gb'))).toFail(
+      'conflict',
+      /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./,
+    );
+    const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
+    expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
+    expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail('not-found', /NVIDIA X1\. Add it first/);
+    const cpu = {
+      fileName: 'cpu.jsonl',
+      bytes: readFileSync(new URL('../data/measured/cpu-xeon-2-cores.jsonl', import.meta.url)),
+    };
+    expect(await failureOf((await bench.call('import.file', cpu)).runId)).toFail(
+      'unsupported',
+      /measured the suite contention\. Specify a run of the suite probes/,
+    );
+  });
+});
+
+it('devices calibrate writes them into the devices here, or into a file', async () => {
+  const [results, mine] = [join(folder, 'probes.jsonl'), join(folder, 'mine.json')];
+  const db = ['--db', join(folder, 'calibrate.db')];
+  writeFileSync(results, resultsOf());
+  const { runId } = JSON.parse((await lockstep('import', results, '--json', ...db)).out) as { runId: number };
+  const run = String(runId);
+  const { cachedSectorsGbS: _none, ...known } = gpu(H100);
+  const own = { ...known, id: 'mine', randomSectorsGbS: 900 };
+  writeFileSync(mine, JSON.stringify(own));
+  const written = await lockstep('devices', 'calibrate', run, '--into', mine, ...db);
+  expect(written.out).toBe(`H100 SXM5 80 GB, by the probes of run ${run} on NVIDIA H100 80GB HBM3:
+field                      before  measured   change
+achievedBandwidthFraction   0.875    0.8748    0.0 %
+randomSectorsGbS              900      1068  +18.7 %
+cachedSectorsGbS                –      4218        –
+Changed ${mine}. lockstep devices add ${mine} puts it among your devices.
+`);
+  const after = JSON.parse(readFileSync(mine, 'utf8')) as GpuDevice;
+  expect(after).toMatchObject({ ...own, randomSectorsGbS: 1068, achievedBandwidthFraction: 0.8748, sources: {} });
+  expect((await lockstep('devices', 'calibrate', run, ...db)).out).toContain(`Saved ${H100} among your devices`);
+  const shown = JSON.parse((await lockstep('devices', 'show', H100, ...db)).out) as object;
+  expect(shown).toMatchObject({ own: true, achievedBandwidthFraction: 0.8748 });
+  writeFileSync(mine, JSON.stringify({ ...own, name: 'A100' }));
+  expect(await lockstep('devices', 'calibrate', run, '--into', mine, ...db)).toMatchObject({
+    status: 1,
+    err: expect.stringMatching(/mine\.json: Run \d+ measured NVIDIA H100 .* which is not A100/) as string,
+  });
+});
