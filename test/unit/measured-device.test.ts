@@ -129,6 +129,7 @@ Changed ${mine}. lockstep devices add ${mine} puts it among your devices.
   const after = JSON.parse(readFileSync(mine, 'utf8')) as GpuDevice;
   expect(after).toMatchObject({ ...own, randomSectorsGbS: 1068, achievedBandwidthFraction: 0.8748, sources: {} });
   expect((await lockstep('devices', 'calibrate', run, ...db)).out).toContain(`Saved ${H100} among your devices`);
+  expect((await lockstep('devices', 'calibrate', run, ...db)).out).toContain(`Changed your device ${H100}.`);
   const shown = JSON.parse((await lockstep('devices', 'show', H100, ...db)).out) as object;
   expect(shown).toMatchObject({ own: true, achievedBandwidthFraction: 0.8748 });
   writeFileSync(mine, JSON.stringify({ ...own, name: 'A100' }));

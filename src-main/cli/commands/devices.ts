@@ -66,8 +66,8 @@ explained in
   lockstep devices calibrate 3                       the number of that run
 The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS, with the date of the run in their
 sources; all others stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
-among your own, in place of that of the catalogue; lockstep devices delete undoes this. Later predictions use it, and
-saved runs keep theirs.
+among your own, in place of that of the catalogue, until lockstep devices delete. Later predictions use it, and saved
+runs keep theirs.
 With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
@@ -158,6 +158,7 @@ async function calibrateDevice(
   if (!found.ok && into !== undefined) throw failure(found.error.code, `${into}: ${found.error.message}`);
   const { device, measuredOn, changes } = unwrap(found);
   const changed = { ...Object.fromEntries(changes.map(({ field, after }) => [field, after])), sources: device.sources };
+  const wasOwn = (await call(engine, 'devices.list', {})).find((one) => one.id === device.id)?.own === true;
   if (into === undefined) await call(engine, 'devices.save', { device });
   else unwrap(await writeFor(into, `${JSON.stringify({ ...(written as object), ...changed }, null, 2)}\n`));
   if (json) {
@@ -175,12 +176,14 @@ async function calibrateDevice(
       before === null ? '–' : changeText(after / before - 1),
     ]),
   );
-  say(
-    terminal,
-    into === undefined
-      ? `Saved ${device.id} among your devices; later predictions use it. lockstep devices delete ${device.id} undoes this.`
-      : `Changed ${into}. lockstep devices add ${into} puts it among your devices.`,
-  );
+  const { id: deviceId } = device;
+  if (into !== undefined) say(terminal, `Changed ${into}. lockstep devices add ${into} puts it among your devices.`);
+  else if (wasOwn) say(terminal, `Changed your device ${deviceId}. Later predictions use it.`);
+  else
+    say(
+      terminal,
+      `Saved ${deviceId} among your devices. Later predictions use it, until lockstep devices delete ${deviceId}.`,
+    );
   return EXIT_OK;
 }
 
