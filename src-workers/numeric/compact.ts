@@ -3,14 +3,23 @@ export type CompactNumbers = Uint8Array | Uint16Array | Uint32Array | Float64Arr
 /** The same values in the smallest array that holds all of them exactly. */
 export function compactNumbers(values: CompactNumbers): CompactNumbers {
   if (values instanceof Uint8Array) return values;
-  let most = 0;
-  for (const value of values) {
-    if (value >>> 0 !== value) return values;
-    if (value > most) most = value;
-  }
+  const most = findLargestWhole(values);
   if (most < 2 ** 8) return new Uint8Array(values);
   if (most < 2 ** 16) return values instanceof Uint16Array ? values : new Uint16Array(values);
-  return values instanceof Uint32Array ? values : new Uint32Array(values);
+  return most < 2 ** 32 && !(values instanceof Uint32Array) ? new Uint32Array(values) : values;
+}
+
+/**
+ * The largest value; infinite if any value is not a whole number below 2³². The loop has a function of its own: V8 would
+ * leave the optimised code of a longer function at the end of every loop.
+ */
+function findLargestWhole(values: CompactNumbers): number {
+  let most = 0;
+  for (const value of values) {
+    if (value >>> 0 !== value) return Infinity;
+    if (value > most) most = value;
+  }
+  return most;
 }
 
 /** `compactNumbers` of values that will be overwritten. */
