@@ -139,25 +139,6 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   report.figure('changed designs without an error', unseen);
 }
 
-function otherVersions(report: Report, count: number, folder: string): void {
-  for (let i = 0; i < count; i++) {
-    const version = i === 0 ? NEWEST + 1 : wholeBelow(report.uniform, 2 ** 32) - 2 ** 31;
-    if (version >= 0 && version <= NEWEST) continue;
-    const file = join(folder, `version-${i}.db`);
-    copyFileSync(goldenFile(NEWEST), file);
-    const db = new Database(file);
-    db.pragma(`user_version = ${version}`);
-    db.close();
-    const before = readFileSync(file);
-    const opened = open(file);
-    const wanted = version < 0 ? /damaged: its version is/ : /Open it with a newer Lockstep/;
-    if (opened.ok || !wanted.test(opened.error.message)) report.fail(`Version ${version} is not refused.`);
-    if (opened.ok) opened.value.close();
-    if (!readFileSync(file).equals(before)) report.fail(`A file of version ${version} was changed.`);
-  }
-  report.figure('versions of no program', count);
-}
-
 // ---------------------------------------------------------------------------------------------------------------
 // A whole engine, and what happens around it.
 
@@ -326,7 +307,6 @@ export async function verifyStorage(
 ): Promise<void> {
   await inFolder(async (folder) => {
     damagedFiles(report, files, folder);
-    otherVersions(report, Math.ceil(files / 20), folder);
     const file = join(folder, 'sound.db');
     await work('sweep', file);
     const expected = sweepIn(file)!;
