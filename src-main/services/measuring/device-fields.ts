@@ -45,7 +45,9 @@ export async function measuredDevice(context: Context, id: number, given?: unkno
       `Run ${id} measured ${measuring.name}${cores}, which is not ${device.name}${other}. Specify the measured device.`,
     );
   }
-  return withMeasured(device, detail.value, run.value.startedAt.slice(0, 10));
+  // The file of an imported run does not say when it was measured.
+  const dated = `${run.value.kind === 'import' ? 'imported ' : ''}${run.value.startedAt.slice(0, 10)}`;
+  return withMeasured(device, detail.value, dated);
 }
 
 async function catalogueDevice({ catalogue }: Context, { device }: MeasuringDetail): Promise<Result<Device>> {
@@ -59,7 +61,7 @@ async function catalogueDevice({ catalogue }: Context, { device }: MeasuringDeta
 function withMeasured(
   device: GpuDevice,
   { runId, device: measuring, cases }: MeasuringDetail,
-  date: string,
+  dated: string,
 ): Result<MeasuredDevice> {
   const found = FIELDS.flatMap(({ field, probe, value: name }) => {
     const values = cases.find((one) => one.case.benchmark === 'probe' && one.case.parameters.probe === probe);
@@ -69,8 +71,8 @@ function withMeasured(
     const isFraction = field === 'achievedBandwidthFraction';
     const after = Number((isFraction ? value / device.memoryBandwidthGbS : value).toPrecision(DIGITS));
     const of = isFraction ? ` (${Math.round(value)} of ${device.memoryBandwidthGbS} GB/s)` : '';
-    const source = `measured ${date} by the probe ${probe}${of} on ${measuring!.name}, driver ${measuring!.driver}`;
-    return [{ field, before: device[field] ?? null, after, source }];
+    const by = `measured by the probe ${probe}${of} on ${measuring!.name}, driver ${measuring!.driver}`;
+    return [{ field, before: device[field] ?? null, after, source: `${by}, ${dated}` }];
   });
   if (found.length === 0)
     return unsupported(
