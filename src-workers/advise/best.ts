@@ -21,7 +21,7 @@ export interface DesignRange {
   readonly count: number;
 }
 
-/** Some designs, ascending, and their predictions, one entry each. */
+/** Designs in ascending order, with one prediction each. */
 export interface FoundDesigns {
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
@@ -43,7 +43,7 @@ interface Kept {
  */
 const MERGED_FRACTION = 0.05;
 
-/** The smallest capacity of a list of designs. */
+/** Lists of designs are allocated with room for at least this many, unless fewer can be added. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
@@ -108,14 +108,14 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   };
 }
 
-/** The properties of a design that the rule of the pick compares. */
+/** The properties of a design that `PICK_RULE` compares. */
 export interface PickedDesign {
   readonly design: number;
   readonly timeMs: number;
   readonly gridBlocks: number;
 }
 
-/** Keeps the design that the rule of the pick chooses among all designs up to a given time; null if there is none. */
+/** Keeps the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;

@@ -28,11 +28,17 @@ import { AXIS, decodeInto } from '../domain/space.ts';
  * the examples.
  */
 const SLACK = 0.005;
-/** Slack of one loop over sorted units, whose starts are a sample. No time was below its bound in 480 random studies. */
+/**
+ * Slack of a single loop over sorted units, because only a sample of their starts is counted. No time was below its
+ * bound in 480 random studies.
+ */
 const SORTED_SLACK = 0.015;
 /** Slack of a family. Its pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
-/** Slack of a family of one loop that moves data: collatz with 8 bytes per iteration is 9 % below its bound. */
+/**
+ * Slack of a family with a single loop that moves data: the collatz example with 8 bytes per iteration is 9 % below its
+ * bound.
+ */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of one loop that moves data, and of one over units in their order. The mean round of its pace may lose more than
@@ -43,7 +49,10 @@ const MOVING_IN_ORDER_SLACK = 0.12;
 /** Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
-/** Number of designs that are predicted best first. Each may need other laws than the previous one. */
+/**
+ * Number of designs that are predicted best first. It is small, because each of them may need other laws than the
+ * previous one.
+ */
 const BEST_FIRST = 48;
 
 /** Bounds of the times of designs, for one predictor. */
@@ -108,7 +117,7 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   const own = examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
   if (own.balancing[candidate.balancingAt].kind === 'mixed' || candidate.device.kind === 'cpu') return 0;
-  // The lanes of one loop over units in their order may balance each other, and then lose less than its mean round.
+  // In a single loop over units in their order, lanes may balance each other and lose less than the mean round assumes.
   const isMoving = isOneLoop(own, candidate) && getPace(own, candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(own.plan) !== null) return 0;
   return launchesMs(own, candidate, familyCycles);
@@ -126,7 +135,7 @@ export function closestBound(own: Predictor, candidate: Candidate): number {
   return launchesMs(own, candidate, lossyCycles);
 }
 
-/** The launch of a design, or of its classes, and the work before it, ms; 0 on a CPU. */
+/** Time of the launch of a design, or of the launches of its classes, and of the work before it, ms; 0 on a CPU. */
 function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
   const { device, classes } = candidate;
   if (device.kind === 'cpu') return 0;
@@ -176,7 +185,7 @@ export interface Hurry {
   readonly leading: number;
 }
 
-/** Predictions of a list, and the number of designs that may be near the fastest, but were not reached. */
+/** Predictions for a list of designs, and how many that might be near the fastest were left unpredicted. */
 interface Promising {
   readonly columns: PredictionColumns;
   readonly unreached: number;
@@ -184,7 +193,7 @@ interface Promising {
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN, and only the reason if it is invalid.
+ * gets the time NaN, and its reason if it is invalid.
  * The search is best first (Hart, Nilsson & Raphael 1968): the design with the smallest bound is next, first for closer
  * bounds, then for its time. After some predictions the fastest time hardly improves. The other designs then follow in
  * the order in which neighbours share the most laws.

@@ -63,8 +63,9 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
 }
 
 /**
- * A law whose lengths are `factor` times as far from the mean. Lengths are whole, so a length between two whole ones is
- * split between both, which keeps the mean. Negative lengths become 0, and all are then scaled to keep the mean.
+ * A law whose lengths are `factor` times as far from the mean. Lengths are whole numbers. A length between two of them
+ * is split between both, so that the mean stays the same. Negative lengths become 0, and all are then scaled to keep
+ * the mean.
  */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
@@ -88,7 +89,8 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
 
 /**
  * Stretches ordered lengths in the same way. Kernels run whole iterations, so each length is rounded, and the next
- * lengths carry its rounding error. A length between two whole ones becomes each as often as the law says.
+ * lengths carry its rounding error. A length between two whole numbers is rounded to each of them as often as the law
+ * says.
  */
 export function stretchedOrder(iterations: CompactNumbers, factor: number): Float64Array {
   let sum = 0;

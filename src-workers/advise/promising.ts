@@ -2,8 +2,8 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/
 import { spread } from './coarse.ts';
 
 /**
- * Finds designs that can be the best under some draw of the unknown inputs. These are the best design of every group of
- * one structure, and other block sizes and launches of the leading groups.
+ * Finds designs that can be the best under some draw of the unknown inputs. These are the best design of every group
+ * (designs of one structure), and designs of the leading groups with other block sizes and launches.
  */
 
 /** A group that is slower than the best by more than this factor is skipped. */

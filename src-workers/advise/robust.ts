@@ -57,7 +57,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));
   const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
-  // For each axis, the positions in each scenario of the values that all scenarios have.
+  // For each axis and scenario, the positions of the values that all scenarios share.
   const shared = AXIS_ORDER.map((axis) => {
     const places = scenarios.map(({ axes }) => new Map(texts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]

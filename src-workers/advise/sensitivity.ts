@@ -68,7 +68,7 @@ const FAMILY_MARGIN = 0.06;
 /** Maximum number of families that are predicted in full, and of designs of each. */
 const MAX_FAMILIES = 3;
 const MAX_FAMILY_DESIGNS = 2048;
-/** Number of designs kept for each value as candidates for the values between. */
+/** Number of designs that are kept for each tried value. They are the candidates for the values between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
 /** Maximum number of searches for an end. A search is repeated if it finds more designs that beat the best one. */

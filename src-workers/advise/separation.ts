@@ -3,9 +3,9 @@ import { mersenneTwister } from '../numeric/random.ts';
 import type { TieTable } from '../sweep/ties.ts';
 
 /**
- * Differences between the errors of two predictions, as measured pairs of designs show them. The difference depends on
- * the properties in which the designs differ (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in
- * measurements, and all designs get the same draws.
+ * Models how the errors of two predictions differ. As measured pairs of designs show, this depends on the properties in
+ * which the two designs differ (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in measurements,
+ * and all designs get the same draws.
  */
 
 /** Parts of a design's error. Designs with the same text share a part; `widths` are the deviations of ln(time). */

@@ -8,7 +8,9 @@ export const CUDA_GROUP_WIDTH = 32;
  */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** The limits of a target. Designs are predicted for another device, which may allow more. Null: no known limit. */
+/**
+ * The limits of a target; null if no limit is known. Designs are predicted for another device, which may allow more.
+ */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;

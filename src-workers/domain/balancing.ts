@@ -8,7 +8,7 @@ const FORMS =
 /** The maximum number of buckets. With more, the passes cost more than the buckets can ever save. */
 const MAX_BUCKETS = 64;
 
-/** Maximum number of units of one fetch. With larger fetches, only a few slots work at the end of a launch. */
+/** Maximum number of units of one fetch. With larger fetches, only a few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
 /** Maximum window, units. No device sorts a larger one in one pass. */

@@ -28,23 +28,26 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 /**
  * The unit loop that stands in for a kernel on a GPU, in the terms of a kernel profile. Where units are dealt, u
  * threads do ⌈length / u⌉ passes and combine their results. Where units are split, u threads do `length` passes of
- * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass needs a
- * minimum of instructions itself; `unitLoopShape` of bench/stand-in.ts says how many it has, and the prediction uses
- * that number. The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f to a sum that
- * begins with f = mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend must compute the
- * same bits for every design.
+ * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass cannot
+ * have fewer instructions than its own loop needs. `unitLoopShape` of bench/stand-in.ts counts its instructions, and
+ * the prediction uses that number. The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f
+ * to a sum that begins with f = mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend
+ * must compute the same bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
-  /** Instructions of two phases of a kernel: once per unit, and in each step that combines its threads' results. */
+  /**
+   * Instructions of two phases of a kernel: those that run once per unit, and each step that combines the results of
+   * its threads.
+   */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }
 
 /**
- * The loop of version 2, whose passes did several iterations, with all units split. It is no longer run, but its
- * measurements can be read.
+ * The loop of version 2, whose passes did several iterations, with all units split. It no longer runs, but its
+ * measurements can still be read.
  */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
@@ -69,7 +72,7 @@ export interface SecondUnitLoopProfile {
 
 /**
  * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It
- * is no longer run, but its measurements can be read.
+ * no longer runs, but its measurements can still be read.
  */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
@@ -92,7 +95,7 @@ export interface UnitLoopWorkload {
   readonly label: string;
   /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** The profile of the loop. It has no meaning for a plan that no GPU runs. */
+  /** The profile of the loop. It has no effect if the plan is not for a GPU. */
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
@@ -119,7 +122,9 @@ export interface BenchParameters {
      */
     readonly residentBlocks: number | null;
   };
-  /** Powers of a small matrix, one power per unit; cycles per work group (Swatman 2022, Algorithm 1). */
+  /**
+   * Each unit computes one power of a small matrix. Results are in cycles per work group (Swatman 2022, Algorithm 1).
+   */
   readonly 'matrix-power': {
     readonly lengths: string;
     /** n: units side by side in a work group. */
@@ -171,7 +176,7 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /** Lanes of a thread group of the predicted device, which the order of units by bucket depends on. */
+  /** Lanes of a thread group of the predicted device. The order of units by bucket depends on it. */
   readonly threadGroupWidth?: number | null;
 }
 
@@ -186,13 +191,15 @@ export type BenchCase = {
 
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
-/** The cache before each counted launch holds the data of the launch before it (`warm`), or none of it (`flush`). */
+/**
+ * What the cache holds before each counted launch: the data of the previous launch (`warm`), or none of it (`flush`).
+ */
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
 /**
- * The number of cases whose launches alternate. A larger number compares more cases fairly, but an interrupted run then
- * completes fewer cases.
+ * The number of cases whose launches alternate. With a larger number, more cases are compared under the same
+ * conditions, but an interrupted run completes fewer cases.
  */
 export const ALTERNATING = 8;
 
@@ -242,7 +249,7 @@ export interface PlanLine {
   readonly source: PlanSource | null;
 }
 
-/** The device that measured. Two results are comparable only if their `fingerprint` is the same. */
+/** The device on which was measured. Two results are comparable only if their `fingerprint` is the same. */
 export interface MeasuringDevice {
   readonly type: 'device';
   /** `external`: another program measured, and its file gives only the device's name. */
@@ -284,7 +291,7 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
-  /** The next launch is of this case. If the program ends now, this case is the cause. */
+  /** The next launch belongs to this case. If the program ends now, this case is the cause. */
   | { readonly type: 'turn'; readonly case: string }
   /** One launch. Warm-ups come first and are marked. The other values are readings at the launch, if available. */
   | {
@@ -300,7 +307,10 @@ export type BenchRecord =
       /** The bits of reasons, with the values of NVML's `nvmlClocksThrottleReason…`. */
       readonly throttleReasons?: number;
     }
-  /** Compares the result with the CPU's, or its `digest` with other designs. On a difference, `message` has both. */
+  /**
+   * The result was compared with the CPU's, or its `digest` with that of other designs. If they differ, `message` has
+   * both.
+   */
   | {
       readonly type: 'check';
       readonly case: string;
@@ -308,7 +318,7 @@ export type BenchRecord =
       readonly message: string;
       readonly digest?: string;
     }
-  /** Findings of a case other than its time: bandwidths, cycles per group, a limit of the device. */
+  /** What a case found apart from its time: bandwidths, cycles per group, a limit of the device. */
   | {
       readonly type: 'values';
       readonly case: string;
@@ -344,7 +354,7 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** All records of one case together. A case with neither a time nor a failure has only values. */
+/** All records of one case together. A case without a time and without a failure has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
   /** Every counted launch, in order; empty if the case failed. */

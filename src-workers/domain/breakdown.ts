@@ -64,7 +64,10 @@ export interface Achieved {
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** The resource that limits the launch, if busy half of the time or more; null if latency or uneven work does. */
+  /**
+   * The resource that limits the launch: one that is busy for at least half of the time; null if latency or uneven work
+   * does.
+   */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 

@@ -25,7 +25,7 @@ export interface CalibratedParameters {
   readonly kneeSoftness: number;
   /** q: thread groups are issued in whole rounds of q. */
   readonly schedulers: number;
-  /** σ, 0…1: the part of an iteration that does not get faster when threads share a unit. */
+  /** σ, 0…1: the part of an iteration that does not get faster if several threads share a unit. */
   readonly serialFraction: number | null;
   /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
   readonly cooperationCost: number | null;
@@ -96,7 +96,9 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** The parameters that the measured designs of a kernel on a device determine, in place of data sheet figures. */
+/**
+ * The parameters that the measured designs of a kernel on a device determine. They replace figures of the data sheet.
+ */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

@@ -1,6 +1,6 @@
 /**
- * The law of a work group's depth, which is the number of iterations for which it keeps its thread group busy, for one
- * order of the units. A time prediction needs no other property of a workload.
+ * The law of a work group's depth for one order of the units. The depth is the number of iterations for which the group
+ * keeps its thread group busy. A time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
   /**
@@ -27,8 +27,8 @@ export interface GroupDepth extends StepLaw {
 export interface StepLaw {
   readonly values: Float64Array;
   /**
-   * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`).
-   * Consecutive groups share a bucket or window if the balancing makes them.
+   * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`). With
+   * buckets or windows, consecutive groups may share one.
    */
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }

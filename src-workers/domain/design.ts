@@ -3,9 +3,9 @@ import type { LoopForm } from './kernel.ts';
 
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or independent
- * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: the units
- * that one addition to the common counter takes, either this number of consecutive units for one slot (1 if omitted) or
- * one unit for every slot of a thread group.
+ * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: what one
+ * addition to the common counter takes, either this number of consecutive units for one slot (1 if omitted) or one unit
+ * for every slot of a thread group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -20,8 +20,8 @@ export type WholeUnitBalancing =
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes the same number of iterations (non-zeros), or of iterations plus ends of units (merge path). Units
- * are cut for this: a search finds where a share starts, and a carry hands the part of a cut unit to the next slot.
+ * Every slot takes the same number of iterations (non-zeros), or of iterations plus ends of units (merge path). So
+ * units are cut: a slot searches for the start of its share, and a carry hands its part of a cut unit to the next slot.
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
@@ -116,8 +116,8 @@ export interface Design {
   readonly balancing: string;
   readonly blockThreads: number;
   /**
-   * Threads of a block that lie side by side, if units are in rows (an image, a grid). The others lie above them, so
-   * that a block takes a tile of the units. If omitted, a block takes consecutive units.
+   * Threads of a block that lie side by side, if units are in rows (an image, a grid). The other threads lie above
+   * them, so a block takes a tile of the units. If omitted, a block takes consecutive units.
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;

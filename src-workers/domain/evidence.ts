@@ -2,7 +2,7 @@ import { parseBalancing } from './balancing.ts';
 import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
 
-/** Predictions beside measurements of real GPUs: public ones, and our own. */
+/** Predictions compared with measurements of real GPUs: public ones, and our own. */
 
 /** The kinds of implementations, in words. The errors of predictions differ by kind. */
 const KIND_TEXT = {
@@ -18,7 +18,9 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/** The kind of a design. Work before the launch (sorting) decides first, then how slots get units, then sharing. */
+/**
+ * The kind of a design. The first that applies decides: work before the launch (sorting), how slots get units, sharing.
+ */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -73,7 +75,7 @@ export interface DeviceAgreement {
   readonly medianError: number;
   readonly p90Error: number;
   /**
-   * Errors of all launches and of each kind. Empty if times are predicted up to a factor, or with measured cycles, or
+   * Errors of all launches and of each kind. Empty if the predictions have an unknown factor, use measured cycles, or
    * were not held out.
    */
   readonly intervals: readonly TimeInterval[];
@@ -188,8 +190,8 @@ export interface ImplementationEvidence extends TimeErrors {
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors if the times of similar matrices are used instead of a model. They limit what the features of a matrix can
-   * predict. `null` if the work is not a matrix, or comes from another file.
+   * Errors if the times of similar matrices are used instead of a model. No model that knows only the features of a
+   * matrix can be expected to have smaller errors. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -217,7 +219,10 @@ export interface ChoiceEvidence {
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** The single implementation that is best over all matrices, among those measured for each; `null` without any. */
+  /**
+   * The single implementation that is best over all matrices, of those measured for every matrix; `null` if there is
+   * none.
+   */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;

@@ -27,7 +27,10 @@ export interface InspectedLoop {
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
-  /** Dependent arithmetic of an iteration, issued in order, as a number of latencies of one instruction. */
+  /**
+   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. The chain issues in
+   * order.
+   */
   readonly chainInstructions: number;
   /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
@@ -74,7 +77,7 @@ export interface FittedLengths {
   /** Measured loss of groups of 32, which the law reproduces. */
   readonly aggregateLoss: number;
   readonly mean: number;
-  /** The measurement to which the lengths are fitted. */
+  /** The measurement to which the lengths were fitted. */
   readonly note: string;
 }
 
@@ -196,7 +199,10 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
   };
 }
 
-/** The fields for a study with a CPU. Its lanes do not read side by side, so bytes of an iteration replace accesses. */
+/**
+ * The fields for a study with a CPU. On a CPU, lanes do not read side by side, so the bytes of an iteration replace the
+ * accesses.
+ */
 export function selectFields(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
   const { accesses, ...others } = fields;

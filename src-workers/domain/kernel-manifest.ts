@@ -5,7 +5,7 @@ import type { LoopForm } from './kernel.ts';
  * time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
  */
 
-/** The types of values: the size in bytes (files are little-endian), and the C++ type by which values are compared. */
+/** The types of values: the size in bytes (files are little-endian), and the C++ type in which values are compared. */
 export const VALUE_TYPES = {
   i8: { bytes: 1, cpp: 'int8_t' },
   u8: { bytes: 1, cpp: 'uint8_t' },
@@ -93,7 +93,7 @@ export type LaunchValue = keyof typeof LAUNCH_VALUES;
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
-/** Files that the measurement writes itself, in place of a path. */
+/** Stands for a path. The measurement writes this file itself. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
 export const ORDER_FILE_NAME = '{orderFile}';
 
@@ -152,7 +152,7 @@ export interface KernelTask {
   /** Digest of the manifest, its sources and argument files. A measurement is only resumed with the same digest. */
   readonly digest: string;
   readonly units: number;
-  /** Lanes of a thread group of the predicted device, which the order of units by bucket depends on. */
+  /** Lanes of a thread group of the predicted device. The order of units by bucket depends on it. */
   readonly threadGroupWidth: number;
   /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;

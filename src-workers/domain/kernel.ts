@@ -61,7 +61,8 @@ export type PhaseName = (typeof PHASES)[number];
 
 /**
  * The known properties of a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit
- * by one thread. The phases hold the work that runs once per thread or once per unit; every lane executes them in full.
+ * by one thread. The phases contain the work that runs once per thread or once per unit. Every lane executes them in
+ * full.
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;

@@ -7,8 +7,8 @@ import { parseBalancing } from './balancing.ts';
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
- * output or file; `given`: entered by the user, or from a data sheet; `example`: from the example that a study started
- * from; `assumed`: a default or an estimate.
+ * output or file; `given`: entered by the user, or from a data sheet; `example`: from the example with which a study
+ * began; `assumed`: a default or an estimate.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
@@ -279,7 +279,7 @@ const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
 
 /**
  * Inputs that may be varied: the numbers of the kernel, the number of units, and the spread of their lengths about the
- * mean (1 for the given spread).
+ * mean (1 is the given spread).
  */
 export const VARIED_INPUTS = [
   ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
@@ -488,7 +488,7 @@ export function decidingFields(
 export interface DecidingField {
   readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
   readonly field: KernelField;
-  /** The kernel with the value of the field. */
+  /** The kernel whose value of the field is used. */
   readonly kernel: KernelWithOrigins;
   /** The implementation that states the field; `null` if the study does. */
   readonly of: string | null;
@@ -612,7 +612,9 @@ export function computeSetupIterations({ unit, instructionsPerIteration }: Kerne
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
-/** The kernel with a unit phase as long as this many iterations: its own phase scaled, or one like its iterations. */
+/**
+ * Gives the kernel a unit phase that lasts this many iterations: its own phase scaled, or a phase like its iterations.
+ */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === computeSetupIterations(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);

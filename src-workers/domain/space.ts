@@ -1,7 +1,7 @@
 import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
-/** The number of blocks in a launch, and so the number of units of each slot. Either number determines the other. */
+/** The number of blocks in a launch, or the number of units of each slot. Either number determines the other. */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }

@@ -5,7 +5,7 @@ export interface DrawnTimeline {
   readonly multiprocessors: number;
   readonly residentBlocks: number;
   readonly groupsPerBlock: number;
-  /** Blocks of all launches, numbered through. */
+  /** Blocks of all launches. Their numbers continue from one launch to the next. */
   readonly gridBlocks: number;
   /** Start of each launch. A mixed design has one launch per class; they follow one another. */
   readonly launchStartMs: Float64Array;

@@ -12,8 +12,8 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
 }
 
 /**
- * Returns the cached value of an owner and a key, or makes it. Each owner has up to `max` values, as in `kept`, which
- * are released with it.
+ * Returns the cached value of an owner and a key, or makes it. Each owner keeps up to `max` values (see `kept`). They
+ * are released when the owner is.
  * @param make gets the other values of the owner
  */
 export function keptFor<Owner extends object, Key, T>(

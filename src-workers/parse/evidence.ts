@@ -80,10 +80,11 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Corrects the cells of slices. If the column holds cells, nothing changes. In the file of the Ginkgo data it was
- * computed from storage in two ways: most values are a twelfth of the cells, rounded; the others are the cells plus the
- * arrays of the slices, in units of a cell. The number of cells decides between the two: it is a multiple of 64, at
- * least the non-zeros, and at most the number if all rows were as long as the longest.
+ * Recovers the number of stored cells from the column `sellp_cells`. Some files hold that number already. Ginkgo's file
+ * instead holds one of two figures derived from the storage size: in most rows a twelfth of the number of cells,
+ * rounded; in the others the cells plus the arrays that describe the slices, in units of a cell. The rules for a number
+ * of cells decide which of the two a row holds: it is a multiple of 64, at least the non-zeros, and at most the number
+ * if all rows were as long as the longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a smaller value is not a number of cells.

@@ -14,7 +14,7 @@ import type { Caches, DepthLaws, LawKey } from './tables.ts';
  * plan that are the same for all designs (law, units, setup, loops, balancings).
  */
 
-/** @param budget memory of the laws, which other caches share */
+/** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,

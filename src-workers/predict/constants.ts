@@ -11,8 +11,8 @@ import type { Phase } from '../domain/kernel.ts';
 
 /**
  * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): with
- * less than 2, launches of even blocks lose the step of their last wave (up to 20 % of the time); more than 3 changes
- * nothing.
+ * less than 2, the prediction misses the step of the last wave of even blocks (up to 20 % of the time); more than 3
+ * changes nothing.
  */
 export const SMEARED = 3;
 /** Mean residual lives after which ages of blocks are stationary. Fitted on 500 random designs (3–24 tried). */
@@ -52,13 +52,13 @@ export const WIDEST_CELL_OF_TIME = 0.5;
 export const NEGLIGIBLE_LIFE = 1e-9;
 /** Two ages share a record while their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
-/** Rows of a sorted window's law for each factor of e in its tail. */
+/** Number of rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
-/** Edges of a sampled law for its groups. */
+/** Number of edges of a sampled law that follow its groups. */
 export const GROUP_EDGES = 24;
-/** Edges of a sampled law for its blocks. */
+/** Number of edges of a sampled law that follow its blocks. */
 export const BLOCK_EDGES = 48;
-/** Group depths from which the edges for groups are picked. */
+/** Number of group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
 /** Minimum number of points of the renewal grid per E[B]. There is one point for each standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
@@ -221,7 +221,10 @@ export const BOUND_STEPS = 16;
 export const STEADY_GROUPS = 4;
 /** Up to this many groups, all groups of an ordered launch are computed. In a larger launch, a sample is computed. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
-/** Number of lengths, or longest of n, that are read for this launch. If a launch has more, a sample represents all. */
+/**
+ * Number of lengths, or of longest lengths of n units, that are read for this launch. If it has more, a sample
+ * represents all.
+ */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
@@ -245,7 +248,7 @@ export const LANES_AT_ONCE = 2 ** 11;
 export const MAX_LAW_GROUPS = 2 ** 11;
 /** Minimum number of blocks from which a law is made. */
 export const MIN_GIVEN_BLOCKS = 48;
-/** Number of lengths, or longest of n, that are read for a law of known blocks. */
+/** Number of lengths, or of longest lengths of n units, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
 /** Number of lanes whose lengths can be summed in about the time of one look-up of the longest of n. */
 export const LANES_OF_LOOKUP = 8;
@@ -253,7 +256,9 @@ export const LANES_OF_LOOKUP = 8;
 export const LONGEST_GROUPS = 8;
 /** Up to this many groups, a launch in a given order is played block by block. */
 export const PLAYED_GROUPS = 2 ** 13;
-/** Number of units for which an order has one running sum. With fewer, an order takes more memory. */
+/**
+ * An order has one running sum for each stretch of this many units. With shorter stretches, it would take more memory.
+ */
 export const SUMMED_UNITS = 32;
 /** Number of parts of a larger launch whose mean depths are compared. */
 export const TREND_PARTS = 16;
@@ -273,7 +278,7 @@ export const BLOCK_ORDERS = 2;
 export const CLASS_POINTS = 192;
 /** Number of lengths at which the classes may be cut. */
 export const CLASS_CUTS = 24;
-/** Threads of the block that shares a unit during the search for the best classes. */
+/** The block size that the search for the best classes assumes if a whole block shares a unit. */
 export const NOMINAL_BLOCK = 256;
 
 // -- Design: chosen --
@@ -308,25 +313,25 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 
 // -- Limits --
 
-/** Number of values in a piece of memory for block laws. */
+/** Number of values in a slab, a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
-/** Number of these pieces from which the block laws of other designs are dropped. They stay in a core's cache. */
+/** If this many slabs are in use, the block laws of other designs are dropped. So the slabs stay in a core's cache. */
 export const MAX_SLABS = 8;
 /**
- * Memory of a worker for depth laws, launches, paces and orders of units, bytes. Chosen by replaying which values edits
- * of spmv-skewed use in two workers: with 64 MB, 5 % fewer values are made again. With 24 MB the engine takes 35 MB
- * less, and its robust answers about spmv-skewed take twice as long.
+ * Memory of a worker for depth laws, launches, paces and orders of units, bytes. Chosen by replaying the values that
+ * two workers use while the example spmv-skewed is edited: with 64 MB, 5 % fewer values are made again. With 24 MB the
+ * engine takes 35 MB less, and its robust answers about spmv-skewed take twice as long.
  */
 export const KEPT_BYTES = 48 * 2 ** 20;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
 /** Size of a depth law with its table, bytes. */
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
-/** Size of a launch besides its values, bytes. */
+/** Size of a launch without its values, bytes. */
 export const LAUNCH_BYTES = 2 ** 10;
 /** Size of a pace with its table of cycles, bytes. Most paces never make the table. */
 export const PACE_BYTES = 1536;
-/** Size of an order of units besides its values, bytes. */
+/** Size of an order of units without its values, bytes. */
 export const ORDER_BYTES = 2 ** 10;
 /** Mean time to compute a depth law, ms. This and the next two rank what is kept; measured on spmv-skewed. */
 export const DEPTH_LAW_MS = 2;

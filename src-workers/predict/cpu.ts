@@ -11,9 +11,9 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /**
- * Designs for a CPU: a partition of the units over some of its cores. The time is the time of the cores' memory
- * traffic, by the staircase on the max-rate curve (models/contention), which is the two-phase model. Instructions have
- * no cost here.
+ * A design for a CPU partitions the units over some of its cores. It takes as long as the memory traffic of these
+ * cores, by the two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no cost
+ * here.
  */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {

@@ -92,7 +92,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   // An even share counts as one round. Its search is reported separately, below.
   const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
   const round = getMeanRound(predictor, candidate, rounds);
-  // Milliseconds of all rounds of a multiprocessor, per cycle that a thread group needs in one round.
+  // Converts cycles per thread group and round into milliseconds for all rounds of one multiprocessor.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
@@ -191,7 +191,7 @@ function roundIterations(
   return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/** The largest length that at least half a unit is expected to reach; the longest length of a list. */
+/** The largest length that at least half a unit is expected to reach. For a list of lengths, it is the longest. */
 function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

@@ -53,7 +53,7 @@ export function bundleLengths<Lengths extends CompactNumbers>({
 /** The most recent law of each order, and its number of units. */
 const laws = new WeakMap<CompactNumbers, { readonly units: number; readonly law: LengthLaw }>();
 
-/** Keeps a law of an order that another thread computed, so that `makeUnitLaw` finds it. */
+/** Keeps a law that another thread computed for an order, so that `makeUnitLaw` finds it. */
 export const keepLawOfUnits = ({ iterations }: CompactOrder, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 

@@ -96,7 +96,7 @@ export interface TimedOnGpu extends TimedDesign {
   /** Share of the cycles in which slots search the start of their share and pass on the unit that its end cuts, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
-  /** Part of the time for fetching units, ms. */
+  /** The part of the time that fetching units takes, ms. */
   fetchingMs: number;
 }
 

@@ -46,7 +46,7 @@ function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed
   };
 }
 
-/** What a predictor of lanes or tiles has from the predictor of their units. */
+/** What a predictor of lanes or tiles takes over from the predictor of whole units. */
 type OfUnits = Partial<Pick<Predictor, 'shapes' | 'elements' | 'cpuLoads'>>;
 
 /** @param allowed values of the axes that the plan's kernel supports; `null` for all */
@@ -112,8 +112,8 @@ function makePredictor(
 }
 
 /**
- * The predictor for designs with this number of threads per unit. If threads are dealt the iterations of a unit, each
- * of u lanes has ⌈length / u⌉ of them, and all laws are laws of lanes.
+ * The predictor for designs with this number of threads per unit. When a unit's iterations are divided among u threads,
+ * each gets ⌈length / u⌉, and every law describes one thread's share.
  * @param threadsAt position of the threads per unit on their axis
  */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
@@ -162,7 +162,7 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   });
 }
 
-/** Many orders are derived from a given one, so they have the smallest kind of array. */
+/** Stores a given order in the smallest kind of array, because many other orders are derived from it. */
 const getCompact = keptWith(compactNumbers);
 
 /** Laws of lanes, by the law of their units and the threads per unit. */
@@ -198,8 +198,8 @@ export function preparePipeline(
   });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // The parameters belong to the kernel as it was compiled. A register cap, or other threads per unit, scale the result
-  // as in the derivation.
+  // The parameters belong to the kernel as it was compiled. A register cap or another number of threads per unit scales
+  // them as it scales derived parameters.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {

@@ -15,8 +15,8 @@ interface Segment {
 }
 
 /**
- * Predicts ranges of designs. Designs that need the same tables are predicted together, even from different ranges. It
- * is fastest if the ranges have the same designs of all devices.
+ * Predicts ranges of designs. Designs that need the same tables are predicted together, even from different ranges.
+ * This is fastest if the ranges contain the same designs for every device.
  * @returns one chunk per range, one entry per design; an invalid design has timeMs NaN and its reason
  */
 export function predictRanges(

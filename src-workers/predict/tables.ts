@@ -41,7 +41,10 @@ export interface Predictor {
   readonly longestLength: number;
   /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
-  /** The widest gap between two lengths for which it is uncertain on which side the longest unit lies, iterations. */
+  /**
+   * The widest gap between two lengths of which it is uncertain whether the longest unit reaches the upper one,
+   * iterations.
+   */
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;

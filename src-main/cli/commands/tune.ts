@@ -25,7 +25,7 @@ import {
 import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
 
 export function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
-  byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring few of them'))
+  byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring only a few of them'))
     .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'build that program first')

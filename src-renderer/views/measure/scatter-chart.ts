@@ -42,7 +42,7 @@ const WIDE_PX = 460;
 const FIT = { width: 1.5 };
 const EQUAL = { dash: [4, 3] };
 
-/** Returns the plane of the points, also for finding the point nearest to the pointer. */
+/** Returns the chart's coordinate plane. It is also used to find the point nearest to the pointer. */
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   return plane(
     size,

@@ -110,7 +110,7 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
     const ways = capabilities.map((one) => findArchitecture(toolkit, one));
     const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
     const lacking = capabilities.filter((_, at) => ways[at] === null);
-    // Code that the driver must assemble counts less than complete code.
+    // PTX, which the driver still has to compile, scores 1; machine code scores 2.
     const score = ways.reduce((sum, way) => sum + (way === null ? 0 : way.startsWith('sm_') ? 2 : 1), 0);
     return { nvcc: toolkit.nvcc, architectures, lacking, score };
   });

@@ -25,7 +25,7 @@ export interface RepeatsSummary {
   readonly maxNs: number;
   /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
-  /** Number of repeats at the start that were slower than the second half, so that more warm-up was needed. */
+  /** Number of repeats at the start that were slower than the second half, which means that more warm-up was needed. */
   readonly slowStarts: number;
   /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;

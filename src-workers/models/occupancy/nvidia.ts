@@ -17,7 +17,7 @@ import {
  */
 export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
-  /** The numbers that the catalogue repeats as a device's `limits`. */
+  /** The same numbers appear in the device catalogue as `limits`. */
   readonly limits: DeviceLimits;
   /**
    * Maximum number of registers per thread in the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than

@@ -166,7 +166,8 @@ function pointsBetween(first: number, last: number): Omit<Section, 'mass'> {
   for (let i = 1; i <= SECTION_POINTS; i += 1) {
     const upTo = i === SECTION_POINTS ? last : Math.floor(first + (last - first) * (i / SECTION_POINTS) ** 3);
     if (upTo <= before) continue;
-    // The ends have separate points, so that the law has the given figures.
+    // The first and last lengths get points of their own, so that the law has exactly the given shortest and longest
+    // length.
     points.push(before < first ? first : upTo === last ? last : Math.round((before + 1 + upTo) / 2));
     widths.push(upTo - before);
     before = upTo;

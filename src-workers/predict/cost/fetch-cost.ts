@@ -12,8 +12,8 @@ import type { CycleTable } from '../time/cycles.ts';
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /**
- * Whether the additions of a thread group's lanes reach the counter as one. nvcc (sm_90 code of a loop in which each
- * lane fetches has one ATOMG for all active lanes) and LLVM for AMD devices compile them so.
+ * Whether the additions of a thread group's lanes reach the counter as one. nvcc and LLVM for AMD devices compile them
+ * so: if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
  */
 export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean =>
   vendor === 'nvidia' || vendor === 'amd';
@@ -33,7 +33,10 @@ const LATENCY_SHARE = 0.5;
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /** Until the units run out, and from then on, when every fetcher finds once that there are none. */
+  /**
+   * The phase until the units run out, and the phase after that, in which every fetcher finds once that no unit is
+   * left.
+   */
   readonly fetching: FetchingPhase;
   readonly last: FetchingPhase;
 }

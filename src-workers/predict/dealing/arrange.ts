@@ -15,8 +15,8 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /**
- * The size of an order, bytes. It contains in advance the longest of its groups of 2, 4, 8 … units, which launches add
- * later: they are at most as many values as the order has.
+ * The size of an order, bytes. It already counts the longest of its groups of 2, 4, 8 … units, which launches add
+ * later. Together they are at most as many values as the order has.
  */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);

@@ -25,7 +25,9 @@ export interface Dealing {
 export interface UnitOrder {
   /** Length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
-  /** Writes the lengths of `count` consecutive units into `out`; without it, each is asked for. */
+  /**
+   * Writes the lengths of `count` consecutive units into `out`. If this is missing, `lengthAt` is called for each unit.
+   */
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   /** `sumLongest` of this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;

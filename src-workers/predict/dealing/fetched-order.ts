@@ -44,8 +44,8 @@ interface Fetched {
 /**
  * Simulates some of the groups. Independent draws would be wrong: lanes that end together fetch neighbours, which have
  * similar lengths and often end together again. The simulated ("played") groups take turns at the units as all groups
- * would. After each fetch, they skip the units that the groups which they represent fetch in the meantime. If lanes
- * have very many units, the played lanes have fewer.
+ * would. They represent all groups, so after each fetch they skip the units that the other groups fetch in the
+ * meantime. If lanes have very many units, the played lanes have fewer.
  *
  * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
  * end with the longest of them; the other lanes of a group are independent. The simulation gives the order of fetches,

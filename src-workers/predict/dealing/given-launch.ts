@@ -259,7 +259,10 @@ export function computeShareLaunch(
 /** The starts of the most recent launches of even shares. */
 const recentStarts = createRecentStarts();
 
-/** `countGroupStarts` of each group of some blocks. They are cached, because launches with other setups share them. */
+/**
+ * Returns the result of `countGroupStarts` for each group of some blocks. Launches with other setups share it, so it is
+ * cached.
+ */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
   const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;

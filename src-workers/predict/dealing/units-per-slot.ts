@@ -20,7 +20,10 @@ export interface TabulatedUnits {
 
 /** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
-  /** Number of the first blocks whose slots have one additional unit; below 1: the share of the first block's slots. */
+  /**
+   * Number of first blocks whose slots have one additional unit. Below 1, it is the share of the first block's slots
+   * that do.
+   */
   readonly fullerBlocks: number;
   /** Mean units per slot over the units for which the time is computed; 1 if blocks differ in their units. */
   readonly timeScale: number;

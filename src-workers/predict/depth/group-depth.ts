@@ -44,15 +44,12 @@ import {
  *
  * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
  *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
- * - buckets: the groups of a block take their units from one bucket at a time. Over m rounds, a slot passes through all
- *   buckets in proportion. Its place in the launch decides which bucket gives the odd round (`listRoundPatterns`).
- * - `window-sort`: exact for m = 1. For more rounds, the place in the window is drawn again each time, while
- *   `computeSortedLaunch` has the law of a launch whose slots keep their places or change them. Within a group, the
- *   same lane has the longest unit in every round, so a flattened loop is not faster than a nested one. The law of a
- *   single group ignores that a group keeps its place in its block; the law of a block is correct. The window is
- *   rounded up to whole groups.
- * - `full-sort`: like a window of all units. All units of a block are equally long, and over m rounds a slot meets
- *   lengths evenly spread over the law. Here too, `computeSortedLaunch` is more accurate.
+ * - buckets: the groups of a block take their units from one bucket at a time. Each slot visits the buckets in
+ *   proportion to their sizes. When the rounds do not divide evenly, its position decides which bucket gets the extra
+ *   round (`listRoundPatterns`).
+ * - `window-sort`: one unit per slot, and exact. The window is rounded up to whole groups.
+ * - `full-sort`: one unit per slot. The units of a block are taken as equally long. For more units per slot,
+ *   `computeSortedLaunch` models both sorted cases: slots that keep their place in the window and slots that change it.
  * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
  *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. The balancing
  *   determines the form of the loop, so `loop` has no effect. The law is an approximation; see
@@ -65,8 +62,8 @@ import {
  * windows, dynamic fetch).
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool; a
- * RangeError otherwise
+ * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool, and 1 for
+ * sorted units; a RangeError otherwise
  * @param options.setupIterations iterations before the first iteration of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1; 1 if omitted
  * @param options.fetched the units that fetchers take, if the order of the units is known
@@ -190,7 +187,7 @@ function countGroupFetches(
   };
 }
 
-/** Keeps `countLastFetches`, which depends on the units only where lanes have few. */
+/** Caches the result of `countLastFetches`. It depends on the number of units only if lanes have few units. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {
@@ -590,7 +587,10 @@ function makeWindow(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/** The law is exact for one round, since the groups of a block are neighbours in their window. */
+/**
+ * Makes the law of sorted windows for one unit per slot. It is exact, also for a block, whose groups are neighbours in
+ * their window.
+ */
 function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
@@ -605,7 +605,10 @@ function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthMode
   };
 }
 
-/** The law is exact for one round of all units: lanes of a group and neighbouring groups are equally long. */
+/**
+ * Makes the law of a full sort for one unit per slot. The lanes of a group, and the groups of a block, are equally
+ * long.
+ */
 function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }

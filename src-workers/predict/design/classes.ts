@@ -14,7 +14,7 @@ import type { Predictor, UnitClass } from '../tables.ts';
 
 /** Maximum number of classes whose units and laws are kept, because edits of a kernel often choose the same ones. */
 const MAX_CLASSES = 16;
-/** The units of classes, by the order of all units. */
+/** The units of each class. The key is the order of all units. */
 const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
 /** Number of threads that share a unit of a class, in blocks of this size. */
@@ -160,7 +160,7 @@ interface PossibleClass {
   readonly depth: number;
 }
 
-/** The classes that a law may be cut into. They do not depend on the kernel, so that its edits find them. */
+/** The classes into which a law may be cut. They do not depend on the kernel, so they stay valid when it is edited. */
 const findPossibleClasses = keptWith((law: LengthLaw) => {
   const { support, probability } = coarsenLaw(law);
   // A class may end after each of these positions of the law.

@@ -9,7 +9,7 @@ export interface Arena {
   at: number;
   /** Number of values of the current slab that are in use. */
   used: number;
-  /** Make the owners of arrays forget them, when all arrays are released. */
+  /** Each function makes an owner of arrays forget them. All are called when the arrays are released. */
   readonly forget: (() => void)[];
 }
 

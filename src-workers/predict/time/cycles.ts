@@ -21,8 +21,8 @@ export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
  * The number of groups w for which t(w) is the pace of one scheduler: all groups of the multiprocessor as far as
- * traffic decides, and q times its own groups as far as issue does. A group alone on its scheduler waits for no
- * other if there are at most q.
+ * traffic decides, and q times the scheduler's own groups as far as issue does. If there are at most q groups, a group
+ * that is alone on its scheduler waits for no other.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;
@@ -38,8 +38,8 @@ export function countFurther({ count, issueShare }: Schedulers, active = Infinit
 }
 
 /**
- * The largest number of competing groups if a multiprocessor holds this many, within the table: that of the fullest
- * scheduler.
+ * The largest number of groups that compete if a multiprocessor holds this many: the number on its fullest scheduler,
+ * limited to the table.
  */
 export function findMostCompeting(groups: number, schedulers: Schedulers, cyclesPerIteration: CycleTable): number {
   const fullest = countCompeting(Math.ceil(groups / schedulers.count), groups, schedulers);

@@ -28,7 +28,7 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
 /** A launch whose units are known, sorted or in a given order. It does not depend on the device. */
 export interface KnownLaunch {
   readonly groupsPerBlock: number;
-  /** Every block in the order of its start, for several orders of this kind; empty if only a sample is known. */
+  /** Every block in the order of its start, for several equally likely orders; empty if only a sample is known. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: KnownBlocks | null;
@@ -88,7 +88,7 @@ function hasWindowLaw(
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
-/** Puts blocks in random order, in which blocks of sorted or bucketed units start. */
+/** Puts blocks in random order. Blocks of fully sorted or bucketed units are assumed to start in such an order. */
 function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
     const random = arbitraryOrder(gridBlocks, 0);

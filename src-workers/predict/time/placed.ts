@@ -73,7 +73,7 @@ interface HeldBlocks extends KnownBlocks {
   readonly held: Int32Array;
   readonly elapsed: Float64Array | null;
   readonly M: number;
-  /** Space for a number for each group of a multiprocessor, twice. */
+  /** Two scratch arrays, with a number for each group of a multiprocessor. */
   readonly first: Float64Array;
   readonly second: Float64Array;
 }
