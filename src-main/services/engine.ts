@@ -75,7 +75,7 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** A path that is left out is that of the sources. */
+/** A path that is omitted is the path of the sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;

@@ -101,14 +101,14 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
 }
 
 /**
- * Memory of a worker for new objects, MB. Most die at once, whatever this size is: V8's default takes some 150 MB more.
- * A sweep of spmv-skewed takes as much processor time as with 24 MB, and 10 % more with 6 MB.
+ * Memory of a worker for new objects, MB. Most of them die at once, whatever this size is. V8's default size takes some
+ * 150 MB more. A sweep of spmv-skewed takes as much processor time as with 24 MB, and 10 % more with 6 MB.
  */
 const MAX_YOUNG_MB = 12;
 /**
- * Memory of a worker for older objects, MB. A worker needs some 30. But V8 lets a heap without this limit grow fourfold
- * before it collects old objects, with this limit not quite twofold. So the engine takes 100 MB less after 25 edits.
- * Edits take 3 % more processor time, a sweep of spmv-skewed the same.
+ * Memory of a worker for older objects, MB. A worker needs some 30. Without this limit, V8 lets a heap grow fourfold
+ * before it collects old objects; with it, not quite twofold. So the engine takes 100 MB less after 25 edits. Edits
+ * take 3 % more processor time, a sweep of spmv-skewed the same.
  */
 const MAX_OLD_MB = 1900;
 

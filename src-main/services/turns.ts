@@ -4,7 +4,7 @@ export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the 
 
 /**
  * Cancels calls that nobody waits for. A newer call replaces an older one of the same client, and a call ends with its
- * page. A call without a client replaces none.
+ * page. A call without a client replaces no other call.
  */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();
@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** Whether a call of this client was running. */
+  /** Cancels the call of this client. Returns whether one was running. */
   cancel(client: string): boolean {
     const turn = this.#underWay.get(client);
     turn?.abort();

@@ -179,7 +179,7 @@ interface TimeErrors {
 export interface ImplementationEvidence extends TimeErrors {
   /** The name in the source of the data. */
   readonly name: string;
-  /** The id in `models/spmv`. */
+  /** The id in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
   readonly takes: string;
   /** The same for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without any. */

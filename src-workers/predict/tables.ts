@@ -55,7 +55,7 @@ export interface Predictor {
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
   /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
-  /** `stackFactor` by device and units per group. */
+  /** The results of `computeStackFactor`, by device and units per group. */
   readonly stackFactors: Map<number, number>;
   /** Two predictors may share caches if their plans have the same workload, setup, loops and balancings. */
   readonly caches: Caches;

@@ -20,7 +20,9 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const turns = new Turns();
   /** A weighed answer follows an exact one and replaces only older weighed ones. Any other answer replaces it. */
   const weighings = new Turns();
-  /** An unsaved study, with its files next to the saved one. */
+  /**
+   * Resolves an unsaved study. Its files are in the folder of the saved study, unless the input names another folder.
+   */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;
@@ -35,7 +37,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (wrong) return wrong;
     return adviseStudy(context, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
-  /** Returns an unsaved study, which is predicted, or a run with its predictions. */
+  /** Returns an unsaved study to be predicted, or a run with its saved predictions. */
   const advisedOf = async (
     input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty' | 'advice.predict'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {

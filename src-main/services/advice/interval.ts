@@ -10,14 +10,14 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { unknownIn } from './unknown.ts';
 
-/** A design in the own space of its device, with its predicted time. */
+/** A design, by its number in the space of its device alone, and its predicted time. */
 interface TimedDesign {
   readonly design: number;
   readonly timeMs: number;
   readonly kind: ImplementationKind;
 }
 
-/** The number of draws of the unknown inputs, for a range only. */
+/** The number of draws of the unknown inputs if only a range is needed. */
 const INTERVAL_DRAWS = 16;
 
 /**

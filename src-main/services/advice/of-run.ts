@@ -16,8 +16,9 @@ import { drawnText, unknownIn } from './unknown.ts';
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
 
 /**
- * Finds the design that documents of a run name: the same as the Study view and `recommend`, from the run's snapshot.
- * It has the least expected loss over draws of the assumed inputs. Returns `null` if no design is valid.
+ * Finds the design that documents of a run name. The Study view and `recommend` would show the same design for the
+ * run's snapshot. It has the least expected loss over draws of the assumed inputs. Returns `null` if no design is
+ * valid.
  */
 export function recommendOfRun(
   context: Context,

@@ -121,7 +121,8 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   const at = new Int32Array(counts.length);
   decodeInto(at, counts, index);
   const kernel = implementations?.[at[AXIS.implementation]].kernel ?? plan.kernel;
-  // Classes of instructions differ in their cycles. Those outside the loop count at the mean of the loop.
+  // Classes of instructions differ in their cycles. Instructions outside the loop count with the mean cycles of the
+  // loop.
   const cycles = preparePipeline({ ...plan, kernel }, device, null, 0).issueCycles / kernel.instructionsPerIteration;
   const cyclesPerMs = device.multiprocessors * device.clockMhz * 1e3;
   return {
@@ -131,7 +132,10 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   };
 }
 
-/** Returns the device with longer axes. Laws are identified by the positions of loops and balancings. */
+/**
+ * Returns the device with longer axes. It needs a new key if loops or balancings are added, because the laws of a key
+ * are identified by the positions on these axes.
+ */
 function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
   const { plan, key } = device;
   const own = { ...plan, id: `${plan.id}-${sha256(JSON.stringify({ ...axes, devices: [] }))}`, axes };

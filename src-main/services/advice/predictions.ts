@@ -10,8 +10,8 @@ import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
 /**
- * The designs of a device to examine for the fastest: a subset, or all. A glance ends after a short time, whatever it
- * has found by then. Or `all` designs are predicted.
+ * Which designs of a device are examined. `all`: each is predicted. `fastest`: each that can be the fastest. `coarse`:
+ * a subset. `glance`: as many as a short time allows.
  */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 /** A coarse subset may also be predicted as a whole, for ties and small maps. */
@@ -104,7 +104,7 @@ export function createPredictions(pool: Pool): Predictions {
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
     };
-    // The devices of a study differ in nothing else.
+    // The devices of a study differ in no other axis, so the coarse designs of one are those of all.
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
     const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
@@ -125,7 +125,7 @@ export function createPredictions(pool: Pool): Predictions {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
     if (devices.length === 0) return surveys;
     const untilMs = Date.now() + GLANCE_MS;
-    // The devices of a study differ in nothing else.
+    // The devices of a study differ in no other axis, so the coarse designs of one are those of all.
     const coarse = coarseDesigns(devices[0].plan.axes);
     const parts = devices.map((device) =>
       splitByLaws(device, Uint32Array.from(listCoarse(device, coarse)), pool.workers),
@@ -223,8 +223,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers, so that few laws are computed twice. If a space fits one task, few families take
- * most of the time, so they are divided by launches or block sizes.
+ * Divides designs among the workers, so that few laws are computed twice. If a space fits one task, a few families take
+ * most of the time, so these are divided by launches or block sizes.
  * @returns the parts of each worker
  */
 function splitByLaws(

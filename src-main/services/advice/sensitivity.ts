@@ -39,7 +39,7 @@ export interface SensitivityOptions {
 /** The limit of processor time for work in the background, ms. */
 const BACKGROUND_MS = 300_000;
 
-/** The number of values to try for each input, besides the present value. */
+/** The number of values to try for each input, in addition to the present value. */
 const VALUES = 4;
 /** The number of values for inputs that only scale times, which are cheap, and for registers, which act in steps. */
 const MORE_VALUES = 7;

@@ -119,7 +119,7 @@ export function tieBand(
   return keptFor(bandsOfDevices, device, Infinity, kinds.join(' '), () => findBand(device, kinds));
 }
 
-/** A table of a space asks for the same bands many times. */
+/** The bands of each device. They are cached, because a table of a space asks for the same bands many times. */
 const bandsOfDevices = new WeakMap<Device, Map<string, TieBand>>();
 
 function findBand(device: Device, kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]): TieBand {

@@ -126,8 +126,8 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 
 /**
  * Predicts every launch of a kernel, with the order, the loop, the cap and the implementation of `row`, for a grid of
- * laws of lengths. A greedy cover keeps few of these launches, so that each law has one within `AGREEMENT_FRACTION` of
- * its fastest, because a recommendation treats these times as equal.
+ * laws of lengths. A greedy cover keeps a few of these launches, so that each law has one within `AGREEMENT_FRACTION`
+ * of its fastest. A recommendation treats such times as equal.
  */
 export async function choiceTable(
   pool: Pool,
@@ -164,7 +164,7 @@ export async function choiceTable(
   };
 
   const ownMean = Math.max(1, moments(plan.law).mean);
-  // A law of a whole mean exists for any spread.
+  // For a whole mean, a law exists with any spread.
   const means = distinct(MEAN_FACTORS.map((factor) => Math.max(1, Math.round(ownMean * factor))));
   const units = distinct(UNITS_FACTORS.map((factor) => Math.max(1, Math.round(plan.units * factor))));
   const laws = means.flatMap((mean) => SPREADS.map((spread) => [mean, spread] as const));
@@ -264,7 +264,7 @@ const distinct = (values: readonly number[]): readonly number[] => [...new Set(v
 const bestOf = (times: Float64Array): number =>
   times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
 
-/** Returns few designs (by a greedy choice) so that each law has one within the fraction of its fastest. */
+/** Returns a few designs, by a greedy choice, so that each law has one within the fraction of its fastest. */
 function covering(timesMs: readonly Float64Array[]): readonly number[] {
   const best = timesMs.map((times) => times[bestOf(times)] ?? NaN);
   let open = [...timesMs.keys()].filter((law) => !Number.isNaN(best[law]));

@@ -160,7 +160,8 @@ function tunerDesigns(
     leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // Such a form considers more designs than it lists, because predictions at other numbers of units choose among them.
+  // A form with predictions at other numbers of units considers more designs than it lists, because these predictions
+  // choose among the designs.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const seen = new Set<string>();
   const designs: TunedDesign[] = [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
-/** The prefix of this machine's folders; the id of the process follows. Lengths may have hundreds of megabytes. */
+/** The prefix of this machine's folders. The id of the process follows. */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
 /** Makes a temporary folder for the duration of a call. Fails with `storage` if this is impossible. */
@@ -23,7 +23,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>)
   }
 }
 
-/** Removes the folders of killed processes. */
+/** Removes the folders of killed processes, because their lengths may take hundreds of megabytes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;

@@ -382,7 +382,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
   };
 }
 
-/** If blocks are 0 and units per thread are not, the number of blocks must follow from the units. */
+/** The texts that mean no register cap. */
 export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 
 /** The fields that a block size and a launch determine. */

@@ -41,7 +41,7 @@ export interface Imported {
   readonly devices: readonly string[] | null;
   /** The device of the measurements, if the file describes it completely. */
   readonly device: MeasuringDevice | null;
-  /** The device that the user or the file names, and the device that the name of the file suggests. */
+  /** The device that the user or the file names, and the device that the file's name suggests. */
   readonly deviceName: string | null;
   readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;

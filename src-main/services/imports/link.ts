@@ -181,7 +181,7 @@ export async function linkedFile(
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
   }
-  // A prediction of another run is not a measurement, and looks like a time that replaced a prediction.
+  // A prediction of another run is not a measurement, although it looks like a time that replaced a prediction.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return conflict(`${leftOutText(left)} No other case was measured.`);

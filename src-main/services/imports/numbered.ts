@@ -6,8 +6,8 @@ import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
  * Parameters of Kernel Tuner are numbers, because kernels receive them as macros. These names identify the meaning of
- * the numbers, for the exported script and for the cache that it measures. Files for Optuna have the same mark besides
- * names.
+ * the numbers, for the exported script and for the cache that it measures. Files for Optuna have the same mark in
+ * addition to names.
  */
 
 /** The positions of loops. For implementations and balancings, they are positions on the axes of the sweep. */

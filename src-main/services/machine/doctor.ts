@@ -109,7 +109,7 @@ export async function doctorChecks(
     cacheSizes(),
   ]);
   return [
-    // Every entry refuses an old Node, so this one is fine.
+    // Every entry point refuses an old Node, so the present one is new enough.
     check('node', 'Node', `${process.version} (${process.execPath})`, ''),
     check(
       'processor',

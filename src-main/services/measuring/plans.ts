@@ -263,7 +263,7 @@ export async function measuredUnits(
     { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
   ];
   if (backend === 'cpu') {
-    // The lengths are as in a run's view (planLengths), and as coreLoads scales them.
+    // The lengths are those of a run's view (`planLengths`). Their traffic is scaled as in `computeCoreLoads`.
     order = bundleLengths(order ?? drawLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {

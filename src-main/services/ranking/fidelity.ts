@@ -16,7 +16,7 @@ export interface SimulatedDesigns {
   readonly order: readonly number[];
 }
 
-/** The fields of a saved simulation besides its times. */
+/** The fields of a saved simulation without its times. */
 export type SimulationDetail = Pick<SimulatedTime, 'lowMs' | 'highMs' | 'precise'>;
 
 /** Reads a saved simulation. Without an interval, it gets the range from its smallest to its largest time. */

@@ -92,7 +92,7 @@ function internal(error: unknown): Failure {
 
 /**
  * Runs a task of a sweep, and runs it once more if it fails.
- * @returns null if the run was cancelled, else the task's result or its designs
+ * @returns null if the run was cancelled; otherwise the task's result, or a failure that names the designs
  */
 export async function triedTwice<T>(
   signal: AbortSignal,

@@ -38,7 +38,7 @@ export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as R
 interface AdvisedInputs {
   readonly kernel: KernelWithOrigins;
   readonly implementations?: readonly { readonly kernel: KernelChange }[] | undefined;
-  /** A study's own laws, by path: quantiles at even steps of probability. */
+  /** A study's own laws by the path of the input: quantiles at even steps of probability. */
   readonly assumed?: Readonly<Record<string, readonly number[]>> | undefined;
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
 }

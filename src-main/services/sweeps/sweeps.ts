@@ -34,7 +34,7 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
  */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
-/** Each chunk is a transaction: bounds on its designs. */
+/** Bounds on the number of designs in a chunk, which is saved in one transaction. */
 const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** If more chunks than this wait to be saved, the workers pause, so that memory stays bounded. */

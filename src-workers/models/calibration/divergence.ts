@@ -20,7 +20,7 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/** A spill step is reported only if it exceeds 0 by this many standard errors, which chance does not reach. */
+/** A spill step is reported only if it exceeds 0 by this many standard errors. Chance does not produce such a step. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**

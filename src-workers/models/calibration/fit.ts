@@ -6,7 +6,7 @@ import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 export interface FitParameter {
   readonly name: string;
-  /** The value without data, which is kept if the data do not determine it. */
+  /** The value before the fit. It stays if the data do not determine the parameter. */
   readonly initial: number;
   readonly lower: number;
   /** Upper bound, above `lower`; may be Infinity. */
@@ -55,10 +55,10 @@ const FIRST_HUBER = 0.2;
 const ROUNDS = 3;
 /** The smallest deviation that is used. Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
-/** The 95 % quantile of χ² with one degree of freedom. A parameter is held if holding it costs no more than this. */
+/** The 95 % quantile of χ² with one degree of freedom. A parameter is held at its value if this costs no more. */
 const HOLD_COST = 3.841459;
 
-/** Minimum number of designs for a number of parameters: two more, so that the fit can be judged. */
+/** Minimum number of designs for a fit of this many parameters: two more, so that the fit can be judged. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
@@ -340,7 +340,8 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 }
 
 /**
- * If the others inflate the variance of a parameter by this factor, it is a combination of them at numeric accuracy.
+ * A parameter is a combination of the other parameters, to numeric accuracy, if they inflate its variance by this
+ * factor.
  */
 const MAX_INFLATION = 1e6;
 

@@ -1,8 +1,8 @@
 import { firstIndex } from '../../numeric/search.ts';
 
 /**
- * The result of measuring random designs, exactly, by the order statistics of draws without replacement from a finite
- * set: the minimum of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
+ * Computes exactly what measuring random designs finds. Draws without replacement from a finite set have these order
+ * statistics: the minimum of k draws from N values is the i-th smallest with probability C(N − i, k − 1) / C(N, k).
  */
 
 /** The sum over i of `value(i)` times the probability that the minimum of `draws` is the i-th smallest (from 0). */

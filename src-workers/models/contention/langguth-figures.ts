@@ -24,7 +24,7 @@ interface PublishedAmdahl {
 }
 
 interface PublishedTriangular extends PublishedAmdahl {
-  /** The staircase, which needs bandwidths by active cores that are not printed. */
+  /** The staircase. It needs the bandwidths by active cores, which are not printed. */
   readonly staircase: PublishedPrediction;
   readonly phase1Percent: number;
 }

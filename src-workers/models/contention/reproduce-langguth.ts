@@ -20,10 +20,7 @@ const table = makeTables(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/**
- * The tolerance that follows from β and ρ, which are printed to 0.01 GB/s, and from most results, which have the same
- * digit.
- */
+/** The tolerance follows from the printed digits: β, ρ and most results are printed to 0.01 GB/s. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the rounding of the measurement that the error is relative to. */
@@ -160,7 +157,8 @@ function triangular(): ReproductionTable[] {
 const STAIRCASE_EXCESS = 0.005;
 
 /**
- * The printed staircase is below the bound, or above it only by rounding. A row shows the printed value if it is below.
+ * Checks that the printed staircase is below the bound, or above it only by rounding. A row shows the printed value if
+ * it is below.
  */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {

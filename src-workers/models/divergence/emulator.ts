@@ -22,7 +22,7 @@ export interface StackShape {
 }
 
 /**
- * The stack holds 16 tokens of 64 bits on the chip, which move in chunks of four (32 bytes). The paper infers this for
+ * The stack holds 16 tokens of 64 bits on the chip. They move in chunks of four (32 bytes). The paper infers this for
  * Kepler and Maxwell.
  */
 export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };

@@ -24,7 +24,7 @@ function slope(values: readonly number[]): number {
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 
-/** Lists each n that has more spills than n − 1. */
+/** Lists each n whose run has more spills than the run of n − 1. */
 function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
@@ -38,7 +38,9 @@ export function reproduceBialas(): ReproductionTable[] {
   return [counts(single, 1), counts(double, 2), spills(single, double), cycles(single, double, maxwell)];
 }
 
-/** Pushes by the paper's closed form, the same number of pops, and a deepest stack of n + `extra`. */
+/**
+ * Checks that pushes follow the paper's closed form, that pops are as many, and that the deepest stack is n + `extra`.
+ */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;
   const rows = divergentLanes.flatMap((n) => [

@@ -11,7 +11,9 @@ export interface GranularityRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane iterations per iteration of work, by mean loss and by aggregate loss. A device without lockstep has 1. */
+  /**
+   * Lane iterations per iteration of work, by mean loss and by aggregate loss. Both are 1 on a device without lockstep.
+   */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }

@@ -25,7 +25,10 @@ interface LogRule {
   readonly tail: QuadratureRule;
 }
 
-/** The left end of a rule: s·S ≤ this for every possible sum S. Six Gauss nodes below it are then exact to 1e-12. */
+/**
+ * At the left end of a rule, s·S is at most this for every possible sum S. Six Gauss nodes below it are then exact to
+ * 1e-12.
+ */
 const TAIL_REACH = 2;
 
 function logRule(step: number, droppedFraction: number, tailNodes: number): LogRule {

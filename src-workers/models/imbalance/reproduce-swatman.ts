@@ -44,7 +44,9 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
-/** Table I and the authors' public data, beside the closed form and our Monte Carlo. It takes less than a second. */
+/**
+ * Compares Table I and the authors' public data with the closed form and our Monte Carlo. It takes less than a second.
+ */
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
   const key = (workload: string, n: number) => `${workload}, n = ${n}`;

@@ -7,8 +7,8 @@ export interface LaunchDataset extends Dataset {
   /** Whether times are predicted only up to a factor, which is taken from the other designs of the family. */
   readonly proportional: boolean;
   /**
-   * What weakens the figures, as part of a sentence, which stands wherever they are shown. Such launches determine no
-   * tie band, no range of a time and no chance.
+   * What weakens the figures, as part of a sentence. It stands wherever the figures are shown. Launches with a caveat
+   * determine no tie band, no range of a time and no chance.
    */
   readonly caveat?: string;
   /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */

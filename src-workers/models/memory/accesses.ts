@@ -41,8 +41,9 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  * - `across-lanes`: whole sectors are used, so the traffic is the element.
  * - `scattered`: whole sectors per element, for the part of the gathers that miss (`countMisses`).
  *
- * An array with a footprint is read repeatedly. A read goes to the first-level cache, the level-2 cache or device
- * memory, of which it has half: gathers by `randomHitFraction`, other reads by `hitFraction`.
+ * An array with a footprint is read repeatedly, from the first-level cache, the level-2 cache or device memory. It is
+ * assumed to fill half of each cache. `randomHitFraction` gives the hits of gathers, `hitFraction` the hits of other
+ * reads.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
@@ -85,8 +86,8 @@ export function bytesOfIteration(
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory. It is assumed, and was chosen with the products
- * of `test/data/cycle-sim` in view, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
+ * Fraction of gathers that need a separate sector from device memory. It is assumed. It was chosen in view of the
+ * products of `test/data/cycle-sim`, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
  * 0.13 (four of five are 0.02 to 0.25), because rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;

@@ -37,10 +37,11 @@ const TWO_BANKS = 7;
  * of it on GCN 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth (AMD ISA reference
  * guides). For other devices every class is assumed to run at the FP32 rate.
  *
- * NVIDIA's registers are in two banks, and a bank delivers one register per cycle. Of three different registers, two are
- * in the same bank. So a scheduler that could issue an FP32 instruction every cycle needs two cycles for these. On an
- * H100, a pass of 16 times a·b + c and 3 other instructions takes 32.3 cycles of a scheduler, and of 16 times a·b + a
- * 19.1 (test/data/measured/h100-rates.csv). The compiler avoids it where an instruction reuses operands of the one before.
+ * NVIDIA's registers are in two banks, and a bank delivers one register per cycle. Of three different registers, two
+ * are in the same bank. So a scheduler that could issue an FP32 instruction every cycle needs two cycles for an
+ * instruction that reads three. On an H100, a pass of 16 instructions a·b + c and 3 others takes 32.3 cycles of a
+ * scheduler; with 16 instructions a·b + a it takes 19.1 (test/data/measured/h100-rates.csv). The compiler avoids this
+ * where an instruction reuses operands of the one before.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;

@@ -17,7 +17,7 @@ export interface MeasuredGpu {
 export interface MeasuredImplementation {
   readonly name: string;
   readonly column: string;
-  /** The id in `models/spmv/implementations.ts`. */
+  /** The id in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
 }
 

@@ -78,7 +78,7 @@ export function collatzLengths(count: number): Float64Array {
   for (let start = 2; start <= count; start++) {
     let value = start;
     let steps = 0;
-    // An orbit that falls below its start continues as a known one.
+    // An orbit that falls below its start continues as an orbit that is already known.
     while (value >= start) {
       value = value % 2 === 0 ? value / 2 : 3 * value + 1;
       steps++;
@@ -105,7 +105,8 @@ export function mandelbrotLengths(width: number, height: number, maxIterations: 
 }
 
 function escapeCount(real: number, imaginary: number, maxIterations: number): number {
-  // No orbit escapes inside the main cardioid or the period-2 disc: half of the pixels, and most of the time.
+  // Inside the main cardioid and the period-2 disc no orbit escapes. They contain half of the pixels and most of the
+  // time.
   const fromCusp = real - 0.25;
   const q = fromCusp * fromCusp + imaginary * imaginary;
   if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;

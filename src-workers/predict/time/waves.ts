@@ -41,8 +41,9 @@ function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, b
 }
 
 /**
- * Cycles that each iteration takes longer while all groups of this many blocks are active, because they do not divide
- * among the schedulers: a block waits for its groups on the fullest. Blocks with few groups may have none there.
+ * The cycles by which each iteration is longer while all groups of this many blocks are active. The groups do not
+ * divide evenly among the schedulers, and a block waits for its groups on the fullest scheduler. Blocks with a few
+ * groups may have none there.
  */
 function computeUnevenCycles(residency: Residency, blocks: number): number {
   const { block, cyclesPerIteration, schedulers } = residency;
@@ -86,7 +87,7 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
 
-/** Cycles of a launch whose blocks start according to the renewal equation and which then drains. */
+/** Cycles of a launch whose blocks start according to the renewal equation, and then drain. */
 export function computeFewWavesCycles(wave: Wave): number {
   const untied = computeUntiedCycles(wave);
   const tied = computeTiedShare(wave);

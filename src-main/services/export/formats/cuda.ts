@@ -28,8 +28,8 @@ export const cuda = codeFormat({
 
 /**
  * Defines the macro in front of the kernel's name. With a cap it is only `__maxnreg__` (CUDA 12.4 or later), because
- * the compiler refuses launch bounds beside it, and launch bounds override `-maxrregcount` (CUDA C++ Programming Guide,
- * "Maximum Number of Registers per Thread").
+ * the compiler refuses launch bounds together with it, and launch bounds override `-maxrregcount` (CUDA C++ Programming
+ * Guide, "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;
