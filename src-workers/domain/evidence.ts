@@ -146,9 +146,9 @@ export function evidenceGaps(
     return missing.length === 0 ? [] : [{ name, missing }];
   });
   if (unknown.length === 0 && partly.length === 0) return null;
-  const whole = unknown.length === 0 ? [] : [listed.format(unknown.map(({ name }) => name))];
+  const whole = unknown.map(({ name }) => name);
   const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
-  const text = `No public measurements are known of ${[...whole, ...parts].join('; ')}. The possible errors of these times are taken from other devices.`;
+  const text = `No public measurements are known of ${listed.format([...whole, ...parts])}. The possible errors of these times are taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const shown = new Set(devices.flatMap((device) => device.kinds));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;

@@ -140,7 +140,7 @@ describe('sweep', () => {
     );
     expect(whole.out).toMatch(/\nCompared with the event simulation, half of the predictions/);
     expect(whole.out).toContain(
-      '\nNo public measurements are known of GeForce RTX 4090; dynamic fetch on A100 SXM4 40 GB. The possible errors of these times are taken from other devices.\n',
+      '\nNo public measurements are known of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB. The possible errors of these times are taken from other devices.\n',
     );
     expect(whole.out).toContain(`\n${recommended.rule}\n`);
     expect(whole.out).toMatch(
@@ -164,6 +164,14 @@ describe('sweep', () => {
     const { status, out } = await run(['sweep', file, '--db', at('none.db')]);
     expect(status).toBe(0);
     expect(out).toMatch(/ 0 valid, .*\nNot valid: .*[\d,]+ shared memory of one block exceeds the device.*\.\n$/);
+  });
+
+  it('says why the best design is not the one with the least time', async () => {
+    const acts = join(ROOT, 'db/examples/acts.json');
+    const { out } = await run(['sweep', acts, '--device', 'nvidia-rtx-4090', '--top', '1', '--db', at('acts.db')]);
+    const [, longer, design] = /\nIt takes ([\d.]+ %) longer than design (\d+), which .* and is simpler\.\n/.exec(out)!;
+    expect(out).toMatch(new RegExp(`\n *1 +${design} `));
+    expect(Number.parseFloat(longer)).toBeLessThanOrEqual(1.5);
   });
 
   it('refuses a bound on occupancy that is not a fraction, and says what it should be', async () => {
@@ -658,6 +666,7 @@ describe('a new study', () => {
       device: { id: 'nvidia-h100-sxm5-80gb' },
     });
     expect(await failure(1, ...args)).toMatch(/made\.json already exists/);
+    expect(await json(...args.with(1, at('more.json')), '--units', '3000')).toMatchObject({ units: 3000, mean: 12.75 });
   });
   it('writes a study that compares the kernels for a matrix', async () => {
     const made = at('product.json');
@@ -667,11 +676,14 @@ describe('a new study', () => {
     expect(implementations).toHaveLength(8);
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
+    const { out } = await run(['recommend', made, '--db', db]);
+    expect(out).toMatch(/\n2\.500.µs is the assumed time of the shortest launch/);
   });
   it.each([
     ['x.csv', [], /There is no file x\.csv/],
     ['geometric(0.1)', ['--device', 'foo'], /No device has the id "foo"/],
     ['geometric(0.1)', ['--spmv'], /is not a Matrix Market file/],
+    ['geometric(0.1)', ['--spmv', '--units', '5'], /Leave --units out/],
   ])('refuses %s %j', async (lengths, more, reason) => {
     const file = at('refused.json');
     expect((await run(['new', file, '--lengths', lengths, ...more, '--db', db])).err).toMatch(reason);

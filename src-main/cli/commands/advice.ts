@@ -16,6 +16,7 @@ import { newerInput } from '../../contract/older-kernels.ts';
 import type { ProcedureInput } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
+import { floorSentence } from '../../services/evidence/time-errors.ts';
 import { tiesText } from '../../services/export/code.ts';
 import { designFields } from '../../services/export/tables.ts';
 import { chanceText, lossText } from '../../services/export/text.ts';
@@ -159,6 +160,8 @@ function sayRecommendation(
   const ratio = baseline ? baseline.ms / time.ms : 1;
   const against = baseline ? `, ${ratio.toPrecision(3)} × as fast as ${baseline.text} (${timeText(baseline.ms)})` : '';
   say(terminal, `Predicted ${timeText(time.ms)}${against}; 90 % range ${timeRange(time.lowMs, time.highMs)}.`);
+  const floor = floorSentence(time.ms);
+  if (floor !== null) say(terminal, floor);
   const shown = designs.find((one) => one.designIndex === designIndex);
   if (draws > 1 && shown) {
     say(

@@ -3,12 +3,13 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
-import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
+import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
 import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
     .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as for loss')
+    .option('--units <N>', 'units of work, which repeat the lengths (default: one for each length)', positive)
     .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
     .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
     .addHelpText(

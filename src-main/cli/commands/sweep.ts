@@ -7,6 +7,7 @@ import type { BestRow, RunSummary } from '../../contract/api.ts';
 import { countsText } from '../../contract/counts.ts';
 import { MAX_BEST, MAX_DESIGNS, MAX_SPACE } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
+import { floorSentence } from '../../services/evidence/time-errors.ts';
 import { counted, jsonParts } from '../../services/export/text.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
@@ -31,7 +32,7 @@ import {
   wholeFrom,
 } from '../command-line.ts';
 import { followRun } from '../follow.ts';
-import { EXIT_OK, printParts, say, type Terminal } from '../output.ts';
+import { EXIT_OK, percent, printParts, say, type Terminal } from '../output.ts';
 
 export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
@@ -88,7 +89,10 @@ export async function reportSweep(
     return EXIT_OK;
   }
   const { rows, equal } = await allOf(found);
-  if (recommended) sayRecommended(terminal, recommended.row, assumedFacts(recommended.inputs).length);
+  if (recommended) {
+    const fastest = ofDevices.find(({ deviceId }) => deviceId === recommended.row.deviceId);
+    sayRecommended(terminal, recommended.row, fastest, assumedFacts(recommended.inputs).length);
+  }
   say(
     terminal,
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
@@ -135,12 +139,20 @@ export async function reportSweep(
   return EXIT_OK;
 }
 
-/** Prints the answer in one line, before its basis. */
-function sayRecommended(terminal: Terminal, row: BestRow, assumed: number): void {
+/** Prints the answer, and why it is not the fastest design of its device. The basis follows. */
+function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {
+  const time = timeText(row.predictedMs);
   say(
     terminal,
-    `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
+    `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${time}.`,
   );
+  const floor = floorSentence(row.predictedMs);
+  if (floor !== null) say(terminal, floor);
+  else if (fastest && fastest.designIndex !== row.designIndex)
+    say(
+      terminal,
+      `It takes ${percent(row.predictedMs / fastest.predictedMs - 1)} longer than design ${fastest.designIndex}, which the model cannot tell apart, and is simpler.`,
+    );
 }
 
 export async function sweepCommand(

@@ -1,8 +1,16 @@
 import data from '../../../db/evidence/tie-bands.json' with { type: 'json' };
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { kindsText, type ImplementationKind, type TimeInterval } from '../../../src-workers/domain/evidence.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import { LAUNCH_FLOOR_MS } from '../../../src-workers/predict/constants.ts';
 import { deviceEvidence } from './tie-band.ts';
+
+/** A sentence on a time that is the assumed floor of a launch, before which every design of a small workload ends. */
+export function floorSentence(timeMs: number): string | null {
+  return timeMs === LAUNCH_FLOOR_MS
+    ? `${timeText(timeMs)} is the assumed time of the shortest launch: the work itself takes less, so the model does not tell such designs apart.`
+    : null;
+}
 
 /** The range of ln(measured / predicted): below (at most 0) and above (at least 0). */
 export type TimeError = readonly [below: number, above: number];

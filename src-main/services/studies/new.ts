@@ -11,6 +11,8 @@ import { spmvOf } from './spmv.ts';
 export interface StudyOfLengths {
   /** A file, relative to the working folder, or a text of the workload grammar. */
   readonly lengths: string;
+  /** The number of units, which repeats the lengths or takes the first ones. The default is one for each length. */
+  readonly units?: number;
   /** The ids of devices. The default is the usual one. */
   readonly device?: readonly string[];
   /** Compares the kernels for the product of a sparse matrix and a vector. */
@@ -21,7 +23,7 @@ export interface StudyOfLengths {
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,
-  { lengths, device, spmv }: StudyOfLengths,
+  { lengths, units: asked, device, spmv }: StudyOfLengths,
 ): Promise<Result<{ readonly units: number; readonly mean: number; readonly max: number }>> {
   if (existsSync(file)) return badInput(`${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
@@ -31,11 +33,13 @@ export async function writeNewStudy(
   const workload = await workloadWithFiles({ text, folder });
   if (!workload.ok) return workload;
   const { law, lengths: order, matrixColumns } = workload.value;
-  const units = order?.length ?? USUAL_UNITS;
+  const units = asked ?? order?.length ?? USUAL_UNITS;
   const name = studyName(basename(file));
   const devices = device === undefined ? {} : { devices: [...device] };
   let study: object = newStudy({ name, lengths: text, units, ...devices });
   if (spmv) {
+    if (asked !== undefined)
+      return badInput('A comparison of kernels has the rows of the matrix as units. Leave --units out.');
     if (matrixColumns === undefined) return badInput(`${lengths} is not a Matrix Market file (.mtx).`);
     const made = await spmvOf(resourceFolder, { name, lengths: text, rows: units, columns: matrixColumns });
     if (!made.ok) return made;
