@@ -676,8 +676,10 @@ describe('a new study', () => {
     expect(implementations).toHaveLength(8);
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
-    const { out } = await run(['recommend', made, '--db', db]);
-    expect(out).toMatch(/\n2\.500.µs is the assumed time of the shortest launch/);
+    const floor = /2\.500.[µu]s is the assumed time of the shortest launch/;
+    expect((await run(['recommend', made, '--db', db])).out).toMatch(floor);
+    const { runId } = await json<Sweep>('sweep', made, '--db', db);
+    expect((await run(['export', `${runId}`, '--format', 'cuda', '--db', db])).out).toMatch(floor);
   });
   it.each([
     ['x.csv', [], /There is no file x\.csv/],

@@ -6,6 +6,7 @@ import { timeText } from '../../../src-workers/domain/times.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
+import { floorSentence } from '../evidence/time-errors.ts';
 import { pickRule, type RecommendedDesign } from '../ranking/recommended.ts';
 import { APP_VERSION } from '../version.ts';
 import type { ImageOfUnits } from './tiles.ts';
@@ -44,9 +45,11 @@ export function head(
   const rank = row.rank > 0 ? `, rank ${row.rank}` : '';
   const assumed = assumedFacts(inputs).map((fact) => `Assumed: ${comment(factText(fact))}.`);
   const traffic = trafficPhrase(inputs, row);
+  const floor = row.fidelity === 'predicted' ? floorSentence(row.timeMs) : null;
   return [
     `${comment(study.name)}`,
     `On ${comment(row.device)}: predicted ${comment(timeText(row.timeMs))}${rank}.`,
+    ...(floor === null ? [] : [comment(floor)]),
     `${comment(designText(row.design))}`,
     `Lockstep ${APP_VERSION}, model ${comment(model)}, ${from}, design ${row.designIndex}.`,
     ...(pick === '' ? [] : [comment(pick)]),
