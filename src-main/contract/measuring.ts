@@ -334,7 +334,10 @@ export interface RunsComparison {
   readonly warnings: readonly string[];
 }
 
-/** The measured bandwidth by number of cores, and the contention models beside measured unbalanced work (Langguth). */
+/**
+ * The measured bandwidth by number of cores, and the contention models compared with measured unbalanced work
+ * (Langguth).
+ */
 export interface ContentionFindings {
   readonly cores: readonly number[];
   readonly bandwidthGbS: readonly number[];

@@ -25,7 +25,7 @@ export interface Context {
   readonly databaseFile: string;
   readonly programs: MeasuringPrograms;
   readonly host: 'desktop' | 'serve' | 'cli';
-  /** Fires when the engine closes, which ends the programs that run for it. */
+  /** Fires when the engine closes. This ends the programs that run for it. */
   readonly closing: AbortSignal;
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
   /** Announces that something in the store changed. */

@@ -50,14 +50,14 @@ export function computeRegrets(
   });
 }
 
-/** Number of permuted orders of an input's ranks. They show what a fit to few draws gains by chance. */
+/** Number of permuted orders of an input's ranks. They show what a fit to a few draws gains by chance. */
 const SHUFFLES = 8;
 
 /**
  * Computes the expected value of partial perfect information: the mean regret that is saved if the value of one input
  * is known before the design is chosen. The saving of a design over the chosen one is fitted by a parabola in the ranks
- * of the input. A fit to few draws always gains something by chance. The same fit to permuted ranks shows how much, and
- * this is subtracted.
+ * of the input. A fit to a few draws always gains something by chance. The same fit to permuted ranks shows how much,
+ * and this is subtracted.
  * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {

@@ -1,8 +1,8 @@
 import type { BenchRecord } from '../domain/benchmark.ts';
 
 /**
- * Estimates the time of a measurement from a few launches. A probe runs some of the designs on few units, then on more,
- * until a launch is long enough to extrapolate. Two rounds give times that are linear in the units.
+ * Estimates the time of a measurement from a few launches. A probe runs some of the designs on a few units, then on
+ * more, until a launch is long enough to extrapolate. Two rounds give times that are linear in the units.
  */
 
 /** Times of one round of a probe, ms: means over its designs, by the clock of the reading process. */

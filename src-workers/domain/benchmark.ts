@@ -375,7 +375,7 @@ export interface CaseResult {
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
 
-/** A result of which only the case is known. */
+/** A result without any measurement. Only its case is known. */
 export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   timesMs: [],
   warmUpMs: [],

@@ -21,7 +21,7 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
-/** In the column of reasons: the design was not predicted, or not kept. */
+/** The entry in the column of reasons if a design was not predicted, or not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

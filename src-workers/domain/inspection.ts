@@ -23,7 +23,9 @@ export interface InspectedLoop {
   readonly byClass: ClassCounts;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
-  /** Loads from device memory on the longest chain of dependencies of an iteration, through values and branches. */
+  /**
+   * Loads from device memory on the longest chain of dependencies of an iteration. Values and branches form the chain.
+   */
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
@@ -34,7 +36,7 @@ export interface InspectedLoop {
   readonly chainInstructions: number;
   /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
-  /** Source iterations in one pass of the loop, by a mark in the source or a remainder loop on the same line. */
+  /** Number of source iterations in one pass of the loop. A mark, or a remainder loop on the same line, shows it. */
   readonly unrolled: number;
   /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;

@@ -15,7 +15,10 @@ import type { Phase } from '../domain/kernel.ts';
  * changes nothing.
  */
 export const SMEARED = 3;
-/** Mean residual lives after which ages of blocks are stationary. Fitted on 500 random designs (3–24 tried). */
+/**
+ * Number of mean residual lives after which the ages of blocks count as stationary. Fitted on 500 random designs (3–24
+ * tried).
+ */
 export const RESIDUAL_LIVES = 12;
 /** Minimum number of waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;
@@ -64,11 +67,11 @@ export const SAMPLE_QUANTILES = 128;
 export const POINTS_PER_BLOCK = 8;
 /** Maximum number of points of the renewal grid per E[B]. */
 export const MAX_POINTS_PER_BLOCK = 20;
-/** Samples of the activity of the slots for each E[B]. */
+/** Number of samples of the slots' activity per E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
-/** Ages are lumped up to this fraction of a slot's activity. */
+/** Blocks of neighbouring ages are added together up to this fraction of a slot's activity. */
 export const LUMP_ACTIVITY = 0.25;
-/** Maximum relative span over which ages are lumped. */
+/** Maximum relative span of ages that are added together. */
 export const LUMP_SPAN = 0.4;
 /** The exponent beyond which an exponential counts as 0. */
 export const IMPOSSIBLE_LOG = 25;
@@ -76,7 +79,7 @@ export const IMPOSSIBLE_LOG = 25;
 export const ALL_BUT_CERTAIN = 20.7;
 /** If the probability that any block of the device is active is below this, two blocks are never active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
-/** Below this share of issue in the cycles of a further group, its scheduler has no effect on the time. */
+/** If issue is below this share of the cycles that one more group costs, schedulers have no effect on the time. */
 export const LEAST_ISSUE_SHARE = 0.05;
 /** Number of schedulers in a wave of known blocks whose time is computed in full. */
 export const SLOWEST_CANDIDATES = 6;

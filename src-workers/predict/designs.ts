@@ -121,7 +121,7 @@ export interface PlayableDesign {
    * `null` for other launches.
    */
   readonly fetches: SimulatedFetches | null;
-  /** Milliseconds of one cycle of t(w). The factor includes the clock and an iteration's cost if threads share it. */
+  /** Milliseconds of one cycle of t(w). The clock and the result of `computeIterationFactor` determine them. */
   readonly msPerCycle: number;
   /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */
   readonly leastCycles: number;

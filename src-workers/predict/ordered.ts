@@ -4,7 +4,7 @@ import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { MAX_ENTRIES } from './constants.ts';
 
-/** Lengths of units in their order, which a law does not contain. */
+/** Lengths of units in their order. A law does not contain this order. */
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
   readonly iterations: Lengths;

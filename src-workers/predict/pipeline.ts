@@ -426,7 +426,8 @@ function getDepthLaws(predictor: Predictor, candidate: Candidate, { units, key: 
   const balancing = getLockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[candidate.loopAt];
-  // Groups of fully sorted units are all alike. The loop matters only if independent lanes take more than one unit.
+  // Groups of fully sorted units have the same law, whatever their number of units. The loop matters only if
+  // independent lanes take more than one unit.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
   const key =

@@ -145,7 +145,7 @@ export interface Caches {
   readonly meanRounds: Map<number, MeanRound>;
   /** The memory of the block laws. */
   readonly arena: Arena;
-  /** Results of the last design that designs with another register cap can share. */
+  /** Results of the last design. A design that differs only in its register cap can share them. */
   shared: SharedByCaps | null;
   /** Caches of lanes that are dealt the iterations of a unit, by threads per unit. */
   readonly dealt: Map<number, Caches>;
@@ -158,7 +158,7 @@ export interface Caches {
 export interface DepthLaws {
   /** The law of a work group's depth, with its means. */
   readonly means: GroupDepth;
-  /** Block laws by W_b, for the fill of the last group in the most recent design. */
+  /** Block laws by W_b, each for the `lastFilled` of the most recent design that used it. */
   blocks: (KnownBlock | undefined)[];
 }
 

@@ -1,8 +1,8 @@
 export type Random = () => number;
 
 /**
- * xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time beside the event heap, and gives the
- * same numbers on every platform (32-bit integer arithmetic only).
+ * xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time compared with the event heap, and gives
+ * the same numbers on every platform (32-bit integer arithmetic only).
  * Source: Blackman and Vigna 2021, Scrambled linear pseudorandom number generators, doi:10.1145/3460772.
  * @param seed any integer; only its low 32 bits count
  */

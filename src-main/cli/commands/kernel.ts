@@ -189,7 +189,7 @@ async function lossOfStudy(
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
-/** A figure of a profile beside the prediction of one launch shape. */
+/** A figure of a profile, and the prediction for one launch shape. */
 interface Compared {
   readonly measured: number;
   readonly predicted: number;
@@ -209,7 +209,7 @@ interface ComparedWork {
 const SECTOR_BYTES = 32;
 
 /**
- * Returns what a profile counted beside what the study predicts for its blocks. A profile does not show the threads per
+ * Compares what a profile counted with what the study predicts for its blocks. A profile does not show the threads per
  * unit, so the prediction is made for each number of them. Returns null if the profile does not show the launch, or the
  * study cannot be predicted.
  */

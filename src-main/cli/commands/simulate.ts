@@ -54,7 +54,7 @@ export async function simulateCommand(
   return reportSimulations(engine, terminal, unwrap(done), options);
 }
 
-/** Prints the results of a `simulate` run beside the predictions that it checks. */
+/** Prints the results of a `simulate` run next to the predictions that it checks. */
 export async function reportSimulations(
   engine: Engine,
   terminal: Terminal,

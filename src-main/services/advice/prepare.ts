@@ -20,7 +20,10 @@ import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 
-/** One device of a study, ready for prediction. Its plan numbers designs like the study, minus `firstDesign`. */
+/**
+ * One device of a study, ready for prediction. The number of a design in its plan is the number in the study minus
+ * `firstDesign`.
+ */
 export interface AdvisedDevice {
   readonly device: Device;
   readonly plan: SweepPlan;

@@ -51,7 +51,7 @@ export interface Connection {
   close(): Promise<string | null>;
 }
 
-/** Reads the settings and the password, which is passed on to nothing else. */
+/** Reads the settings and the password. The password is passed on to nothing else. */
 export async function redisOptions({
   url,
   passwordFile,

@@ -185,7 +185,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   };
 }
 
-/** Stores the plans of tasks, which agents find by their digest. */
+/** Stores the plans of tasks. Agents find them by their digest. */
 function sharedPlans({ redis, key }: Connection) {
   const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
   /** Encodes a plan. All tasks of a run have the same plan object. */
@@ -272,7 +272,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an owner or agent, which is forgotten when the announcements stop. */
+/** Announces an owner or agent. It is forgotten when the announcements stop. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

@@ -7,7 +7,7 @@ import { fail, ok, type Result, notFound, badInput, conflict } from '../../../sr
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
-/** The devices of the catalogue and the user's own, which replace those with the same id. */
+/** The devices of the catalogue and of the user. A device of the user replaces one with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
   /** Returns devices or parts (`ID:66`) by id, in order. An unknown id fails with the nearest names. */

@@ -15,9 +15,9 @@ export interface PageRun extends RunHandle {
 }
 
 /**
- * Runs a measurement on a page, which requests the plan and sends records in batches. A page in the background has slow
- * timers and one launch may take a minute, so silence alone proves nothing. Therefore the engine asks (`bench.ping`),
- * and the page answers with its records.
+ * Runs a measurement on a page. The page requests the plan and sends records in batches. A page in the background has
+ * slow timers and one launch may take a minute, so silence alone proves nothing. Therefore the engine asks
+ * (`bench.ping`), and the page answers with its records.
  *
  * @param silenceMs the run ends at most this long after the page last answered; null: it waits until it is cancelled
  */

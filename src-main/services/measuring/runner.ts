@@ -30,7 +30,7 @@ export interface ProgramLimits {
 
 /**
  * Receives a record and its time, ms from the start of the program. The next record waits for the promise. A failure
- * refuses the record, which ends the program.
+ * refuses the record and ends the program.
  */
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
@@ -144,7 +144,7 @@ export async function runProgram(
       if (now !== about) watchQuiet();
       about = now;
     }
-    // Leaving the loop early has closed the pipe, which ends a program that still writes.
+    // Leaving the loop early has closed the pipe. This ends a program that still writes.
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };

@@ -25,7 +25,7 @@ export interface MeasuringSession {
     /** A case was mentioned. */
     readonly begun: boolean;
     readonly done: boolean;
-    /** The case that failed in the last record, which explains the end of the program. */
+    /** The case that failed in the last record. It explains the end of the program. */
     readonly failed: string | null;
     /** The last message of a device that is lost. */
     readonly lost: string | null;

@@ -22,7 +22,7 @@ const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
 /** On a CPU that emulates a GPU, every suite should end within a minute on two busy cores. */
 const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
 const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
-/** The loop must take as long as the start of a launch, which would hide 32 iterations. */
+/** The loop must take as long as the start of a launch. That start would hide 32 iterations. */
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });

@@ -26,9 +26,14 @@ import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targe
 
 /** The number of designs to consider. The time of a step is proportional to it. */
 const MAX_CONSIDERED = 16_384;
-/** Among the considered designs, the share of the best by prediction, while the skill of the prediction is unknown. */
+/**
+ * The share of considered designs that are the best by prediction, as long as the skill of the prediction is unknown.
+ */
 const BEST_SHARE = 0.5;
-/** Standard deviations of ln(time): the least that repeats within a minute can show, and that of a single launch. */
+/**
+ * Standard deviations of ln(time): the least that repeats within a minute can show, and the deviation of a single
+ * launch.
+ */
 const MIN_NOISE = 0.01;
 const UNKNOWN_NOISE = 0.03;
 /** Half the width of a 95 % interval in standard deviations. */

@@ -242,7 +242,7 @@ export function designSlices(view: RunView, designIndex: number): Result<DesignS
       const { timeMs, designIndex: designs, at } = alongAxis(view, designIndex, place);
       const whole = { from: 0, to: timeMs.length };
       const own = axis === 'launch' ? launchesOf(view, device.kind) : whole;
-      // A design may have a launch of the other kind of device, which makes it invalid.
+      // A design may have a launch of the other kind of device. It is then invalid.
       const { from, to } = at >= own.from && at < own.to ? own : whole;
       if (to - from < 2) return [];
       return [

@@ -29,9 +29,9 @@ export interface RecommendedDesign {
 }
 
 /**
- * Finds the fastest device within a filter, and the design that the rule picks from the predicted times, which are
- * for the middle of each assumed input. `advice/of-run.ts` weighs all their values. A run that keeps fewer designs
- * than are tied has saved the pick from all designs, which it may not keep.
+ * Finds the fastest device within a filter, and the design that the rule picks from the predicted times. These are for
+ * the middle of each assumed input; `advice/of-run.ts` weighs all values of the inputs. If a run keeps fewer designs
+ * than are tied, it has saved the pick from all designs. It may not keep the picked design itself.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;

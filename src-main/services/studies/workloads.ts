@@ -66,7 +66,10 @@ export async function prepareLaw(pool: Pool, label: string, ordered: CompactOrde
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
-/** Converts ordered lengths to compressed text for a stored workload's provenance. Neighbours are similar. */
+/**
+ * Converts ordered lengths to compressed text for a stored workload's provenance. Neighbouring lengths are similar, so
+ * the text is short.
+ */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
   readonly bytesPerLength: number;

@@ -13,7 +13,7 @@ const TIMED_MS = 2000;
 /** The number of saved recent runs, because load and kernel differ from run to run. */
 const LAST_RUNS = 5;
 
-/** Returns the runs that determine the pace, with one more; oldest first. */
+/** Adds a run to those that determine the pace. Returns the runs to keep, oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
   return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)

@@ -7,7 +7,7 @@ import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../mod
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** Analyses measured contention: bandwidth by active cores, and every model beside measured unbalanced work. */
+/** Analyses measured contention: bandwidth by active cores, and every model compared with measured unbalanced work. */
 
 /** A measured case. Every analysis ignores cases of other benchmarks, and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;

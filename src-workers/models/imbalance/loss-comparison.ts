@@ -4,7 +4,7 @@ import { lossHistogram } from './distribution.ts';
 
 /** Modelled, simulated and measured losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
-  /** bins + 1 edges, of which the first is 1. The first and last bin also hold the losses outside. */
+  /** bins + 1 edges. The first edge is 1. The first and the last bin also hold the losses outside. */
   readonly edges: Float64Array;
   /** Probability of each bin in the model. */
   readonly modelled: Float64Array;

@@ -42,7 +42,7 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  * - `scattered`: whole sectors per element, for the part of the gathers that miss (`countMisses`).
  *
  * An array with a footprint is read repeatedly, from the first-level cache, the level-2 cache or device memory. It is
- * assumed to fill half of each cache. `randomHitFraction` gives the hits of gathers, `hitFraction` the hits of other
+ * assumed to get half of each cache. `randomHitFraction` gives the hits of gathers, `hitFraction` the hits of other
  * reads.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */

@@ -16,8 +16,8 @@ export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
- * Bytes per tag of a first-level cache. NVIDIA: 128, of which it fetches sectors (Jia et al., 2018, arXiv:1804.06826);
- * AMD: 64 (CDNA ISA guides). For others 64 is assumed.
+ * Bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
+ * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For others 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;

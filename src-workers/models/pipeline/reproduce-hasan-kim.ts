@@ -61,7 +61,9 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
 
-/** Table 2 beside Eq. 1–3 as printed, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows. */
+/**
+ * Compares Table 2 with Eq. 1–3 as printed, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows.
+ */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
 }

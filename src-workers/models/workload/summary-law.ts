@@ -60,7 +60,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     counts = countUnits(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
     const met = computeFigures(counts);
     const { low, high } = checked.value;
-    // If only the ends, the mean and the sd are known, the extreme laws have two points, of which one is an end.
+    // If only the ends, the mean and the sd are known, the extreme laws have two points, and one of these is an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
     if (
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||

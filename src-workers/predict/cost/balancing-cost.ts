@@ -45,7 +45,7 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
  * - full sort: a radix sort;
  * - padding: one pass over the lengths, for the longest of each slice;
  * - all of these then move the units' data into the new order, reading at random and writing in sequence;
- * - even shares: nothing before the launch, which searches existing offsets.
+ * - even shares: nothing before the launch. The launch searches offsets that exist already.
  */
 export function computeBalancingCost(
   balancing: LockstepBalancing | MixedBalancing,

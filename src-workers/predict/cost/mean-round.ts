@@ -9,8 +9,8 @@ import type { MeanRound, Predictor } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
- * Returns the mean round of a candidate, which gives its phases their weights. A flattened loop over a given order
- * counts as independent draws.
+ * Returns the mean round of a candidate. It gives the phases their weights. A flattened loop over a given order counts
+ * as independent draws.
  * @param rounds units of a slot
  */
 export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {

@@ -91,7 +91,7 @@ function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsP
   return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** Returns the pace of a launch that consists of iterations only, which is the pace of the pipeline. */
+/** Returns the pace of a launch that consists of iterations only. It is the pace of the pipeline. */
 function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean, isFetching: boolean): Pace {
   const { plan, paces } = predictor;
   const { kernel, axes } = plan;

@@ -29,7 +29,7 @@ export interface UnitOrder {
    * Writes the lengths of `count` consecutive units into `out`. If this is missing, `lengthAt` is called for each unit.
    */
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
-  /** `sumLongest` of this order, iterations. */
+  /** The result of `sumLongest` for this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
    * Whether none of `count` consecutive units is shorter than the unit before it, at each of the positions first, first
@@ -60,11 +60,11 @@ export function sumLongest(
  */
 export interface DealingScratch {
   readonly lanes: Float64Array;
-  /** End of each class of equal lanes, by its first lane. */
+  /** For the first lane of each class of equal lanes: the end of the class. */
   readonly classEnds: Int32Array;
   /** Lengths of the units of a round. */
   readonly round: Float64Array;
-  /** The last group with a start at each small whole iteration. */
+  /** For each small whole iteration: the last group in which a lane started there. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */
@@ -227,7 +227,7 @@ function computeAscendingDepth(
 }
 
 /**
- * A total over all groups that is almost surely exceeded.
+ * Finds a number that the total over all groups almost surely exceeds.
  * @param sample values of some groups, or of all
  */
 export function findSureTotal(sample: Float64Array, groups: number): number {

@@ -13,7 +13,7 @@ import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
  * @param unitsPerGroup n: lanes of a group
  */
 export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
-  // A group that fetches for its lanes is simulated as a single lane, each of whose units is the longest of n.
+  // A group that fetches for its lanes is simulated as a single lane. Each unit of that lane is the longest of n units.
   const isTogether = fetch === 'group';
   const lengths = isTogether ? getLongestOfGroups(order, unitsPerGroup) : order.lengths;
   const units = isTogether ? Math.ceil(order.units / unitsPerGroup) : order.units;

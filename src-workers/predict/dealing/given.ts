@@ -45,7 +45,7 @@ export interface GivenOrder {
    * then represent all groups.
    */
   readonly part: number;
-  /** By n, the longest of each n consecutive units, up to the point where the groups repeat. */
+  /** For each n: the longest of each n consecutive units, up to the point where the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;

@@ -206,7 +206,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
   return counts;
 }
 
-/** The numbers of starts in recent samples, from which `findFewestStarts` gets lower limits. */
+/** The numbers of starts in recent samples. `findFewestStarts` derives lower limits from them. */
 const recentStarts = createRecentStarts();
 
 /**

@@ -138,7 +138,7 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
 
-/** The units that a stretch of slots takes over its rounds: a number of units from each bucket. */
+/** The units that a stretch of slots takes in all its rounds: a number of units from each bucket. */
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;

@@ -227,7 +227,8 @@ export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POI
 }
 
 /**
- * Lists the values of all laws. If there are many and few are shared, 2·`maxPoints` evenly spaced values replace them.
+ * Lists the values of all laws. If there are many values and the laws share only a few, 2·`maxPoints` evenly spaced
+ * values replace them.
  */
 function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
@@ -400,7 +401,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
     transform.realTransform(spectrum, computeLatticeMasses(law, step));
     return spectrum;
   });
-  // The lists differ in few draws, so the product over the common draws is computed once.
+  // The lists differ in only a few draws, so the product over the common draws is computed once.
   const base = nextScratch();
   const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
   multiplyPowersInto(base, spectra, inAll);

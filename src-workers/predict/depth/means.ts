@@ -4,8 +4,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
- * Means over two kinds of group, one of which has one more unit per slot. This occurs if the grid does not divide the
- * units.
+ * Means over two kinds of group. One kind has one more unit per slot, because the grid does not divide the units.
  * @param fewer,more means of the two kinds of group
  * @param share share of the groups with more units, 0…1
  */
