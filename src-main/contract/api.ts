@@ -495,6 +495,8 @@ export interface ExportFormat {
   readonly rows: boolean;
   /** Whether it can express only designs of GPUs. */
   readonly gpus: boolean;
+  /** Whether it can list the expected loss of each design, and its chance of being the best of its device. */
+  readonly weighs?: boolean;
 }
 
 /**
@@ -509,6 +511,8 @@ export const MAX_LISTED = 2_000_000;
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
+  /** Whether the text is prose or a table, whose words and numbers are not coloured like those of code. */
+  readonly plain?: boolean;
   readonly text: string;
   /** The number of the next part for `export.next`, if the text is longer. */
   readonly next?: number;

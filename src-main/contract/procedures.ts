@@ -801,7 +801,7 @@ const others = {
       /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */
       deviceId: v.optional(shortText),
       limit: v.optional(whole(1, MAX_LISTED), 100),
-      /** In JSON and CSV: adds the expected loss of each design, and its chance of being the best of its device. */
+      /** Adds the expected loss of each design, and its chance of being the best, in a format with `weighs`. */
       weigh: v.optional(v.boolean()),
     }),
   ).returns<ExportDocument>(),

@@ -774,6 +774,7 @@ describe('usage', () => {
     const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
     expect(await help('sweep')).toMatch(/db.study\.schema\.json$/m);
     expect(await help('import')).toMatch(/Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/);
+    expect(await help('export')).toMatch(/in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$/m);
     expect(await help('devices', 'add')).toMatch(/in the format of lockstep devices show[^]*db.devices.README\.md$/m);
   });
   it('exits 0 on help and version, 2 without a command', async () => {

@@ -12,11 +12,17 @@ import { command, type CommandLine, type GlobalOptions, positive, whole, call } 
 import { runId } from '../follow.ts';
 import { EXIT_OK, plain, printJson, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
+/** Accepts the id of a format. The help lists the ids with their texts, and not once more as choices. */
+function formatOption(): Option {
+  const option = new Option('--format <format>', 'document format, one of those below');
+  return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
+}
+
 export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
+  const weighing = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
+  const formats = EXPORTERS.map(({ id, text }) => `  ${id.padEnd(28)} ${text}`);
   command(program, 'export <run>', 'a run as a document')
-    .addOption(
-      new Option('--format <format>', 'document format').choices(EXPORTERS.map(({ id }) => id)).makeOptionMandatory(),
-    )
+    .addOption(formatOption().makeOptionMandatory())
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .option(
       '--design <number>',
@@ -25,10 +31,14 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     )
     .option('--device <id>', 'only designs of this device')
     .option('--top <count>', 'designs to list', positive, 100)
-    .option('--weigh', 'in json and csv: also the expected loss of each design, and its chance of being the best')
+    .option(
+      '--weigh',
+      `in ${weighing.join(' and ')}: also the expected loss of each design, and its chance of being the best`,
+    )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
-    );
+    )
+    .addHelpText('after', `\nFormats:\n${formats.join('\n')}`);
 }
 
 interface ExportOptions extends GlobalOptions {
@@ -93,7 +103,10 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     ...(note && { note }),
   };
   if (output === undefined) {
-    terminal.out(`${JSON.stringify(about, null, 2).slice(0, -2)},\n  "text": "`);
+    // A document may be longer than the longest string, so its text is written in parts, between the quotes of an
+    // empty one.
+    const empty = JSON.stringify({ ...about, text: '' }, null, 2);
+    terminal.out(empty.slice(0, empty.lastIndexOf('"')));
     await printParts(
       terminal,
       counted((part) => JSON.stringify(part).slice(1, -1)),

@@ -14,7 +14,7 @@ import type { CodeSource } from './code.ts';
  * A format of exports is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`.
  * The interface and the command line show its texts.
  */
-export interface Exporter extends ExportFormat {
+export interface Exporter extends ExportFormat, Pick<ExportDocument, 'plain'> {
   /** Writes a sweep, or one of its designs. */
   write(job: ExportJob): Promise<Result<Rendered>>;
   /** Writes a measurement. Absent if the format cannot express one. */
@@ -82,7 +82,7 @@ export interface MeasuredJob {
 }
 
 /** A document whose text is made while it is read. */
-export interface Rendered extends Omit<ExportDocument, 'text' | 'next'> {
+export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'> {
   readonly parts: AsyncIterator<string, void>;
 }
 

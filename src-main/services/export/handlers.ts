@@ -46,19 +46,21 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
   return {
     'export.formats': async () =>
       ok(
-        EXPORTERS.map(({ id, label, text, words, about, rows, gpus }) => ({
+        EXPORTERS.map(({ id, label, text, words, about, rows, gpus, weighs }) => ({
           ...{ id, label, text, about, rows, gpus },
           ...(words !== undefined && { words }),
+          ...(weighs && { weighs }),
         })),
       ),
     'export.render': (input) =>
       inTurn(async () => {
         const exporter = exporterOf(input.format);
         if (!exporter.ok) return exporter;
+        const { plain } = exporter.value;
         const written = async (rendered: Result<Rendered>): Promise<Result<ExportDocument>> => {
           if (!rendered.ok) return rendered;
           const { parts, ...document } = rendered.value;
-          return ok({ ...document, ...(await nextPart(parts)) });
+          return ok({ ...document, ...(plain && { plain }), ...(await nextPart(parts)) });
         };
         const run = await store.getRun(input.runId);
         if (run.ok && isMeasurement(run.value) && run.value.deletedAt === null)

@@ -5,7 +5,7 @@ import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
 import { reportFacts, type ReportFacts } from './facts.ts';
 import { joined } from './text.ts';
 
-interface ReportOptions extends FormatWords {
+interface ReportOptions extends FormatWords, Pick<Exporter, 'plain'> {
   readonly extension: string;
   readonly mediaType: string;
   write(facts: ReportFacts, job: ExportJob): string | Promise<string>;

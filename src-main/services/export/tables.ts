@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { ok } from '../../../src-workers/domain/result.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { UncertainDesign } from '../../contract/advice.ts';
@@ -8,7 +8,7 @@ import { bestFidelityRows } from '../ranking/best.ts';
 import { fastestOf, type FastestFound } from '../ranking/fidelity.ts';
 import { bestRows } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import type { Exporter, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
+import type { Exporter, FormatWords } from './exporter.ts';
 
 /** Returns the fields of a design for the command line and exports. */
 export function designFields(design: Design) {
@@ -107,26 +107,29 @@ export function t4Configuration(device: string, design: Design) {
 export const meanTime = (timesMs: readonly number[]): number =>
   timesMs.reduce((sum, time) => sum + time, 0) / timesMs.length;
 
-interface TableOptions extends FormatWords {
+interface TableOptions extends FormatWords, Pick<Exporter, 'plain' | 'weighs' | 'writeMeasured'> {
   readonly extension: string;
   readonly mediaType: string;
+  /** The largest number of designs in a file. Without it there is no limit. */
+  readonly most?: number;
   write(view: RunView, list: TableList): AsyncGenerator<string, void>;
-  readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
 }
 
 /** A format for a table of the best designs. */
-export function tableFormat({ extension, mediaType, write, ...entry }: TableOptions): Exporter {
+export function tableFormat({ extension, mediaType, most = Infinity, write, ...entry }: TableOptions): Exporter {
   return {
     ...entry,
     about: 'table',
     rows: true,
     gpus: false,
-    async write({ context, view, base, within, input: { limit, weigh } }) {
+    async write({ context, view, base, within, input }) {
+      const limit = Math.min(input.limit, most);
       const ranked = rankedDesigns(view.ranking, within, 'timeMs');
-      const designs = { listed: Math.min(limit, ranked.length), of: ranked.length };
-      const weighed = weigh
-        ? await weighedDesigns(context, view, Array.from(ranked.subarray(0, limit)))
-        : ok(undefined);
+      const designs = { listed: Math.min(limit, ranked.length), of: ranked.length, ...(most < Infinity && { most }) };
+      const weighed =
+        entry.weighs && input.weigh
+          ? await weighedDesigns(context, view, Array.from(ranked.subarray(0, limit)))
+          : ok(undefined);
       if (!weighed.ok) return weighed;
       const parts = write(view, { within, limit, weighed: weighed.value });
       return ok({ fileName: `${base}.${extension}`, mediaType, parts, designs });

@@ -11,6 +11,8 @@ export const csv = tableFormat({
   words: 'table spreadsheet',
   extension: 'csv',
   mediaType: 'text/csv',
+  plain: true,
+  weighs: true,
   write: rankingCsv,
 });
 

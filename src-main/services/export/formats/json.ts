@@ -13,6 +13,7 @@ export const json = tableFormat({
   text: 'The best designs, and their study',
   extension: 'json',
   mediaType: 'application/json',
+  weighs: true,
   write: rankingJson,
 });
 

@@ -10,6 +10,7 @@ export const markdown = reportFormat({
   text: 'A report for an issue or README',
   extension: 'md',
   mediaType: 'text/markdown',
+  plain: true,
   write: markdownReport,
 });
 
