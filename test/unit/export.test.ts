@@ -6,9 +6,11 @@ import { listedText } from '../../src-main/cli/commands/export.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
 import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
-import { fileStem } from '../../src-main/services/export/exporter.ts';
+import { fileStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
-import { comment, html, identifier, markdown } from '../../src-main/services/export/text.ts';
+import { exportRows, mapped, tableFormat } from '../../src-main/services/export/tables.ts';
+import { comment, html, identifier, joined, json, markdown } from '../../src-main/services/export/text.ts';
+import { ALL_VALID } from '../../src-main/services/ranking/rows.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
@@ -16,6 +18,8 @@ import { useBench } from '../workplace.ts';
 const bench = useBench();
 let plain: number;
 let hostile: number;
+/** A run with the same content as `hostile`, but harmless names. */
+let named: number;
 
 beforeAll(async () => {
   plain = await bench.run(smallStudy());
@@ -24,8 +28,10 @@ beforeAll(async () => {
       name: HOSTILE.slice(0, 200),
       description: HOSTILE,
       kernel: { name: HOSTILE.slice(0, 200), registersPerThread: 40, instructionsPerIteration: 60 },
+      implementations: [{ name: HOSTILE.slice(0, 200) }],
     }),
   );
+  named = await bench.run(smallStudy({ implementations: [{ name: 'walk' }] }));
 });
 
 /** Returns the elements of an HTML text by name, as a browser's tokenizer sees tags. */
@@ -45,6 +51,24 @@ it('lists all designs in a table on request', async () => {
   expect(designs?.listed).toBe(designs?.of);
   const over = await bench.engine.call('export.render', { runId: plain, format: 'csv', limit: rowLimit('all') + 1 });
   expect(over.ok).toBe(false);
+});
+
+it('lists at most the maximum of a format for tables', async () => {
+  const { views } = bench.engine.context;
+  const pairs = tableFormat({
+    ...{ id: 'pairs', label: 'Pairs', text: 'Two designs', extension: 'txt', mediaType: 'text/plain', most: 2 },
+    write: (view, list) => joined(mapped(exportRows(view, list), ({ rank }) => `${rank}\n`)),
+  });
+  const job = { context: bench.engine.context, base: 'x', within: ALL_VALID };
+  for (const [limit, ranks] of [
+    [1, '1\n'],
+    [100, '1\n2\n'],
+  ] as const) {
+    const { parts, designs } = unwrap(
+      await views.read(plain, (view) => pairs.write({ ...job, view, input: { limit } } as ExportJob)),
+    );
+    expect([(await parts.next()).value, designs]).toMatchObject([ranks, { listed: Math.min(limit, 2), most: 2 }]);
+  }
 });
 
 it('weighs the designs of a table on request', async () => {
@@ -265,7 +289,9 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
           new Set(lines.filter((line) => /^#/.test(line))).size,
         );
         expect(lines.some((line) => line.startsWith('# head'))).toBe(false);
-        expect(text).not.toMatch(/(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
+        // In code, only a backtick could end it.
+        const prose = text.replace(/(?<!\\)`[^`\n]*`/g, 'CODE');
+        expect(prose).not.toMatch(/(?<!\\)[`]|(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
         expect(text).not.toContain('```');
         break;
       }
@@ -282,8 +308,9 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
           document
             .split('\n')
             .filter((line) => !/^(\/\/|# )/.test(line))
+            .map((line) => line.replace(/(?<=implementation"?(?: =|:) )"(?:[^"\\]|\\.)*"/, 'TEXT'))
             .map((line) => line.replace(/lockstep_\w+?(?=_BOUNDS|_CUH|\b)/gi, 'NAME').replace(/\d+/g, '0'));
-        const ours = await bench.render(plain, format);
+        const ours = await bench.render(named, format);
         expect(code(text)).toEqual(code(ours.text));
         for (const line of text.split('\n').filter((entry) => entry.startsWith('//')))
           expect(line).not.toMatch(/\*\/|\/\*|\\\s*$|\?\?\//);
@@ -306,6 +333,8 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
       case 'trace':
         JSON.parse(text);
         break;
+      default:
+        expect.fail(`Add a case for ${format}, which tests that hostile names are harmless in it.`);
     }
   },
 );
@@ -444,6 +473,11 @@ describe('text', () => {
     expect(comment('a\nb')).toBe('a b');
     // A comment in the first two lines may declare the encoding in which Python reads the whole file (PEP 263).
     expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
+  });
+  it('escapes in JSON what reorders or breaks a line', () => {
+    const value = { name: 'a\u202e\u2028\n' };
+    expect(json(value)).toBe('{"name":"a\\u202e\\u2028\\n"}');
+    expect(json(value, '  ')).toBe('{\n    "name": "a\\u202e\\u2028\\n"\n  }');
   });
   it('makes valid identifiers and file names from any text', () => {
     expect(identifier('3 + x')).toBe('k3_x');

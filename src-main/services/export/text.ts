@@ -16,6 +16,11 @@ export function markdown(text: string): string {
     .replace(/(\w):\/\//g, '$1\\://');
 }
 
+/** Writes text as code in a Markdown paragraph or table cell. No mark can be escaped there. */
+export function markdownCode(text: string): string {
+  return `\`${oneLine(text).replaceAll('`', "'").replaceAll('|', '/')}\``;
+}
+
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
@@ -45,20 +50,21 @@ export function identifier(text: string): string {
   return words === '' ? 'kernel' : /^\d/.test(words) ? `k${words}` : words;
 }
 
-/** Replaces everything that breaks a line or controls a terminal by a space. */
-function oneLine(text: string): string {
+/** Replaces everything that breaks a line, reorders it or controls a terminal by a space: for a cell of a table. */
+export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
-/** Writes JSON, indented like a property, with escapes for characters that reorder or break lines on screen. */
-function json(value: unknown, indent: string): string {
-  return JSON.stringify(value, null, 2)
-    .replaceAll('\n', `\n${indent}`)
-    .replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) =>
-      Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
-        '',
-      ),
-    );
+/**
+ * Writes JSON with escapes for characters that reorder or break lines on screen: in one line, or indented like a
+ * property at `indent`.
+ */
+export function json(value: unknown, indent?: string): string {
+  const text =
+    indent === undefined ? JSON.stringify(value) : JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`);
+  return text.replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) =>
+    Array.from({ length: mark.length }, (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
 }
 
 /** The number of characters in a part. Passing on a part of this size costs little compared with writing it. */

@@ -2,7 +2,7 @@ import { tableText } from '../../../../src-workers/domain/csv.ts';
 import type { ExportRow } from '../../../contract/api.ts';
 import type { RunView } from '../../runs/run-view.ts';
 import { exportRows, fastestInTable, tableFormat, type TableList } from '../tables.ts';
-import { joined } from '../text.ts';
+import { joined, oneLine } from '../text.ts';
 
 export const csv = tableFormat({
   id: 'csv',
@@ -55,7 +55,7 @@ function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void
   const line = (row: ExportRow) => [
     row.rank,
     row.deviceId,
-    ...(several ? [row.design.implementation!] : []),
+    ...(several ? [oneLine(row.design.implementation!)] : []),
     row.design.threadsPerUnit,
     row.design.unitsPerThread,
     row.design.loop,
@@ -87,7 +87,7 @@ function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void
           row.measured?.lowMs ?? null,
           row.measured?.highMs ?? null,
           row.measured?.repeats ?? null,
-          row.measured?.measuredOn ?? null,
+          row.measured ? oneLine(row.measured.measuredOn) : null,
           row.measured && row.predictedMs - row.orderingMs,
         ]
       : []),

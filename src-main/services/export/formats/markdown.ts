@@ -2,7 +2,7 @@ import { designText } from '../../../../src-workers/domain/design.ts';
 import type { ReportFacts } from '../facts.ts';
 import { reportFormat } from '../report-format.ts';
 import { NO_DESIGN, reportTables, type ReportColumn, type ReportTable } from '../report-tables.ts';
-import { markdown as escaped } from '../text.ts';
+import { markdown as escaped, markdownCode } from '../text.ts';
 
 export const markdown = reportFormat({
   id: 'markdown',
@@ -15,7 +15,7 @@ export const markdown = reportFormat({
 });
 
 function cell({ isForeign, isCode }: ReportColumn, text: string): string {
-  if (isCode && text !== NO_DESIGN) return `\`${text}\``;
+  if (isCode && text !== NO_DESIGN) return markdownCode(text);
   return isForeign ? escaped(text) : text;
 }
 
@@ -41,7 +41,7 @@ function markdownReport(facts: ReportFacts): string {
     escaped(facts.description),
     '## Recommendation',
     `**${escaped(facts.recommendation)}**`,
-    `\`${designText(facts.chosen.design)}\``,
+    markdownCode(designText(facts.chosen.design)),
     '## Why',
     facts.reasons.map((reason, at) => `${at + 1}. ${escaped(reason)}`).join('\n'),
     ...(facts.assumed.length === 0 ? [] : ['## What is assumed', table(tables.assumed)]),
