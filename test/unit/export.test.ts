@@ -92,6 +92,15 @@ it('weighs the designs of a table on request', async () => {
   expect((await bench.render(plain, 'csv', { limit: 3 })).text).not.toContain('chance_best');
 });
 
+it('tells the interface which formats weigh designs and which have no colours', async () => {
+  const formats = await bench.call('export.formats', {});
+  const weighing = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
+  expect(weighing).toContain('csv');
+  expect(formats.flatMap(({ id, weighs }) => (weighs ? [id] : []))).toEqual(weighing);
+  const shown = await Promise.all(['csv', 'markdown', 'json', 'cuda'].map((format) => bench.render(plain, format)));
+  expect(shown.map((document) => document.plain)).toEqual([true, true, undefined, undefined]);
+});
+
 describe('a report', () => {
   it('is a page without links and loaded files, whose only script is that of its map', async () => {
     const { text } = await bench.render(plain, 'html');
