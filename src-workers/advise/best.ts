@@ -33,7 +33,7 @@ interface Kept {
   limitMs(): number;
   readonly columns: PredictionColumns;
   next(): number;
-  /** Keeps the prediction in that entry, which is valid. */
+  /** Keeps a valid design. Its prediction is in the entry that `next` returned. */
   add(design: number): void;
 }
 

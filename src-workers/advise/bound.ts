@@ -41,8 +41,8 @@ const FAMILY_SLACK = 0.04;
  */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
- * Slack of one loop that moves data, and of one over units in their order. The mean round of its pace may lose more than
- * the launch does: mandelbrot with 16 bytes per iteration is 9 % below its bound.
+ * Slack of a single loop that moves data, and of one over units in their order. The mean round of the pace may lose
+ * more than the launch does: the example mandelbrot with 16 bytes per iteration is 9 % below its bound.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;

@@ -27,7 +27,7 @@ export function coarseAxes(axes: SpaceAxes): {
 }
 
 /**
- * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches, which
+ * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches. These
  * represent the others. Designs that share the most laws are neighbours.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {

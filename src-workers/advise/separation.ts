@@ -81,7 +81,7 @@ export function withErrors(
 /** Two designs are distinguishable if one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
-/** Lists the positions of the designs that cannot be distinguished from the chosen one, which comes first. */
+/** Lists the positions of the designs that cannot be distinguished from the chosen one. The chosen one comes first. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;

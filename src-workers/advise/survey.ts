@@ -14,7 +14,7 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** The result of predicting a part of the space. It keeps only the designs that can be among the best of the space. */
 export interface Survey {
-  /** Number of designs of the part. It includes designs whose bound is too slow, but not those that were not reached. */
+  /** Number of designs of the part. Designs whose bound is too slow count; designs that were not reached do not. */
   readonly predicted: number;
   /** Number of these designs that cannot run. */
   readonly invalid: number;

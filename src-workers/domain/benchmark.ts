@@ -109,7 +109,7 @@ export interface UnitLoopWorkload {
 export interface BenchParameters {
   /**
    * A design on the plan's workload. A GPU runs slots of u threads, dealt out round by round as in `simulate/units.ts`.
-   * A CPU runs one thread per core, which moves the bytes of its share.
+   * A CPU runs one thread per core, and each thread moves the bytes of its share.
    */
   readonly 'unit-loop': {
     readonly design: Design;

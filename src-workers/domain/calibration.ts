@@ -37,7 +37,7 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** Parameters of the kernel itself, which all devices of a study share, with the kernel's field for each. */
+/** Parameters of the kernel itself, with the kernel's field for each. All devices of a study share them. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',

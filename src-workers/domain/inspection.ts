@@ -76,7 +76,7 @@ export interface ProfiledLaunch {
 export interface FittedLengths {
   /** The lengths in the workload grammar. */
   readonly lengths: string;
-  /** Measured loss of groups of 32, which the law reproduces. */
+  /** Measured loss of groups of 32. The law reproduces it. */
   readonly aggregateLoss: number;
   readonly mean: number;
   /** The measurement to which the lengths were fitted. */

@@ -591,7 +591,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   };
 }
 
-/** The unit phase with the cost of this many iterations, as in studies of format 1, which had no phases. */
+/** The unit phase with the cost of this many iterations, as in studies of format 1. That format had no phases. */
 export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
   const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;

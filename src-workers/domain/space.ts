@@ -31,7 +31,7 @@ export interface Implementation {
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Omitted for a single implementation, which has the kernel of the study and all values of the axes. */
+  /** Omitted for a single implementation. It then has the kernel of the study and all values of the axes. */
   readonly implementations?: readonly Implementation[];
   /**
    * Threads of a block side by side, if units are in rows (`Design.blockWidth`); `null` for one row. If omitted, `null`

@@ -20,7 +20,7 @@ export interface PlacedField {
   readonly field: string;
 }
 
-/** Description of a table: a CSV file, or a Parquet or Arrow file, which have neither delimiter nor header. */
+/** Description of a table: a CSV file, or a Parquet or Arrow file. The latter two have neither delimiter nor header. */
 export interface TableSummary {
   readonly format: 'text' | 'parquet' | 'arrow';
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';

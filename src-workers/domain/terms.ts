@@ -20,8 +20,8 @@ function words(one: string, many = `${one}s`, short = one): Words {
 }
 
 /**
- * Canonical term → the word in each vocabulary. `workGroup` is the n units that run in lockstep, which no programming
- * model names. It is called a lockstep group in vocabularies where "work-group" means a block.
+ * Canonical term → the word in each vocabulary. `workGroup` is the n units that run in lockstep. No programming model
+ * has a word for it. It is called a lockstep group in vocabularies where "work-group" means a block.
  */
 const TERMS = {
   thread: {
@@ -101,7 +101,7 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
   return TERMS[key][vocabulary][form];
 }
 
-/** Writes a number of CPU cores, `1 core` or `8 cores`, which are called so in every vocabulary. */
+/** Writes a number of CPU cores, `1 core` or `8 cores`. Every vocabulary calls them so. */
 export function coresText(cores: number): string {
   return `${cores} ${cores === 1 ? 'core' : 'cores'}`;
 }

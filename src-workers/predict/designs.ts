@@ -125,7 +125,7 @@ export interface PlayableDesign {
   readonly msPerCycle: number;
   /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */
   readonly leastCycles: number;
-  /** Time before the launch, ms, which is not part of the kernel's time. */
+  /** Time before the launch, ms. It is not part of the kernel's time. */
   readonly balancingMs: number;
 }
 
@@ -136,7 +136,7 @@ export interface PlayableLaunch {
 }
 
 /**
- * The launches of a design, which run one after another. A mixed design has one for each class, any other design has
+ * The launches of a design, in the order in which they run. A mixed design has one for each class, any other design has
  * one.
  * @returns an empty list if the design is invalid or runs on a CPU
  */

@@ -118,7 +118,10 @@ export function timeDesign(predictor: Predictor, candidate: Candidate, out: Time
   out.regime = 'memory-contention';
 }
 
-/** Adds up the launches of a mixed design, which run one after another. The losses are for all its units together. */
+/**
+ * Adds up the launches of a mixed design, because they run one after another. The losses are for all its units
+ * together.
+ */
 function timeClasses(
   predictor: Predictor,
   candidate: Candidate,
@@ -227,7 +230,9 @@ function getSharedByCaps(predictor: Predictor, candidate: Candidate, device: Gpu
   });
 }
 
-/** Cycles of the longest unit alone on a multiprocessor: a lower limit, except for even shares, which cut units. */
+/**
+ * Cycles of the longest unit alone on a multiprocessor: a lower limit. It is 0 for even shares, because they cut units.
+ */
 export function computeAloneCycles(predictor: Predictor, candidate: Candidate): number {
   if (isEvenShare(getLockstepBalancing(predictor, candidate))) return 0;
   const { step, start } = getPace(predictor, candidate).aloneCycles;
@@ -296,8 +301,8 @@ function computeDepths(predictor: Predictor, candidate: Candidate, device: GpuDe
 }
 
 /**
- * Iterations of all work groups together, computed without following the launch. Flattened loops over a given order, and
- * sorted draws whose groups cross the ends of windows, get a lower limit: their lanes are assumed to lose nothing.
+ * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
+ * and sorted draws whose groups cross the ends of windows, get a lower limit: their lanes are assumed to lose nothing.
  */
 function countWorkIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;

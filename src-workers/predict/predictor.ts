@@ -27,7 +27,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
   if (!implementations) return makePredictor(plan, caches, null, isClass);
-  // A kernel changes laws only through its setup, which is part of their keys.
+  // A kernel changes laws only through its setup, and the keys of the laws contain the setup.
   const own = implementations.map(({ name, kernel, allows }) =>
     makePredictor({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, markAllowed(plan.axes, allows)),
   );

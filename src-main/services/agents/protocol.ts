@@ -71,7 +71,7 @@ export function remoteTarget(target: string): { readonly target: string; readonl
 
 export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Encodes plain data with typed arrays, which may be in shared memory. */
+/** Encodes plain data with typed arrays. The arrays may be in shared memory. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
 /** Decodes data. Its arrays have their own memory, which can be transferred. */

@@ -237,7 +237,7 @@ export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
 
 /**
  * The sweep refuses a fixed grid in which blocks have no unit. The header then launches fewer blocks, with one unit for
- * a slot, which is another design with a time.
+ * a slot. This is another design, and it has a time.
  */
 function withFewerBlocks(
   designs: readonly ChoiceDesign[],

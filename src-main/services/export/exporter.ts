@@ -86,7 +86,7 @@ export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'
   readonly parts: AsyncIterator<string, void>;
 }
 
-/** Returns a study's name as the start of a file name, which is safe on every system. */
+/** Returns a study's name as the start of a file name that is safe on every system. */
 export function fileStem(name: string): string {
   const words = name
     .toLowerCase()

@@ -29,7 +29,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
     return badInput(
       `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
     );
-  // Each begins with the plan, which must be the same in all.
+  // Each part begins with the plan. It must be the same in all parts.
   const parts: Uint8Array[] = [];
   for (const name of results) {
     const left = MAX_IMPORT_BYTES - parts.reduce((sum, part) => sum + part.length, 0);

@@ -143,7 +143,7 @@ async function compiledSource(
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return badInput(`Specify the architecture for ${fileName}, as in --arch sm_90.`);
   // The file is compiled in its own folder and under its own name, because it may include its neighbours, and one of
-  // them may be called kernel.cu. nvcc passes its arguments to a shell, which must not interpret the names of the
+  // them may be called kernel.cu. nvcc passes its arguments to a shell. The shell must not interpret the names of the
   // user's folders.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);

@@ -229,7 +229,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   return unsupported(message, { field: 'cache' });
 }
 
-/** Replaces the command lines of a CUDA kernel, which the measuring program makes itself. */
+/** Stands in for the command lines of a CUDA kernel. The measuring program makes these itself. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {

@@ -36,7 +36,7 @@ export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 
 
 /**
  * Returns the device of a sweep whose designs a backend measures: the named one, or the only one of the backend's kind.
- * @param kernel whether the user's own kernel is measured, which may have several implementations like a program
+ * @param kernel whether the user's own kernel is measured; it may have several implementations, like a program
  */
 export function measuredDeviceId(
   view: RunView,
@@ -73,8 +73,8 @@ export interface ChosenDesigns {
 }
 
 /**
- * Chooses the designs of a request. Designs named by number are all measured. Others are chosen from those that the
- * target can run, which may be fewer than requested.
+ * Chooses the designs of a request. Designs named by number are all measured. Others are chosen from the designs that
+ * the target can run. These may be fewer than requested.
  * @param ability of the target; needed if designs are chosen
  */
 export async function chosenDesigns(

@@ -52,7 +52,7 @@ import { inTemporaryFolder } from '../files/temporary-folder.ts';
 export const PAGE_TARGET = 'webgpu-page';
 /** The user's own program. Only the command line may start it, because a page could start any program. */
 export const PROGRAM_TARGET = 'program';
-/** The user's kernel on the CPU emulation of CUDA, which gives results but no times. Only the command line has it. */
+/** The user's kernel on the CPU emulation of CUDA. It gives results but no times. Only the command line has it. */
 export const EMULATION_TARGET = 'emulation';
 /** `caller:NAME`: a function NAME of the calling program, which requests the plan and sends records like a page. */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
@@ -358,7 +358,7 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** @param mayRun whether this host starts kernels, which only the command line does */
+/** @param mayRun whether this host starts kernels; only the command line does */
 async function openclTargets(
   { openclHost }: MeasuringPrograms,
   mayRun: boolean,

@@ -164,7 +164,10 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/** Returns the fastest designs of a list. One bit per design marks the list, which may have millions. */
+/**
+ * Returns the fastest designs of a list. One bit per design marks the list, because a list may have millions of
+ * designs.
+ */
 export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
   for (const design of list) listed[design] = 1;

@@ -154,7 +154,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   for (let i = 0; i < outer.count; i += 1)
     for (let j = 0; j < inner.count; j += 1) {
       const at = i * outer.cells + j * inner.cells;
-      // If no design is valid, the cell shows the first design, which has the reason.
+      // If no design is valid, the cell shows the first design, because it has the reason.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
       const design = designIndex[at];
       const entry = entryOf(ranking, design);

@@ -19,7 +19,7 @@ export async function changedSince(
 ): Promise<readonly FieldChange[]> {
   const now = studyId === null ? null : await getStudy(store, studyId);
   if (!now?.ok) return [];
-  // An unstated input is predicted with the middle of its law, which the run stores.
+  // An unstated input is predicted with the middle of its law. The run stores this value.
   const study = takesMiddles(modelVersions.prediction) ? atMiddle(now.value.study, devices) : now.value.study;
   return staleFields(snapshot, { ...now.value, study });
 }

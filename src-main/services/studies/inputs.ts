@@ -11,7 +11,7 @@ import { predictionInputs } from './plan.ts';
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
   const unknown = unknownOf(study, device);
   const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));
-  // An unstated chain means all instructions, which matters as much.
+  // An unstated chain means that all instructions are on it. This matters as much as a stated one.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||

@@ -11,7 +11,10 @@ import { spmvOf } from './spmv.ts';
 export interface StudyOfLengths {
   /** A file, relative to the working folder, or a text of the workload grammar. */
   readonly lengths: string;
-  /** The number of units, which repeats the lengths or takes the first ones. The default is one for each length. */
+  /**
+   * The number of units. More units repeat the lengths, and fewer take the first ones. The default is one for each
+   * length.
+   */
   readonly units?: number;
   /** The ids of devices. The default is the usual one. */
   readonly device?: readonly string[];

@@ -45,11 +45,11 @@ export interface FittedParameters {
 }
 
 /**
- * Huber's loss is quadratic within this many standard deviations, which gives 95 % efficiency for normal errors (Huber
+ * Huber's loss is quadratic within this many standard deviations. It then has 95 % efficiency for normal errors (Huber
  * 1981, doi:10.1002/0471725250).
  */
 const HUBER_DEVIATIONS = 1.345;
-/** The deviation for the first fit, which has no residuals yet; in ln units. */
+/** The deviation for the first fit, ln units. There are no residuals yet. */
 const FIRST_HUBER = 0.2;
 /** The number of further fits. Each of them uses the deviation from the previous one. */
 const ROUNDS = 3;

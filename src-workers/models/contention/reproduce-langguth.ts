@@ -27,7 +27,7 @@ const BANDWIDTH_TOLERANCE = 0.001;
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
 /** The same for errors with two decimals: 0.005 GB/s of measured 20 GB/s, for predictions up to 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
-/** Half of the last printed digit, which is 0.1 points, plus the rounding of β and ρ. */
+/** Half of the last printed digit (0.1 points), plus the rounding of β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
 /** An arbitrary total, because a bandwidth does not depend on it. */

@@ -35,8 +35,8 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 
 /**
  * Cycles of a run on a device where every instruction takes the same time: the instructions of the program without
- * divergence, plus the costs of the stack. Each divergent branch executes one more carrier instruction, which its cost
- * includes.
+ * divergence, plus the costs of the stack. The cost of a divergent branch includes the carrier instruction that it
+ * executes in addition.
  *
  * @param cyclesPerInstruction 0 leaves only the cycles of the stack
  */

@@ -55,8 +55,8 @@ export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /**
- * Cycles per instruction on Kepler, which the paper does not print. With this value, 14 divergent lanes cost the single
- * loop the ~25 % of the summary, so this value is only as accurate as that percentage.
+ * Cycles per instruction on Kepler. The paper does not print this number. With this value, 14 divergent lanes cost the
+ * single loop the ~25 % of the summary, so this value is only as accurate as that percentage.
  */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);

@@ -96,8 +96,8 @@ export const DOUBLE_LOOP: Program = {
 };
 
 /**
- * Loop limits with n divergent lanes: 32, except in the last n lanes, which count down 31, 30, … 32 − n (Bialas,
- * Strzelecki 2015, Table I).
+ * Loop limits with n divergent lanes: 32, except in the last n lanes. These have 31, 30, … 32 − n (Bialas, Strzelecki
+ * 2015, Table I).
  *
  * @param divergentLanes n, 0 … 31
  * @returns one limit per lane

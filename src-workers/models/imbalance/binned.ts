@@ -3,7 +3,7 @@ import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import { latticeStep, spreadOnLattice, sumWindow, type Masses } from '../../numeric/lattice.ts';
 import { lossDistribution, lossDistributionCost, type LossDistribution } from './distribution.ts';
 
-/** The number of bins of the logarithm of the loss, which is between the logarithms of 1 and n. */
+/** The number of bins for the logarithm of the loss. It lies between the logarithms of 1 and n. */
 const LOG_BINS = 2 ** 16;
 /** Probability outside the transform's window at either end, and of longest units that are too short to matter. */
 const EXCLUDED = 1e-13;

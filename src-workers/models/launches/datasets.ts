@@ -4,7 +4,7 @@ import type { Dataset } from '../../domain/evidence.ts';
 export interface LaunchDataset extends Dataset {
   /** Whether the data show which of two designs is faster. Losses of groups do not show this. */
   readonly decides: boolean;
-  /** Whether times are predicted only up to a factor, which is taken from the other designs of the family. */
+  /** Whether times are predicted only up to a factor. The other designs of the family give this factor. */
   readonly proportional: boolean;
   /**
    * What weakens the figures, as part of a sentence. It stands wherever the figures are shown. Launches with a caveat

@@ -178,9 +178,9 @@ function wholeSectors(bytes: number, sector: number): number {
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
- * Latency of a load from a page whose address is known, over the latency of the device. The latter was measured at
- * random addresses in 1 GB, which includes address translation: 296 of 496 cycles on Turing (Jia et al., 2019,
- * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ * Latency of a load from a page whose address is known, over the latency of the device. The latency of the device was
+ * measured at random addresses in 1 GB, so it includes address translation: 296 of 496 cycles on Turing (Jia et al.,
+ * 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
 /** Latency of a first-level hit over the latency of device memory. Assumed for every device. */

@@ -21,7 +21,9 @@ export interface AmdOccupancyRules {
   /** Vector registers of one SIMD, counted per lane, and their allocation granule. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
-  /** Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, which never limits. */
+  /**
+   * Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, because this never limits.
+   */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;

@@ -7,9 +7,9 @@ export type IntelSimdWidth = 8 | 16 | 32;
 
 /**
  * The allocation rules of an Intel Xe-core (a dual subslice on Xe-LP). A hardware thread of a vector engine runs one
- * thread group of 8, 16 or 32 lanes and owns a fixed part of the register file: 128 registers, or 256 in large mode,
- * which halves the threads. A 32-bit value of a lane takes 4 bytes of a register, so narrow groups have more registers
- * per lane.
+ * thread group of 8, 16 or 32 lanes and owns a fixed part of the register file: 128 registers, or 256 in large mode.
+ * Large mode halves the number of threads. A 32-bit value of a lane takes 4 bytes of a register, so narrow groups have
+ * more registers per lane.
  *
  * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads,
  * local memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs.

@@ -10,7 +10,7 @@ export interface ClassLanes {
   readonly special: number;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
-  /** All classes together, which is the issue rate of the schedulers. */
+  /** All classes together: the issue rate of the schedulers. */
   readonly issue: number;
 }
 

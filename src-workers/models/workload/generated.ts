@@ -24,8 +24,8 @@ export const MAX_MANDELBROT_PIXELS = 2 ** 24;
 export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
 /**
- * Lengths of an example's units, in the order in which a program would launch them. Neighbours are similar, which a law
- * of lengths cannot show. Fails on sizes out of range.
+ * Lengths of an example's units, in the order in which a program would launch them. Neighbours are similar. A law of
+ * lengths cannot show this. Fails on sizes out of range.
  */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {

@@ -310,7 +310,7 @@ function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const first = mode - below.length;
   const weights = Float64Array.from([...below.reverse(), ...upper]);
   const total = compensatedSum(weights.length, (i) => weights[i]);
-  // The tail is summed from the smallest weight up, which is exact to rounding for any truncation.
+  // The tail is summed from the smallest weight up. This is exact to rounding for any truncation.
   let end = weights.length;
   let cut = 0;
   while (truncation > 0 && end > 1 && cut + weights[end - 1] <= truncation * total) cut += weights[--end];

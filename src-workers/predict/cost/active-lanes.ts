@@ -56,7 +56,7 @@ function countActiveLanesOfLaw({ support, probability }: LengthLaw): ActiveLanes
   };
 }
 
-/** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
+/** Reduces the survival function to a few steps (span and mean value). They are narrower where survival is small. */
 function coarsenSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

@@ -13,7 +13,7 @@ export interface BalancingCost {
   readonly passes: number;
 }
 
-/** Bytes of a sorting key, which is the length of a unit. */
+/** Bytes of a sorting key. The key is the length of a unit. */
 const KEY_BYTES = 4;
 /** Bytes of the index of a unit. */
 const INDEX_BYTES = 4;
@@ -24,7 +24,7 @@ const INDEX_BYTES = 4;
  */
 const RADIX_PASSES = 4;
 
-/** Units of the largest window whose keys and indices fit in 48 KiB of shared memory, which every CUDA block has. */
+/** Units of the largest window whose keys and indices fit in 48 KiB, the shared memory that every CUDA block has. */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
 /** Smallest transfer of a random read from device memory, bytes (a 32-byte sector on CUDA). */

@@ -225,8 +225,8 @@ function makePace(
       : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transfer, partsAmong(activeGroups)));
   let table: CycleTable | null = null;
   return {
-    // Most designs are only compared by their bounds, which need a few entries of the table. An accessor instead of a
-    // method would double the memory of a pace.
+    // Most designs are only compared by their bounds, and bounds need a few entries of the table. An accessor instead
+    // of a method would double the memory of a pace.
     getCycles: () =>
       (table ??= smoothRounds(makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most), schedulers.count)),
     findBestRate: (groups) =>

@@ -22,7 +22,7 @@ function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
-/** Returns the result of `arrangeUnits`, which is computed once for each order; `law` is the law of the units. */
+/** Returns the result of `arrangeUnits`. It is computed once for each order. `law` is the law of the units. */
 export function arrangeKnownUnits(
   lengths: CompactNumbers,
   units: number,
@@ -42,8 +42,8 @@ let nextId = 0;
 
 /**
  * @param lengths lengths of the workload in its order; more units repeat them, and fewer units use the first ones
- * @param law law of the units, which determines the ranges of buckets
- * @param unitsPerGroup n, on which the best buckets depend
+ * @param law law of the units; it determines the ranges of buckets
+ * @param unitsPerGroup n; the best buckets depend on it
  * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
 export function arrangeUnits(
@@ -111,7 +111,7 @@ function sortInWindows(own: CompactNumbers, units: number, window: number, most:
  * Puts units into the buckets of their lengths, the shortest first, and keeps their given order inside each bucket. If
  * a cut falls on a length, the first units of that length go to the lower bucket.
  * @param own lengths of the first units
- * @param units number of units, which repeat these lengths
+ * @param units number of units; they repeat these lengths
  */
 function sortIntoBuckets(
   own: CompactNumbers,

@@ -179,7 +179,7 @@ export function computeGroupDepth(
 
 /**
  * Computes the depth of a group of a flattened loop with divergent setup, if lengths never decrease from lane to lane.
- * Neighbouring lanes with the same work form a class, which is followed as one lane. A class splits where its next
+ * Neighbouring lanes with the same work form a class. A class is followed as one lane. A class splits where its next
  * lengths differ.
  */
 function computeAscendingDepth(

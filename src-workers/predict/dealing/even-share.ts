@@ -78,15 +78,15 @@ const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   ({ each, ends }) => ORDER_BYTES + each.byteLength + ends.byteLength,
 );
 
-/** Returns the result of `indexSharedUnits`, which is computed once for each workload. */
+/** Returns the result of `indexSharedUnits`. It is computed once for each workload. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**
- * Maximum number of items of a share that get separate marks (64 MB). In longer shares, which take minutes to process,
- * some starts share a mark.
+ * Maximum number of items of a share that get separate marks (64 MB). In longer shares, some starts share a mark. Such
+ * shares take minutes to process.
  */
 const MAX_MARKS = 2 ** 26;
 

@@ -36,7 +36,9 @@ import {
 } from './given.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
-/** Scratch space for the groups, blocks and lanes of one launch without setup. Compact copies of the results are kept. */
+/**
+ * Scratch space for the groups, blocks and lanes of one launch without setup. The results are kept in compact copies.
+ */
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();

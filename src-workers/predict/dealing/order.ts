@@ -196,8 +196,8 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
 }
 
 /**
- * A lower limit of the longest unit of a group, iterations, averaged over a launch; 0 if groups cross the ends of windows.
- * A last window that is not full contains only its shortest units, so it is left out.
+ * A lower limit of the longest unit of a group, iterations, averaged over a launch. It is 0 if groups cross the ends of
+ * windows. A last window that is not full contains only its shortest units, so it is left out.
  */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;

@@ -49,7 +49,7 @@ type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
  * A sample of the blocks of a launch. It always contains the blocks with the longest units of their windows. The
- * longest units of any other block give an upper bound on its life, which is quick to compute. The blocks with the
+ * longest units of any other block give an upper bound on its life. This bound is quick to compute. The blocks with the
  * highest bounds are all kept; of the others, one block per even step is kept.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
@@ -105,9 +105,9 @@ function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dea
 }
 
 /**
- * Picks blocks of fully sorted units. They get closer together towards the longest blocks, which alone are active at
- * the end. Blocks whose slots have one additional unit come first, so lives rise among them, and again among the other
- * blocks.
+ * Picks blocks of fully sorted units. They get closer together towards the longest blocks, because only these are
+ * active at the end. Blocks whose slots have one additional unit come first, so lives rise among them, and again among
+ * the other blocks.
  * @param wanted number of blocks of a sample in even steps
  */
 function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {

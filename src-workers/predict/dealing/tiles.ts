@@ -49,8 +49,8 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles, which is computed once. If the units end inside an image, its
- * first tiles with that many units are taken.
+ * Returns the units of `lengths` in the order of tiles. This order is computed once. If the units end inside an image,
+ * its first tiles with that many units are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */

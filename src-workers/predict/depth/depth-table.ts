@@ -24,7 +24,7 @@ export interface DepthTable {
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** Returns the table of a depth law, which is computed once. A setup only moves its edges. */
+/** Returns the table of a depth law. It is computed once, because a setup only moves its edges. */
 export function getDepthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -131,7 +131,7 @@ function getLogs(table: DepthTable, j: number): Float64Array {
 
 /**
  * P(longest of `groups` consecutive groups > v) in every step. It is exact for powers of two. Between these, the
- * logarithm of P(all ended) is interpolated, which is exact for independent groups.
+ * logarithm of P(all ended) is interpolated. This is exact for independent groups.
  * @param groups ≥ 1; a fraction if the last group is partly empty
  * @param scratch receives the result unless the table already has it
  */

@@ -698,7 +698,7 @@ function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): num
 /**
  * Computes E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1
  * + v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
- * fourth moments, which are omitted here, matter.
+ * fourth moments matter, because they are omitted here.
  */
 function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;

@@ -26,7 +26,7 @@ export interface WindowActivity {
 /**
  * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, so
  * they start equally often at every multiple of gcd(groups, G). A block that reaches the end of its window continues in
- * the next window, which is independent. Within a window, a group is active if any group before it is active.
+ * the next window. Two windows are independent. Within a window, a group is active if any group before it is active.
  * @param groups W_b, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {

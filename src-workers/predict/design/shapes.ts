@@ -18,8 +18,8 @@ export interface Shape {
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
   /**
-   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
-   * which then run together.
+   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups.
+   * These then run together.
    */
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;

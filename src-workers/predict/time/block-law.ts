@@ -41,7 +41,7 @@ import type { BlockLaw } from './law.ts';
  */
 export const ROW_FIELDS = 7;
 
-/** Finds the row whose times contain y, searching upwards from row `from`, which must not lie beyond y. */
+/** Finds the row whose times contain y, searching upwards from row `from`. That row must not lie beyond y. */
 function findRow(rows: Float64Array, from: number, y: number): number {
   let i = from;
   for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
@@ -201,7 +201,7 @@ export function makeSteppedBlockLaw(laws: StepLaws, groupsPerBlock: number, aren
   return tabulateBlockLaw(laws, groupsPerBlock, 1, arena);
 }
 
-/** The steps in the lives of a sample's blocks, which may depend on each other in any way. */
+/** The steps in the lives of a sample's blocks. The lives may depend on each other in any way. */
 export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
   const n = chooseSampledEdges(edgesOfSample, depths, W);
   const kept = new Float64Array(4 * n);

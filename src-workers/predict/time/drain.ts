@@ -37,9 +37,9 @@ export interface KnownLives {
  * cycles.
  *
  * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
- * slowest one is late for two independent reasons, which add as squares. It has the longest block of all, or more work
- * in total (the variance of the integral, times the expected maximum of the same number of normal variables). With
- * several schedulers, whose groups compete for issue apart, it is the slowest scheduler.
+ * slowest one is late for two independent reasons. Their effects add as squares. It has the longest block of all, or
+ * more work in total (the variance of the integral, times the expected maximum of the same number of normal variables).
+ * With several schedulers, whose groups compete for issue apart, it is the slowest scheduler.
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param lives of the launch, if they are known; `null` if blocks are draws

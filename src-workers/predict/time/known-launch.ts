@@ -76,7 +76,7 @@ export function computeSortedLaunch(
 
 /**
  * Whether the law of the units gives the lives of the blocks. This is so if each slot has at most one unit and no group
- * crosses the end of a window. A sample of the blocks would miss most of the longest blocks, which decide when the
+ * crosses the end of a window. A sample of the blocks would miss most of the longest blocks, and these decide when the
  * launch ends.
  */
 function hasWindowLaw(

@@ -30,7 +30,7 @@ export interface TimedLaunch {
   readonly inOrder: KnownBlocks | null;
   /** The blocks with one unit per slot fewer, if the grid does not divide the units; otherwise `null`. */
   readonly shorter: Residency | null;
-  /** Number of blocks with more units, which come first; below 1: the share of one block's slots that have more. */
+  /** Number of first blocks with more units. Below 1, it is the share of the first block's slots that have more. */
   readonly fullerBlocks: number;
   /** Mean number of units that a lane fetches, if lanes fetch from one counter; otherwise 0. */
   readonly fetchedUnits: number;
