@@ -109,7 +109,9 @@ export interface PlayableDesign {
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /** Setup iterations before the first one of each unit. They include combining results of several thread groups. */
+  /**
+   * Setup iterations before the first iteration of each unit. They include combining results of several thread groups.
+   */
   readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;

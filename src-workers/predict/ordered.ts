@@ -6,7 +6,10 @@ import { MAX_ENTRIES } from './constants.ts';
 
 /** Lengths of units in their order. A law does not contain this order. */
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
-  /** Iterations of each unit. A workload with more units repeats them, and one with fewer has the first ones. */
+  /**
+   * Iterations of each unit. A workload with more units repeats these, and a workload with fewer units takes the first
+   * of them.
+   */
   readonly iterations: Lengths;
   /** Number of units that the entries represent: their own number, or more if a saved run's entries bundle units. */
   readonly units: number;

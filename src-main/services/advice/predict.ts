@@ -253,7 +253,7 @@ function extending(
     const launchOf = (): number => {
       const [rounds, grid] = [numberOf('unitsPerThread'), numberOf('gridBlocks')];
       if (device.kind === 'cpu' && grid > 0) return placeIn(launches, { kind: 'cores', value: grid });
-      // An exported design has both numbers; for a mixed design, the blocks are those of all its launches.
+      // An exported design has both numbers; for a mixed design, the blocks of all its launches are counted.
       const slots = blocks.values[block] / threads.values[unitThreads];
       const isMixed = orders.values[order].startsWith('mixed');
       if (

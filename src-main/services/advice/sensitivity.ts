@@ -120,8 +120,8 @@ async function chosenDesign(
 }
 
 /**
- * Returns the inputs that the times of the device depend on. Each has its usual range and the present value. If
- * implementations have their own values, those of the recommended one are used.
+ * Returns the inputs on which the times of the device depend. Each has its usual range and its present value. If
+ * implementations have values of their own, the values of the recommended implementation are used.
  */
 function variedInputs(
   study: AdvisedStudy,

@@ -145,7 +145,7 @@ function tieBandBetween(best: TiePlace, other: TiePlace): TieBand {
   return isShape ? tieBand(best.device) : tieBand(best.device, best.kind, other.kind);
 }
 
-/** The number of tables to keep: those of the devices on screen, before and after an edit of an axis. */
+/** The number of tables to keep. It is enough for the devices on screen, before and after an edit of an axis. */
 const MAX_TABLES = 16;
 const tables = new Map<string, TieTable>();
 

@@ -27,7 +27,7 @@ const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 /** The standard deviations of the lengths, relative to their mean. */
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
-/** The number of laws, between those of the table, with which the table is tested. */
+/** The number of laws with which the table is tested. They lie between the laws of the table. */
 const HELD_OUT = 24;
 /** With more designs than this, only blocks of a power of two are predicted. */
 const MANY_DESIGNS = 4096;

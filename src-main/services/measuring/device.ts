@@ -8,7 +8,9 @@ import type { Catalogue } from '../devices/catalogue.ts';
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/** Words in the catalogue that a driver leaves out: the usual form of a model, or the whole of a partitioned card. */
+/**
+ * Words of the catalogue that a driver leaves out. They name the usual form of a model, or a whole partitioned card.
+ */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {

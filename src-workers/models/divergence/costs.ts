@@ -10,8 +10,8 @@ export interface StackCosts {
 }
 
 /**
- * Costs as printed in Bialas, Strzelecki 2015 (arXiv:1504.01650). For Maxwell the paper has 26 cycles per divergent
- * branch from the fit (section IV) and 24 in the summary.
+ * Costs as printed in Bialas, Strzelecki 2015 (arXiv:1504.01650). For Maxwell, the paper gives 26 cycles per divergent
+ * branch in its fit (section IV) and 24 in its summary.
  */
 export const STACK_COSTS = {
   kepler: { cyclesPerDivergentBranch: 32, cyclesPerSpillAndLoad: 84 },

@@ -36,8 +36,8 @@ export const OWN = 8;
 export const OWN_VARIANCE = 9;
 /**
  * P(another group of the block has ended | a group is active), 0…1. It is 0 if all groups of a block end together.
- * Times the mean, it is the variance that each further scheduler adds: q times the active groups of one of q schedulers
- * have the variance of all groups, and q − 1 times this.
+ * Multiplied by the mean, it is the variance that each further scheduler adds. With q schedulers, q times the active
+ * groups of one of them have the variance of all groups plus q − 1 times this product.
  */
 export const APART = 10;
 

@@ -45,14 +45,14 @@ const list = (values: readonly string[], perLine: number): string =>
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** Writes a launch: the units of a slot and the blocks, one of which is 0 and follows from the other. */
+/** Writes a launch: the units of a slot and the blocks. One of the two is 0, because it follows from the other. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
   return `{${threadsPerUnit}u, ${blockThreads}u, ${rounds}u, ${fixedBlocks(design, device)}u}`;
 }
 
-/** Describes the results of the choice at laws between those of the table, and of one launch for all. */
+/** Describes how good the choice is at laws between the laws of the table, and how good one launch for all laws is. */
 function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
   const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (where it can run: ${own})`);
