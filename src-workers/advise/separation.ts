@@ -14,21 +14,21 @@ export interface ErrorParts {
   readonly widths: readonly number[];
 }
 
-/** Standard deviation of ln(time) between launches of a block size; 80 % of Hasan's Table 2 err by less than 2.9 %. */
+/** Standard deviation of ln(time) between launches of a block size. In Hasan's Table 2, 80 % err by less than 2.9 %. */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 /** The properties of a design that determine its error. */
 export interface ErrorPlace {
   /** Number of the design's place (`TiePlace`). */
   readonly place: number;
-  /** The block size, within the part that is shared with other block sizes. */
+  /** Designs with the same text here share the part of the error that depends on the block size. */
   readonly block: string;
   readonly design: number;
 }
 
 /**
- * Lists the parts of the errors of designs: how they take their work, their block size within a group, and their
- * launch.
+ * Lists the parts of the errors of designs. One part depends on how a design takes its work, one on its block size, one
+ * on the design alone.
  * @param fractions the error that four of five measured pairs do not exceed, by two places (`TieTable`)
  */
 export function errorParts(

@@ -113,7 +113,9 @@ export const MIN_FOLLOWED_ROUNDS = 4;
 export const FETCHED_ROUNDS = 48;
 /** Minimum number of followed units per fetching lane. */
 export const MIN_FETCHED_ROUNDS = 12;
-/** The factor to which the spectrum is damped. Starts count as settled after that. */
+/**
+ * The factor by which the last point of a transform of starts is damped. Beyond that point, starts count as settled.
+ */
 export const DAMPED_SPECTRUM = 1e-7;
 /**
  * Number of rounds of independent lanes that are followed one by one. Chosen. Each later round counts as much as the
@@ -354,7 +356,7 @@ export const MAX_ENTRIES = 2 ** 20;
 /** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
 export const LONGEST_SHARE = 0.5;
 /**
- * A few replications cannot distinguish this probability from 0, or its complement from 1. Above it, the longest unit
- * counts as certain.
+ * A probability below this counts as 0, and one above its complement as 1, because a few replications could not tell
+ * the difference. If so, it counts as certain on which side of a gap the longest unit lies.
  */
 export const OPEN_PROBABILITY = 1e-3;

@@ -97,7 +97,7 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
   ];
 }
 
-/** The largest 32-bit word. As a threshold it means none, unless there is another one of this value. */
+/** The largest 32-bit word. As a threshold it means that there is none, unless a class really ends at this value. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];

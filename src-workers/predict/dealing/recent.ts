@@ -10,7 +10,10 @@ interface PlainBlocks {
   readonly depths: CompactNumbers;
 }
 
-/** Makes a cache of the most recent launches of all orders. Each has room for as many starts as depths. */
+/**
+ * Makes a cache of the most recent launches of all orders. The size of a launch includes its starts. They are added
+ * later and are as many as the depths.
+ */
 export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {
   return createSizedCache(
     threadBudget,
