@@ -20,15 +20,18 @@ test('the key S simulates the next designs, and the ranking sorts them by simula
   for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 120_000 });
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByRole('row', { name: /^95 % interval [\d.]+.* to [\d.]+.*, \d+ seeds$/ })).toBeVisible();
+  const names = () => rows.getByRole('gridcell').and(page.locator('[aria-colindex="1"]')).allTextContents();
+  const byPrediction = await names();
   await order.click();
   await page.getByRole('option', { name: /simulated/i }).click();
   await expect(page).toHaveURL(/sort=simulatedMs/);
+  // The old rows stay until the engine has sorted.
+  await expect.poll(names).not.toEqual(byPrediction);
   // The baseline is simulated together with the rows, perhaps after the list was sorted.
   await expect(rows.nth(19)).not.toContainText('not run');
   await expect(rows.nth(21)).toContainText('not run');
 
   // Later results fill rows without moving them, until the user sorts again.
-  const names = () => rows.getByRole('gridcell').and(page.locator('[aria-colindex="1"]')).allTextContents();
   const before = (await names()).slice(0, 20);
   await page.keyboard.press('s');
   const again = page.getByRole('button', { name: /^Sort again/ });
