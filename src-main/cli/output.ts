@@ -101,6 +101,12 @@ export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }
 
+/** Formats `0.123` as `+12.3 %`. A value that rounds to zero has no sign. */
+export function signedPercent(fraction: number, decimals = 1): string {
+  const text = percent(Math.abs(fraction), decimals);
+  return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
+}
+
 /**
  * Returns the unit for a column of times (the unit of the smallest time), and a function that formats a time in ms. A
  * missing time is an en dash.

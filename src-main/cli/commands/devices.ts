@@ -9,7 +9,17 @@ import { readText, writeFor } from '../../services/files/files.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, group, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, say, type Terminal, badUsage, failure, usage } from '../output.ts';
+import {
+  EXIT_OK,
+  printJson,
+  printTable,
+  say,
+  type Terminal,
+  badUsage,
+  failure,
+  signedPercent,
+  usage,
+} from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
@@ -173,7 +183,7 @@ async function calibrateDevice(
       field,
       before ?? '–',
       after,
-      before === null ? '–' : changeText(after / before - 1),
+      before === null ? '–' : signedPercent(after / before - 1),
     ]),
   );
   const { id: deviceId } = device;
@@ -185,12 +195,6 @@ async function calibrateDevice(
       `Saved ${deviceId} among your devices. Later predictions use it, until lockstep devices delete ${deviceId}.`,
     );
   return EXIT_OK;
-}
-
-/** `+18.7 %`, `-3.0 %`, or `0.0 %`. */
-function changeText(fraction: number): string {
-  const rounded = Math.round(1000 * fraction) / 1000;
-  return rounded > 0 ? `+${percent(rounded)}` : percent(Math.abs(rounded) === 0 ? 0 : rounded);
 }
 
 /** Reads the file of a device without the notes of `devices show`. */

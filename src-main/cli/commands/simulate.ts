@@ -17,7 +17,17 @@ import {
   sayContradicted,
 } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
+import {
+  EXIT_OK,
+  percent,
+  printJson,
+  printTable,
+  say,
+  signedPercent,
+  type Terminal,
+  timeCells,
+  usage,
+} from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export function addSimulate(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -111,7 +121,7 @@ export async function reportSimulations(
       cell(row.simulated.medianMs),
       row.simulated.replications,
       cell(row.predictedMs),
-      signedPercent(row.difference),
+      signedPercent(row.difference, 2),
       contradictedCell(row),
     ]),
   );
@@ -138,12 +148,6 @@ export async function reportSimulations(
 
 /** Whether the time is random: a design without randomness is simulated once. */
 const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
-
-/** Formats `+1.20 %`. A value that rounds to zero has no sign. */
-function signedPercent(fraction: number): string {
-  const text = percent(Math.abs(fraction), 2);
-  return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
-}
 
 function plainSimulation({
   rank,

@@ -141,10 +141,9 @@ export async function reportSweep(
 
 /** Prints the answer, and why it is not the fastest design of its device. The basis follows. */
 function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {
-  const time = timeText(row.predictedMs);
   say(
     terminal,
-    `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${time}.`,
+    `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
   );
   const floor = floorSentence(row.predictedMs);
   if (floor !== null) say(terminal, floor);
