@@ -1,36 +1,40 @@
 import { defineConfig } from '@playwright/test';
 import { fileURLToPath } from 'node:url';
 
-// Nearly every test starts a host: Node keeps what it parsed of it.
+// Nearly every test starts a host, which starts faster from cached compiled code.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
-// Whole-program tests, after a build (npm run build). `browser`: the browser host and a real Chromium. `desktop`: the
-// Electron app, `packed`: the same as people install it. What each needs is looked for in test/e2e/fixtures, which says what to do where it is missing.
+// Tests of the whole program, which need a build (npm run build). The project `browser` tests the browser host in a
+// real Chromium, `desktop` the Electron app, and `packed` the app as users install it. test/e2e/fixtures finds the
+// programs that a test needs, and says what to do if one is missing.
 export default defineConfig<object, { packed: boolean }>({
   testDir: 'test/e2e',
   outputDir: 'test-results/e2e',
-  // A busy machine may starve a browser for seconds: the limits only end what hangs.
+  // A busy machine may stop a browser for seconds, so the limits are long: they only end a test that hangs.
   timeout: 240_000,
   expect: { timeout: 30_000 },
   workers: 1,
-  // A test that fails twice is a defect.
+  // In CI, a test that fails may run once more; a test that fails twice is a defect.
   retries: process.env['CI'] ? 1 : 0,
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
-  // A trace of every test costs as much again as the test; `npx playwright test --trace on` records one.
+  // Recording a trace takes as long as the test itself, so only a repeated test has one. `npx playwright test --trace
+  // on` records all.
   use: {
     actionTimeout: 30_000,
     trace: 'on-first-retry',
     viewport: { width: 1280, height: 860 },
-    // A new context costs most of a second; a used one is emptied of all that a test left: pages, storage, permissions.
+    // A new context takes almost a second, so tests reuse one. Playwright first clears its pages, storage and
+    // permissions.
     reuseContext: true,
-    // Nothing to wait for, nor to draw in software; the newcomer's path has motion.
+    // Animations would cost waiting and software rendering. Only the tests of the newcomer's path have them.
     contextOptions: { reducedMotion: 'reduce' },
   },
   projects: [
     { name: 'browser', testIgnore: '**/desktop*.test.ts' },
     { name: 'desktop', testMatch: '**/desktop*.test.ts' },
-    // What depends on where the files lie: the page, the engine, and the programs that it starts.
+    // Only tests of what depends on the place of the files: the page, the engine, and the programs that the engine
+    // starts.
     { name: 'packed', testMatch: '**/desktop*.test.ts', grep: /@packed/, use: { packed: true } },
   ],
 });

@@ -2,10 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-// Tests start hundreds of workers and commands: each takes a third of the time where Node keeps what it parsed.
+// Tests start hundreds of workers and commands. Each takes a third of the time with cached compiled code.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
-/** Slow files first: without times of earlier runs the order is by size, and a short file that runs long would end alone. */
+/**
+ * Runs slow files first. Without known times the order is by size, so a small file that takes long would run alone at
+ * the end.
+ */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -14,18 +17,18 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-// One project: everything that needs no browser. The browser tests have their own runner (playwright.config.ts).
+// All tests without a browser are one project. The browser tests have their own runner (playwright.config.ts).
 export default defineConfig({
   test: {
     include: ['test/{unit,property,golden,db,integration}/**/*.test.ts'],
     setupFiles: ['test/seed.ts'],
-    // A busy machine may starve a test for a minute: the limit only ends one that hangs.
+    // A busy machine may stop a test for a minute, so the limit is long: it only ends a test that hangs.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
-    // Files share two processes, so that sources are loaded twice and not for every file: a third of the time. A test that
-    // changes something global restores it.
+    // All files share two processes, so sources are loaded twice and not once per file, which takes a third of the
+    // time. A test that changes a global value restores it.
     pool: 'forks',
     isolate: false,
   },

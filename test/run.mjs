@@ -270,7 +270,10 @@ const desktop = () =>
   );
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-/** One thing at a time beside the computing tests: more at once is not faster on two cores, and time limits fail. */
+/**
+ * The build, the checks and the browser tests run one after another beside the computing tests. More at once would not
+ * be faster on two cores, and tests would exceed their time limits.
+ */
 const built = async () => {
   const isBuilt = await check('build', 'npm run --silent build');
   await checks();

@@ -219,7 +219,7 @@ export interface Robust {
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
-    /** The tie band: a smaller regret cannot be distinguished from none. */
+    /** The tie band. A regret within it cannot be distinguished from none. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
     readonly evidence: DeviceEvidence | null;

@@ -65,7 +65,7 @@ export interface ResolvedWorkload {
 export interface WorkloadOrder {
   /** The mean lengths of equal sections, from the first unit to the last. */
   readonly strip: Float64Array;
-  /** The losses by group size, in the order and fully sorted: total lockstep time over total work. */
+  /** Losses by group size (total lockstep time over total work), for the lengths in their order and fully sorted. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 

@@ -435,7 +435,7 @@ const studyOfAnyVersion = v.pipe(
   studyFileSchema,
 );
 type StudyOfAnyVersion = typeof studyOfAnyVersion;
-/** Named, since declarations repeat an inferred type wherever it is used, and this one is very long. */
+/** This type has a name, because declarations would otherwise repeat the long inferred type wherever it is used. */
 export interface StudySchema extends StudyOfAnyVersion {}
 /** A study of this or an older version. */
 export const studySchema: StudySchema = studyOfAnyVersion;

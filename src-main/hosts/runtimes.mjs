@@ -13,15 +13,16 @@ export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bi
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * Settings of V8 for a Node process of the engine. New objects of its main thread would otherwise take up to 128 MB,
- * and old objects would be collected only after they have doubled; V8 keeps the memory of the largest heap. Edits take
- * 5 % more processor time.
+ * V8's settings for a Node process of the engine. By default, new objects of its main thread take up to 128 MB. Old
+ * objects are collected only when they have doubled, and V8 keeps the memory of the largest heap. With these settings,
+ * edits take 5 % more processor time.
  */
 export const ENGINE_ARGUMENTS = ['--max-semi-space-size=4', '--heap-growing-percent=50'];
 
 /**
- * Settings of glibc, which only a new process reads. Arrays of this size, bytes, get memory of their own, which returns
- * to the system with them. Otherwise they leave holes of 25 to 50 MB between arrays that are kept.
+ * Settings of glibc, which only a new process reads. An array of at least this size, bytes, gets memory of its own,
+ * which returns to the system when the array is freed. Otherwise freed arrays leave holes of 25 to 50 MB between
+ * others.
  */
 const ENGINE_MALLOC = { MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_ARENA_MAX: '2' };
 
@@ -79,6 +80,6 @@ export function hostsEngine(electron) {
     });
     return Number(answer.trim()) >= NODE_API;
   } catch {
-    return true; // it does not run as a Node, so nothing is known against it
+    return true; // This Electron does not run as a Node, so nothing speaks against it.
   }
 }

@@ -43,7 +43,7 @@ const COLUMNS = [
   'medianUs',
 ] as const;
 
-/** Launches without units, and launches of equal units that are no designs of the same work. */
+/** Launches without units, and launches of equal units, which are not designs of the same work. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
 
 /**

@@ -18,9 +18,9 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
  * Predicted times, µs, in the order of a file's matrices. `heldOut`: with parameters fitted without the matrix.
  * `unseen`: as for a GPU that nobody measured, with the implementation's parameters on other GPUs. `catalogue`: as in a
  * sweep, with the catalogue's values of the device. `assumed`: with the catalogue's values of the other devices.
- * `null`: these values are missing, or the matrix was not measured.
- * Launches on the H100 have those of a sweep alone. The predictions take minutes, so `predicted.json.gz` holds those
- * from the time of the fit. `test/unit/evidence.slow.test.ts` repeats some of them.
+ * `null`: these values are missing, or the matrix was not measured. Launches on the H100 have only the predictions of a
+ * sweep. The predictions take minutes, so `predicted.json.gz` stores those made with the last fit.
+ * `test/unit/evidence.slow.test.ts` repeats some of them.
  */
 export interface KeptTimes {
   readonly heldOut: readonly number[] | null;

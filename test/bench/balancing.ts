@@ -87,7 +87,7 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
 const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
-/** Fewer units than an image has, as many, and repetitions of it. */
+/** Numbers below the units of an image, equal to them, and multiples of them, because lengths repeat. */
 const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {
@@ -117,7 +117,7 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
     },
   };
   const plan = await planOf(study);
-  // The knee ranges from deep latency-bound to deep issue-bound.
+  // The knee ranges from deeply latency-bound to deeply issue-bound.
   const pipeline = { latencyCycles: 1500, issueCycles: 5 * 60 ** random(), kneeSoftness: 1 + 5 * random() };
   return { ...plan, pipeline: { [study.devices[0]]: pipeline } };
 }

@@ -7,7 +7,7 @@ export function percent(fraction: number): string {
   return `${(100 * fraction).toFixed(2)} %`;
 }
 
-/** Prints the size of the differences, and the middle of the signed ones. */
+/** Prints the median, 95th percentile and maximum of the absolute differences, and the median of the signed ones. */
 export function summarise(name: string, rows: readonly Compared[]): void {
   if (rows.length === 0) return;
   const signed = rows.map(({ difference }) => difference).sort((a, b) => a - b);

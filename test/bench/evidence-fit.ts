@@ -32,10 +32,11 @@ export function outside({ matrices, microseconds }: MeasuredTimes, fold: number)
 }
 
 /**
- * The number of matrices for a fit, spread over all. A few parameters need no more, and each matrix needs a prediction.
+ * Number of matrices for a fit, spread over the whole list. A few parameters need no more, and each matrix needs a
+ * prediction.
  */
 const FITTED_MATRICES = 160;
-/** The step of the derivatives, in logarithms, larger than the steps at which the prediction keeps its laws. */
+/** Step of the numerical derivatives, ln units. It is larger than the steps to which predictions round their laws. */
 const STEP = 0.05;
 /** Larger residuals count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
 const HUBER = 0.2;
@@ -93,7 +94,7 @@ class Fit {
     return { residuals, slopes };
   }
 
-  /** Moves to the least cost that steps find. */
+  /** Takes damped steps while they reduce the cost. */
   descend(iterations: number, now = this.linearised()): void {
     for (let i = 0; i < iterations; i += 1) {
       const direction = step(now);
@@ -125,7 +126,8 @@ function cost(residuals: Float64Array): number {
 }
 
 /**
- * Returns weighted normal equations. A small addition to the diagonal keeps parameters that the times do not determine.
+ * Returns the weighted normal equations. The addition to the diagonal keeps a parameter in place if the times do not
+ * determine it.
  */
 function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][]; readonly right: number[] } {
   const sum = (of: (i: number) => number): number => {

@@ -204,7 +204,7 @@ for (const { id, gpus, unseen } of options.halves ? await judgedByHalves() : fou
 }
 say(`\njudged in ${seconds.toFixed(2)} s`);
 if (options.record !== undefined) {
-  // Parameters are stored beside the data, in the terms of the data sets.
+  // Leaves out what other files have: the fitted parameters, and the descriptions of the data sets.
   const kept = (key: string, value: unknown): unknown => (LEFT_OUT.has(key) ? undefined : rounded(key, value));
   writeFileSync(options.record, `${JSON.stringify({ datasets: found }, kept, 1)}\n`);
 }

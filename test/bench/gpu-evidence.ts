@@ -150,7 +150,7 @@ async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Lets the step's time begin later, by the time for which it prepares. */
+/** Adds the time of preparing work to the step's deadline, so that it does not shorten the step. */
 async function prepared<T>(work: Promise<T>): Promise<T> {
   const from = performance.now();
   return work.finally(() => {
@@ -160,7 +160,9 @@ async function prepared<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** Waits until a measurement has compiled its program, or has ended. The device answers when it begins. */
+/**
+ * Waits until a measurement has compiled its program, or has ended. The first sign of a started program is its device.
+ */
 async function begun(runId: number): Promise<void> {
   const LOOK_MS = 100;
   for (;;) {
@@ -188,7 +190,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
   if (ended.state !== 'complete') {
     const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
-    // A part of a measurement is useful, a part of a ranking is not.
+    // A part of the measurements is useful; a part of a ranking is not.
     if (ended.kind === 'sweep') throw new Error(message);
     problems.push(`${key}: ${message}`);
   }
@@ -198,7 +200,10 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
 type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
-/** Measures, and saves the record. With `fit`, a probe reduces the request to a part of the remaining time. */
+/**
+ * Measures, and saves the record. If `fit` is not 0, a probe first reduces the request to this fraction of the
+ * remaining time.
+ */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };
   const runId = await ran(key, async () => {
@@ -560,7 +565,8 @@ for (const [at, step] of STEPS.entries()) {
   const shares = STEPS.slice(at)
     .filter(isLeft)
     .reduce((sum, one) => sum + one.share, 0);
-  // What a step leaves of its time, and what compiling takes, are divided among the steps after it.
+  // The remaining time is divided among the remaining steps, because earlier ones may have left time or compiled for
+  // long.
   deadline = began + Math.max(0, endMs - began) * (share / shares);
   preparingMs = 0;
   problems = [];

@@ -63,7 +63,7 @@ for (const [title, some] of Map.groupBy(launches, titleOf)) {
   report('  the same over the threads per unit', some.filter(isOverThreads), 'stated');
 }
 
-// As a sweep does, with the usual value of each assumed input.
+// Like a sweep, this uses the usual value of each assumed input.
 const study = atMiddle(
   unwrap(parseStudy(readFileSync(join(root, 'db/examples/kernels/jagged/jagged.json'), 'utf8'), 'jagged.json')),
   [H100],

@@ -23,7 +23,7 @@ const CODE = {
 
 /** A row of a table with a header. */
 export type Row = Readonly<Record<string, string>>;
-/** A launch of a kernel, with the names of `Row`. */
+/** A launch of a kernel, with the same fields as a row of its file. */
 export type LoopLaunch = Readonly<Record<string, string | number | null>>;
 
 export function readRows(file: string): readonly Row[] {
@@ -100,7 +100,9 @@ export function predictLaunch(
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 export const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-/** Prints rank correlation, errors, and the time of the launch that is predicted fastest over the fastest. */
+/**
+ * Prints rank correlation, errors, and the measured time of the design that is predicted fastest over the fastest time.
+ */
 export function reportLaunches(title: string, predicted: Float64Array, measured: Float64Array): void {
   const errors = predicted.map((time, at) => Math.abs(time / measured[at] - 1)).sort();
   const choice = measured[predicted.indexOf(Math.min(...predicted))];

@@ -1,7 +1,7 @@
 /**
- * Collects what `kernel inspect` finds in a folder of PTX of public kernels: the laws of assumed inputs
- * (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: prints eleven quantiles of each figure, from
- * 5 to 95 %; `--all` lists the kernels.
+ * Collects the figures that `kernel inspect` finds in a folder of PTX of public kernels. They are the basis of the laws
+ * of assumed inputs (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: prints eleven quantiles of
+ * each figure, from 5 to 95 %; `--all` lists the kernels.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

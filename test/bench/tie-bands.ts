@@ -23,7 +23,7 @@ import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
  * differ by more is in the right order at least nine times out of ten.
  */
 const BAND_QUANTILE = 0.8;
-/** Pairs whose predicted times differ by more are never tied, and often in different regimes. */
+/** Pairs whose predicted times differ by more are never tied, and they are often in different regimes. */
 const COMPETING = Math.log(2);
 /** Fewer pairs do not determine a quantile. */
 const MIN_PAIRS = 30;
@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, ImplementationKind>> = {
   sellp: 'padded',
 };
 
-/** Returns the kind of an SpMV implementation; `null` if it has several at once. */
+/** Returns the kind of an SpMV implementation; `null` if the implementation combines several kinds. */
 export function kindOf(implementation: string, device: GpuDevice, matrix: MatrixSummary): ImplementationKind | null {
   if (implementation === 'csr-library') return libraryTakesEvenShares(device, matrix) ? 'even-share' : 'group-per-unit';
   return KINDS[implementation] ?? null;
@@ -87,14 +87,14 @@ interface SpmvGpu {
   readonly assumed: Launches;
 }
 
-/** Consecutive launches, with the kind of each. */
+/** Launches of a GPU, as parallel lists of times and kinds. */
 interface Launches extends Predicted<Float64Array> {
   readonly kinds: readonly (ImplementationKind | null)[];
   /** As in `TimeInterval`. */
   readonly startMicroseconds: number;
 }
 
-/** The times that a sweep predicts of an implementation, by matrix. */
+/** Returns the times that a sweep predicts for an implementation, by matrix. */
 export function sweptTimes(
   { dataset, predicted }: Judged,
   column: string,
@@ -247,7 +247,7 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   const bands: KeptBand[] = [];
   const figures: KeptAgreement[] = [];
   const unmeasured: Launches[] = [];
-  // Another board of a measured GPU has the same chip.
+  // Boards with the same architecture and number of multiprocessors count as one chip.
   const launched = LAUNCH_DATASETS.flatMap(({ decides, gpus }) => (decides ? gpus.map(({ device }) => device) : []));
   const chipOf = ({ id, architecture, multiprocessors }: GpuDevice): string => {
     const isSame = (other: GpuDevice): boolean =>
@@ -264,9 +264,10 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
-    // Launches in which terms of the model were found show less than its errors for other kernels.
+    // Terms of the model were found with the launches that have a caveat, so its errors there are smaller than for
+    // other kernels.
     if (dataset.caveat === undefined) bands.push(...shapeBands(dataset, gpus));
-    // The times of the others are predicted in proportion, or with measured cycles, and not from a data sheet.
+    // All other times are predicted only up to a factor, or with measured cycles, so they give no interval for a GPU.
     figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');

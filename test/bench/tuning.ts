@@ -33,7 +33,7 @@ const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
 const STEP = 4;
 const BUDGET = 120;
-/** The share of true claims to be within 3 %, on each space and on all of them. */
+/** The required fraction of claims to be within 3 % that are true, on each space and on all of them together. */
 const MIN_KEPT = { each: 0.75, all: 0.9 };
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -82,7 +82,7 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
 // -- A plain Gaussian process
 // --------------------------------------------------------------------------------------------
 
-/** The number of designs drawn at random before it begins. */
+/** The number of designs drawn at random before the Gaussian process chooses. */
 const PLAIN_START = 12;
 
 /**

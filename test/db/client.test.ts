@@ -85,7 +85,7 @@ it('reports the changes of other processes, and not its own', () =>
     const file = `${folder}/lockstep.db`;
     const first = unwrap(await openStoreClient({ file, migrationsFolder }));
     const second = unwrap(await openStoreClient({ file, migrationsFolder }));
-    // Opening the second may have written, so the first one must notice that before counting.
+    // Opening the second store may have written to the file. The first one must notice this before the test counts.
     await delay(1000);
     let firstHeard = 0;
     const heard = new Promise<void>((resolve) => second.onExternalChange(resolve));

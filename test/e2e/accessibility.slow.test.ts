@@ -64,7 +64,7 @@ const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) =>
     hash: '#/ranking',
     arrived: async (page) => {
       await expect(page.getByRole('complementary', { name: 'Selected design' })).toBeVisible();
-      // A narrow window has room for no more between the recommendation and the selected design.
+      // A narrow window has room for only these rows between the recommendation and the selected design.
       await expect(rankRows(page).nth(10)).toBeVisible();
     },
   },
@@ -106,7 +106,7 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
-    // A narrow window folds a view in the same way, whatever its content is.
+    // A narrow window folds all shapes and formats of a view in the same way, so one of them is enough.
     if (/shape=|format=/.test(view.hash)) continue;
     await page.setViewportSize({ width: 1000, height: 700 });
     await view.arrived(page);

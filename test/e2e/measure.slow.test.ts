@@ -183,7 +183,7 @@ test('a design goes from the ranking to the measurement by keyboard alone', asyn
   await predicted(page, 1);
   await smallStudy(page);
   await page.keyboard.press('3');
-  // The key passes on the selected design, which the inspector shows.
+  // The key M hands over the selected design, so the inspector must show one first.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();
   await page.keyboard.press('m');
   await expect(page.getByText('1 design handed over')).toBeVisible();

@@ -18,7 +18,7 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   page,
   host,
 }) => {
-  /** While it is a list, it takes what the engine says. */
+  /** Messages of the engine that the page does not get yet; null if it gets them at once. */
   let held: (() => void)[] | null = null;
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
@@ -123,7 +123,7 @@ test('a button compares two runs, in the words of the interface', async ({ page,
   await page.keyboard.press('6');
   await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
   const detail = page.getByRole('complementary', { name: 'Run 2' });
-  // The best times of different kernels are not joined as progress.
+  // Run 2 has another kernel, so its best time is not shown as progress.
   await expect(detail.getByText('Changed since run 1')).toBeVisible();
   await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
   await detail.getByRole('button', { name: 'Compare with run 1' }).click();

@@ -123,8 +123,9 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
 
 /**
  * The recommendation of a reduced example equals that of the full ranking while ten fields change.
- * @param together fields that change between two comparisons
- * @param mostUnits units of a matrix are simulated one by one, with 1 to 32 threads each, so fewer give as many waves
+ * @param together number of fields that change between two comparisons
+ * @param mostUnits a smaller number of units makes a matrix faster to simulate, unit by unit; it still fills several
+ * waves
  */
 export async function agreesWithRanking(name: string, together = 1, mostUnits?: number): Promise<void> {
   const uniform = mersenneTwister(11);

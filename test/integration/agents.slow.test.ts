@@ -53,7 +53,7 @@ describe('the address of a Redis', () => {
     expect(await redisOptions({ url: 'redis://host', passwordFile: join(folder, 'absent') })).toFail('not-found');
   });
 
-  // Each waits for the limit of an answer.
+  // These tests wait for time limits, so they run at the same time.
   it.concurrent('is refused if nothing answers there, with advice on what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
     expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
@@ -61,7 +61,7 @@ describe('the address of a Redis', () => {
 
   it.concurrent.each([
     { after: 'nothing', answers: [], message: 'no answer within 4 s' },
-    // The replies to hello 3 and its name, and to info.
+    // These are the replies to HELLO 3 and to the name of the client, and then to INFO.
     { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
   ])('is refused if it says $after and then nothing', async ({ answers, message }) => {
     const server = createServer((socket) => {

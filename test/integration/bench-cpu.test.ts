@@ -100,7 +100,7 @@ test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctl
 test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   forAll(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
     const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
-    // Rows are even, so only the diagonal, one entry per row, exceeds the law.
+    // All shares have equally many rows, so only the diagonal, with one entry per row, exceeds 2i − 1.
     const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
     beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
     expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));

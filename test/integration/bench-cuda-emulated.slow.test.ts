@@ -706,7 +706,7 @@ head -c 100000 /dev/zero >"$2"
     const cacheFolder = join(folder, 'small-cache');
     const compiled = async (cap: number): Promise<number> => {
       const object = { ...HOST_OBJECT, name: `main-${cap}`, flags: [`-DCAP=${cap}`] };
-      // A time of use has a resolution of a millisecond.
+      // Times of use have a resolution of 1 ms.
       await pause(5);
       return unwrap(await compileCuda(compilation([object], { nvcc, cacheFolder, maxCacheBytes: 450_000 }))).compiled
         .length;
@@ -1059,8 +1059,8 @@ int main(int, char** words) {
 
 describe('the line of a cache', () => {
   it('is found from the usual slow loads, not from those that wait for an address translation', async () => {
-    // The GPU answers: a hit takes 40 or 41 cycles, every `links` loads a miss takes 250, and the first load of a page
-    // 2000.
+    // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for the miss of every `links`-th load, and
+    // 2000 for the first load of a page.
     const source = join(folder, 'line.cu');
     await writeFile(
       source,

@@ -91,7 +91,8 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
   expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
   expect(documentOf(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
-  // The value of the kernel is the one from the sweep of the measured designs, where it was not stated.
+  // The study did not state this value, so the kernel gets the assumed value back from the sweep of the measured
+  // designs.
   const undone = JSON.parse(readFileSync(study, 'utf8')) as object;
   expect(undone).toMatchObject({ pipeline: {}, kernel: { origins: { unit: 'assumed' } } });
   expect(undone).not.toHaveProperty(['pipeline', DEVICE]);

@@ -193,7 +193,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(made).toContainEqual(again);
     const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
     expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
-    // The last design of the budget also leaves nothing to gain, so the tie bands decide which reason is given.
+    // The last design of the budget also leaves nothing to gain, so tuning may stop for either reason.
     expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
     expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);

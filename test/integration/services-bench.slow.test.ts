@@ -99,7 +99,7 @@ describe('measuring designs of a sweep', () => {
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
     expect(found.cases.map((one) => one.designIndex)).toEqual(page.rows.map((row) => row.designIndex));
-    // The prediction is for the stand-in loop, in which sharing a unit saves less.
+    // The predictions are for the stand-in loop, which saves less time by sharing a unit.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
     for (const one of found.cases) {
@@ -765,7 +765,8 @@ describe('a probe before measuring', () => {
     expect(warnings[0]).toBe(
       'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.',
     );
-    // Designs with too many blocks for the units are no longer among those over which they are spread.
+    // If only a part of the units is measured, the designs are spread only over those with enough units for their
+    // blocks.
     const ofPart = { count: 40, units: 6000 };
     const fitting = await detail(engine, (await measure(engine, runId, ofPart)).id);
     const spread = await detail(engine, (await measure(engine, runId, { ...ofPart, spreadDesigns: 3 })).id);

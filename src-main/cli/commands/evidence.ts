@@ -93,7 +93,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  // Only the work of a matrix has a fit of four numbers.
+  // Only sparse matrices have a fit of four numbers; other cases are not matrices.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
   if (choice) say(terminal, `The predicted choice for ${cases}: ${choiceText(choice)}`);

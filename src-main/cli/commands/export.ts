@@ -12,7 +12,7 @@ import { command, type CommandLine, type GlobalOptions, positive, whole, call } 
 import { runId } from '../follow.ts';
 import { EXIT_OK, plain, printJson, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
-/** Accepts the id of a format. The help lists the ids with their texts, and not once more as choices. */
+/** Checks the id of a format. The help describes each format, so the option does not list its choices a second time. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'document format, one of those below');
   return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
@@ -103,8 +103,8 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     ...(note && { note }),
   };
   if (output === undefined) {
-    // A document may be longer than the longest string, so its text is written in parts, between the quotes of an
-    // empty one.
+    // A document may be longer than the longest string. So the JSON has an empty text, and the parts of the document
+    // are written between its quotes.
     const empty = JSON.stringify({ ...about, text: '' }, null, 2);
     terminal.out(empty.slice(0, empty.lastIndexOf('"')));
     await printParts(

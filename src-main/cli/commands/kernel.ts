@@ -189,7 +189,7 @@ async function lossOfStudy(
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
-/** A figure of a profile, and the prediction for one launch shape. */
+/** A counted figure, and its prediction for one launch shape. */
 interface Compared {
   readonly measured: number;
   readonly predicted: number;
@@ -199,7 +199,7 @@ interface Compared {
 interface ComparedWork {
   readonly device: string;
   readonly threadsPerUnit: number;
-  /** Issued instructions of thread groups, or executed ones. */
+  /** Instructions that thread groups issued, or executed if the profile lacks the issued ones. */
   readonly instructions: Compared | null;
   /** Sectors of 32 B between the L2 cache and the multiprocessors. */
   readonly l2Sectors: Compared | null;

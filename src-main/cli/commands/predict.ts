@@ -47,7 +47,7 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
     );
 }
 
-/** The lines of one call share its laws. The call is short enough that earlier lines appear soon. */
+/** Lines that are predicted in one call share laws. The number is small enough that the first lines appear soon. */
 const LINES_PER_CALL = 10_000;
 /** No design needs a line this long. */
 const MAX_LINE_BYTES = 65_536;

@@ -68,9 +68,9 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Compares every model with every unbalanced case. The machine counts as having only the P cores of the case: β, and as
- * ρ the highest measured bandwidth of up to P cores. The staircase uses the measured curve, and both two-phase forms
- * use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
+ * Compares every model with every unbalanced case. For a case on P cores, the models get a machine of P cores: β is
+ * unchanged, and ρ is the highest measured bandwidth of up to P cores. The staircase uses the measured curve, and both
+ * two-phase forms use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -100,8 +100,8 @@ export function compareContention(
 }
 
 /**
- * The least fraction of the time that a thread which is alone on its core runs. It loses only interrupts and the start
- * of a launch.
+ * A thread that has a core to itself runs for at least this fraction of the time. It loses only interrupts and the
+ * start of a launch.
  */
 const UNDISTURBED_FRACTION = 0.95;
 

@@ -58,7 +58,7 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) {
-  // Only code of the last tier is worth measuring, and running loops of the first tier are never replaced.
+  // Only code of V8's last tier is worth measuring, and V8 does not replace code of the first tier while its loop runs.
   setFlagsFromString('--no-liftoff');
   endWithParent();
   await main();

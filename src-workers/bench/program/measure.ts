@@ -19,10 +19,10 @@ import { splitCommand, substituted, listValues, type UnitTexts, type Values } fr
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs with the user's own program. All builds come first, several at a time. Every design is launched
- * once, in random order, and the digests of these launches decide which result is right. The other launches are drawn at
- * random from `ALTERNATING` designs. When a design has all its launches, the next design takes its place. So changes of
- * the machine affect all designs alike, and designs are completed one after another.
+ * Measures designs with the user's own program. All builds come first, several at a time. Then every design is launched
+ * once, in random order, and the digests of these launches decide which result is right. After that, each launch is
+ * drawn at random from `ALTERNATING` designs. When a design has all its launches, the next one takes its place. So
+ * changes of the machine affect all designs alike, and designs are still completed one after another.
  */
 
 interface Measured {

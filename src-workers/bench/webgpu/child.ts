@@ -11,11 +11,9 @@ import { measureWebGpu, type LengthLawSource } from './measure.ts';
 import { openNodeWebGpu, softwareEnvironment } from './node.ts';
 import type { LoadedKernel } from './own-kernel.ts';
 
-/*
- * Measures the plan in a folder with WebGPU: node child.ts FOLDER. It prints BenchRecords as JSON lines. It is a
- * separate process, because a driver that crashes ends its process too. The exit code is 0 unless the plan cannot be
- * read or something breaks. If there is no device, or no longer, a `lost` record reports this.
- */
+/* Measures the plan in a folder with WebGPU: node child.ts FOLDER. It prints BenchRecords as JSON lines. It is a
+   separate process, because a driver that crashes ends its process too. The exit code is 0 unless the plan cannot be
+   read or something breaks. A missing or lost device is reported by a `lost` record. */
 
 function print(record: BenchRecord): Promise<void> {
   return new Promise((resolve, reject) =>

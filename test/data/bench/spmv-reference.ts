@@ -113,7 +113,8 @@ export async function inspectedSpmvStudy(
       }),
     );
     const scattered = found.accesses?.filter(({ pattern }) => pattern === 'scattered').length;
-    // The kernel of the merge path reads more than x at places that its code does not show to be side by side.
+    // If a kernel has a single scattered access, it reads x. The merge path has several, because its code does not show
+    // which of its reads are contiguous.
     const accesses = found.accesses?.map((access) =>
       scattered === 1 && access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns } : access,
     );
