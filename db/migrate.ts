@@ -66,7 +66,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   if (found >= newest) return;
   if (found > 0) backUp(db, `${file}.v${found}.backup`);
   db.transaction(() => {
-    // Another process may have migrated since the check above and this lock.
+    // Another process may have migrated between the check above and this lock.
     for (const { version, sql } of migrations.slice(userVersion(db))) {
       db.exec(sql);
       db.pragma(`user_version = ${version}`);

@@ -53,7 +53,7 @@ export interface CurvesInput {
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
-/** Curves of times (ms), in the unit that fits the largest of them, as the same time has in words. */
+/** Converts curves of times from ms to the unit in which text would write the longest of them. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
   const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter(Number.isFinite);
   const { name, perMs } = timeUnit(times.reduce((most, ms) => Math.max(most, ms), 0));
@@ -181,7 +181,10 @@ function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: Ch
   };
 }
 
-/** The key of a curve at the right edge, its name, and its value at the chosen place, or at its end. */
+/**
+ * The entry of a curve at the right edge: its key, its name, and its value at the chosen place or, without one, at its
+ * end.
+ */
 function endOf(
   { name, drawn, colour, dots, dashed }: DrawnCurve,
   y: number,

@@ -102,7 +102,7 @@ export function tooltipBody(title: string, note: string, rows: readonly TooltipR
   return body;
 }
 
-/** The mark of a tooltip, or the first one of a place on the x axis. */
+/** A mark whose tooltip is shown. If a tooltip is for a place on the x axis, it is the first mark there. */
 interface TipMark {
   readonly seriesIndex: number;
   readonly seriesName: string;
@@ -135,7 +135,7 @@ export function axisTip(
   };
 }
 
-/** A mark that tells nothing, on top of the others: the place of what is chosen. */
+/** Marks the chosen place, on top of all other marks and without a tooltip. */
 export function spot(at: readonly [x: number, y: number], symbolSize: number, style: object, more: object = {}) {
   return {
     type: 'scatter' as const,

@@ -21,7 +21,7 @@ export interface Command {
   /** Starts a new section of its menu. */
   readonly section?: boolean | undefined;
   readonly icon?: Icon | undefined;
-  /** Other words for the search. */
+  /** More words by which the search finds the command. */
   readonly words?: string | undefined;
   readonly checked?: boolean | undefined;
   /** `false` hides it from the palette and disables it in menus. */

@@ -99,7 +99,7 @@ export class Location {
     });
   }
 
-  /** The name in the address if no view has it. */
+  /** The name of a view that the address contains but the program does not have. */
   get unknownView(): string | null {
     return this.#unknownView;
   }

@@ -12,7 +12,7 @@ export interface GroupDepth extends StepLaw {
   readonly meanDepth: number;
   /** Mean work of one slot, iterations: E[W]·m, the time of an ideal machine without lockstep. */
   readonly meanWork: number;
-  /** aggregateLoss = meanDepth / meanWork ≥ 1 (balancing cost aside). */
+  /** aggregateLoss = meanDepth / meanWork ≥ 1. It does not include the cost of balancing. */
   readonly aggregateLoss: number;
   /** E[H] of a group (Swatman's mean loss) ≥ 1. */
   readonly meanLoss: number;

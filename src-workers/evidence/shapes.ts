@@ -127,7 +127,10 @@ const CONVOLUTION_COLUMNS = [
 const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
-/** Registers of a thread, and of each of its outputs. They are assumed, since the file does not have them. */
+/**
+ * Registers of a thread without outputs, and for each of its outputs. Both are assumed, since the file has no
+ * registers.
+ */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
@@ -291,7 +294,10 @@ const readSwiftShader: Reader = async (folder, devices) => {
 
 const H100 = 'nvidia-h100-sxm5-80gb';
 
-/** Kernels that do the same work, on the same lengths, with the same resources. Their predictions are kept. */
+/**
+ * A family has the kernels that do the same work, on the same lengths, with the same resources. A file has their
+ * predictions.
+ */
 const readH100Of =
   (dataset: string): Reader =>
   async (folder, devices) => {

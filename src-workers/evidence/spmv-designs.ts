@@ -247,8 +247,8 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
 }
 
 /**
- * Steps of each thread of a shared padded row that adds to shared memory: a load and a compare-and-swap, tried twice,
- * one thread after another.
+ * Exchanges of an addition to shared memory by threads that share a padded row: a load and a compare-and-swap, tried
+ * twice. The threads add one after another.
  */
 const EXCHANGES_PER_ADDITION = 4;
 

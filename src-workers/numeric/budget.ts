@@ -1,10 +1,10 @@
 import { keptWith } from './kept.ts';
 
 /**
- * Memory that several caches share. The cache drops first what is cheapest to make again for its size, and of that what
- * was not used for longest: the GreedyDual-Size algorithm of Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms,
- * USITS 1997. Some laws take a hundred times longer per byte than others, so that the last use alone would keep the
- * wrong ones.
+ * Memory that several caches share. The cache first drops the value that is cheapest to make again for its size. Among
+ * equally cheap values, it drops the one that was not used for longest. This is the GreedyDual-Size algorithm of Cao
+ * and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
+ * others, so the last use alone would keep the wrong ones.
  */
 export interface Budget {
   readonly bytes: number;
@@ -28,7 +28,7 @@ interface Entry {
   readonly drop: () => void;
 }
 
-/** Costs from 2⁻⁴ to 2¹¹ ns for each byte are told apart. */
+/** Costs between 2⁻⁴ and 2¹¹ ns for each byte are distinguished by their power of two. */
 const LOWEST_COST = -4;
 const COSTS = 16;
 

@@ -1,9 +1,10 @@
 /**
- * Every number of the prediction that is not derived. There are three kinds:
+ * Every number of the prediction that is not derived. There are four kinds:
  *
  * - **fitted** on simulated launches: the comment names the data, the range tried and the effect of the number;
  * - **resolution** of a table or a sample: a finer one costs time and changes less than the model's own error;
- * - **limit** of the values that are kept or computed, so that a large space cannot fill the memory.
+ * - **limit** of the values that are kept or computed, so that a large space cannot fill the memory;
+ * - **chosen** without a fit, because other values near it would do: the comment says why.
  */
 import type { Phase } from '../domain/kernel.ts';
 
@@ -35,10 +36,10 @@ export const LONGEST_PHASE_MEMORY = 48;
 export const ALIGNMENT_POWER = 8;
 /**
  * If more than this fraction of a multiprocessor's groups live less than the longest life, the multiprocessors are
- * assumed to end at different times. Chosen: it only saves time.
+ * assumed to end at different times. Chosen: this shortcut only saves time.
  */
 export const RARELY_LONGEST = 0.5;
-/** A tie below this probability is not computed. Chosen: it only saves time. */
+/** A tie below this probability is not computed. Chosen: this shortcut only saves time. */
 export const NEVER_TIED = 1e-3;
 
 // -- Time: resolution --
@@ -164,7 +165,10 @@ export const LARGEST_SKEWNESS = 4;
 export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 export const WINDOW_INFORMATION = 23;
-/** The search continues while the next window is below this fraction of the last one. Chosen: it only saves time. */
+/**
+ * The search for a narrow window continues while the next window is below this fraction of the last one. Chosen:
+ * stopping early only saves time.
+ */
 export const WORTHWHILE_WINDOW = 0.99;
 /** A window with this many units counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
@@ -247,7 +251,7 @@ export const MAX_BOUND_GROUPS = 128;
 export const BOUND_ERRORS = 4.5;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
-/** Number of lanes that are summed side by side. Chosen: it only saves time. */
+/** Number of lanes that are summed side by side. Chosen: this only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Number of groups of known blocks from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 11;
@@ -334,11 +338,14 @@ export const TASK_BYTES = 16 * 2 ** 20;
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 /** Size of a launch without its values, bytes. */
 export const LAUNCH_BYTES = 2 ** 10;
-/** Size of a pace with its table of cycles, bytes. Most paces never make the table. */
+/** Size of a `Pace` with its table of cycles, bytes. Most paces never make their table. */
 export const PACE_BYTES = 1536;
 /** Size of an order of units without its values, bytes. */
 export const ORDER_BYTES = 2 ** 10;
-/** Mean time to compute a depth law, ms. This and the next two rank what is kept; measured on spmv-skewed. */
+/**
+ * Mean time to compute a depth law, ms. By this time and the next two, caches decide what to drop first. All three were
+ * measured on the example spmv-skewed.
+ */
 export const DEPTH_LAW_MS = 2;
 /** Mean time to compute a launch from its blocks without setup, ms. */
 export const LAUNCH_MS = 0.3;
@@ -357,6 +364,6 @@ export const MAX_ENTRIES = 2 ** 20;
 export const LONGEST_SHARE = 0.5;
 /**
  * A probability below this counts as 0, and one above its complement as 1, because a few replications could not tell
- * the difference. If so, it counts as certain on which side of a gap the longest unit lies.
+ * the difference. It then counts as certain whether the longest unit lies below or above a gap between two lengths.
  */
 export const OPEN_PROBABILITY = 1e-3;

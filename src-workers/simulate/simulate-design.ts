@@ -11,7 +11,7 @@ import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { SimulatedDistribution } from '../domain/simulation.ts';
 
-/** Minimum number of replications before an early stop: a smaller number does not show its spread. */
+/** Minimum number of replications before an early stop. Fewer do not show how far times spread. */
 export const MIN_REPLICATIONS = 5;
 /**
  * The minimum number of replications while all times are equal, or if only a rare length would change the time. With

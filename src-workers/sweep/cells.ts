@@ -19,9 +19,10 @@ export interface BestOfCells {
 export const NO_DESIGN = 2 ** 32 - 1;
 
 /**
- * Finds the best design of each of `cells` cells, among the designs along the axes that begin at `first`.
+ * Finds the best design of each cell. The axes begin at the design `first`.
  * @param timeMs the time of each design, or of each entry of `designs`; NaN if invalid
  * @param designs ascending; null if every design has a time
+ * @param cells the number of cells
  */
 export function bestOfCells(
   timeMs: Float64Array,

@@ -22,7 +22,10 @@ const counts = axisCounts(axes);
 const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
-/** The whole rule for which of two designs is simpler: the smaller value of each of these. */
+/**
+ * The complete rule for the simpler of two designs: it has the smaller value at the first place where these lists
+ * differ.
+ */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
   const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
   const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];

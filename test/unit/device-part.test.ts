@@ -67,8 +67,8 @@ describe('a part of a device', () => {
     expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
   });
 
-  // One more multiprocessor never increases the best time, and half of them take twice the time if arithmetic limits
-  // it.
+  // More multiprocessors never increase the best time. If arithmetic limits it, half as many multiprocessors take twice
+  // the time.
   it('takes longer the fewer multiprocessors it has', async () => {
     const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
     const plan = await planOf(

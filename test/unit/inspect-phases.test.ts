@@ -27,7 +27,8 @@ describe('FP32 instructions that read three registers', () => {
     const [ptx, sass] = [{ ptx: LOOPS }, { sass: SASS }].map(
       (texts) => stepOf(unwrap(inspectKernel('file', texts, { entry: 'ilp1' }))).threeRegisters,
     );
-    // Of 16: in PTX those that follow one of their own chain or none, in machine code those without a mark before them.
+    // The kernel has 16 of these instructions. In PTX, those count that follow an instruction of their own chain, or
+    // none. In machine code, those count that follow an instruction without a reuse mark.
     expect([ptx, sass]).toEqual([5, 2]);
   });
 });

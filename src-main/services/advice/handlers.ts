@@ -18,7 +18,10 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A weighed answer follows an exact one and replaces only older weighed ones. Any other answer replaces it. */
+  /**
+   * Turns of answers that are weighed over the assumed inputs. Such an answer follows an exact one, and replaces only
+   * older weighed answers. Any other answer replaces it.
+   */
   const weighings = new Turns();
   /**
    * Resolves an unsaved study. Its files are in the folder of the saved study, unless the input names another folder.

@@ -138,7 +138,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // The remembered designs of all devices come before any search.
+      // Jobs that must find a valid design come first: those with remembered designs, and those of devices without any.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });

@@ -44,8 +44,8 @@ export interface RunningAgent {
   /** The address of the Redis, without a secret. */
   readonly place: string;
   /**
-   * Waits for the running tasks, gives a measurement back to its owner, and ends. Returns the address of the Redis if
-   * it did not answer, otherwise null.
+   * Waits for the running tasks, hands an unfinished measurement back to its owner, and ends. Returns the address of
+   * the Redis if it did not answer, otherwise null.
    */
   close(): Promise<string | null>;
 }

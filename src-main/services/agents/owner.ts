@@ -48,7 +48,9 @@ export interface Owner {
   close(): Promise<string | null>;
 }
 
-/** The time between two checks of pending jobs, because an event may be lost with a Redis that forgets. */
+/**
+ * The time between two checks of pending jobs. They are needed because a Redis that loses its data also loses events.
+ */
 const RECONCILE_MS = 3000;
 /** The least capacity, so that agents that join during a run find work too. */
 const MIN_CAPACITY = 8;

@@ -147,7 +147,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const tied = new Uint8Array(nx * ny);
   const invalidReason = new Uint8Array(nx * ny);
   const waves = new Float32Array(nx * ny);
-  // The fixed axes are in the order of the columns, too.
+  // The axis with the larger stride is the outer loop, because this is the order of the columns in memory.
   const across = { count: nx, cells: 1, stride: strides[x] };
   const up = { count: ny, cells: nx, stride: strides[y] };
   const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];

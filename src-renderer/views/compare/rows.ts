@@ -68,7 +68,7 @@ interface CellOptions {
   readonly range?: (best: Best) => string;
 }
 
-/** What all rows are made of. */
+/** The data from which all rows are made. */
 interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
@@ -135,7 +135,7 @@ function cells(
   };
 }
 
-/** What each device reaches, and by which design. */
+/** Makes the rows with the results of each device, and with the designs that achieve them. */
 function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[] {
   const { compared, study, term, ranges } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'result');
@@ -231,7 +231,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
   ];
 }
 
-/** The reasons for the speed of a device. */
+/** Makes the rows that explain how fast each device is. */
 function reasonRows(comparison: Comparison): readonly CompareRow[] {
   const { study, term } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'why');
@@ -302,7 +302,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
   ];
 }
 
-/** The data sheets. */
+/** Makes the rows with values from data sheets. */
 function limitRows(comparison: Comparison): readonly CompareRow[] {
   const has = (kind: Device['kind']): boolean => comparison.compared.some(({ device }) => device.kind === kind);
   return [

@@ -24,7 +24,7 @@ interface PublishedAmdahl {
 }
 
 interface PublishedTriangular extends PublishedAmdahl {
-  /** The staircase. It needs the bandwidths by active cores, which are not printed. */
+  /** The prediction of the staircase. We cannot repeat it, because the bandwidths by active cores are not printed. */
   readonly staircase: PublishedPrediction;
   readonly phase1Percent: number;
 }

@@ -78,10 +78,10 @@ export function bytesOfIteration(
 }
 
 /**
- * Bandwidth of the level-2 cache over the peak of device memory. Measured: 2,155 over 900 GB/s on a V100 (Jia et al.,
- * 2018, arXiv:1804.06826), 2,720 over 1,229 on an MI100, 4,300 to 5,100 over 1,638 on an MI210, 5,400 over 2,039 on an
- * A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). It is assumed for every device. Fits with 3.1 are no better: in
- * the MI100's columns, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
+ * Bandwidth of the level-2 cache divided by the peak bandwidth of device memory, assumed for every device. Measured,
+ * GB/s: 2,155 / 900 on a V100 (Jia et al., 2018, arXiv:1804.06826), 2,720 / 1,229 on an MI100, 4,300 to 5,100 / 1,638
+ * on an MI210, 5,400 / 2,039 on an A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). A ratio of 3.1 fits the
+ * evidence no better: in the columns of the MI100, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
  */
 const CACHE_BANDWIDTH_RATIO = 2.3;
 

@@ -104,7 +104,7 @@ export interface OccupancyPoint {
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
 /**
- * Occupancy over one property of the launch, over all values that the device allows, with the others fixed. Block sizes
+ * Occupancy for every value of one property of the launch that the device allows, with the others fixed. Block sizes
  * step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
  */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {

@@ -588,8 +588,8 @@ function makeWindow(units: number, n: number): SortedWindow {
 }
 
 /**
- * Makes the law of sorted windows for one unit per slot. It is exact, also for a block, whose groups are neighbours in
- * their window.
+ * Makes the depth law of sorted windows for one unit per slot. The law is exact even for a block, although its groups
+ * are neighbours in a window.
  */
 function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;

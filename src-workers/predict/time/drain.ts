@@ -25,7 +25,7 @@ import {
   type Schedulers,
 } from './cycles.ts';
 
-/** Blocks of a launch whose lives are known, but not their starts. */
+/** Blocks of a launch if it is known how long each lives, but not when it starts. */
 export interface KnownLives {
   /** Activity of a block from its start, on the cells of the profiles. */
   readonly fresh: ActivityProfile;

@@ -134,7 +134,7 @@ describe('Hasan, Eq. 1–3', () => {
   it('fills the device at 208 blocks of 128 threads, as the paper says', () => {
     expect(residentThreadGroupTime(HASAN_KEPLER20, 208, 128, 14.5)).toBe(14.5);
     expect(hasanEfficiency(HASAN_KEPLER20, 208, 128)).toBe(0.5);
-    // These have one more wave of blocks, and the second case of Eq. 3.
+    // Twice as many blocks take one more wave, for which the second case of Eq. 3 holds.
     expect(hasanEfficiency(HASAN_KEPLER20, 416, 128)).toBe(0.25);
   });
 });

@@ -89,7 +89,7 @@ describe('a sorted order', () => {
 });
 
 describe('a reader of a sorted order', () => {
-  /** The launches have runs of groups, of blocks and of others, which may or may not fit the windows. */
+  /** Launches whose groups, blocks and strides may or may not fit the windows. */
   const launch = fc
     .record({
       window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),

@@ -23,7 +23,7 @@ const arrange = (lengths: Uint16Array, kind: 'none' | 'padded' = 'none') =>
 
 describe('what a thread keeps', () => {
   it('counts an order of units with all that launches add to it', () => {
-    // One value takes all memory, so that other tests in this process have left nothing; the order replaces it.
+    // This value takes all memory, and so drops what other tests in this process have left. The order then replaces it.
     createSizedCache<number, null>(threadBudget, 1, () => threadBudget.bytes)(0, () => null);
     const order = arrange(lengthsOf(1), 'padded');
     const longest = [2, 4, 8, 16, 32, 64, 128].map((n) => getLongestOfGroups(order, n));

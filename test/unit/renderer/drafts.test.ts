@@ -26,7 +26,7 @@ describe('an edit that could not be saved', () => {
   let kept: Map<string, string>;
   beforeEach(() => {
     kept = new Map();
-    // Nothing is drawn here, so a state is its value.
+    // Outside a page, the rune only has to return its value.
     vi.stubGlobal(
       '$state',
       Object.assign(<T>(value: T) => value, { raw: <T>(value: T) => value }),

@@ -17,7 +17,7 @@ function example(name: string): Study {
   return unwrap(validate(studySchema, JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')), name));
 }
 
-/** Returns how a page imports a file, with an engine that stores studies. */
+/** Makes a page that imports files, with an engine that stores studies. */
 function page(study: Study, isExample: boolean) {
   const studies = new Map<number, Study>([[1, study]]);
   const state = { opened: 1, notice: '', undo: null as (() => void) | null };
