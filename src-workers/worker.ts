@@ -215,7 +215,7 @@ export function survey({
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
-/** A list of designs of a plan; the first `leading` ones come first (`predictPromising`). */
+/** A list of designs of a plan. The first `leading` ones are predicted first (`predictPromising`). */
 type GlancedPart = OfAdvice<{
   part: Uint32Array;
   leading: number;

@@ -330,10 +330,7 @@ const perRow =
     },
   ];
 
-/**
- * The maximum number of thread groups that Ginkgo launches for a group per row, divided by the number that runs at a
- * time.
- */
+/** If each row gets a thread group, Ginkgo launches at most this many times the thread groups that run at a time. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /**
@@ -418,7 +415,7 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
 /**
- * The maximum number of thread groups at which several of them share a row, divided by the number that runs at a time.
+ * In Ginkgo's ELL kernel, several thread groups share a row only up to this many times the groups that run at a time.
  */
 const ELL_OVERSUBSCRIPTION = 4;
 

@@ -10,7 +10,7 @@ const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /** The first instruction of each reachable block, and the next one after it; blocks are in reverse postorder. */
+  /** Block b is the instructions from[b] … to[b] − 1. Only reachable blocks are included, in reverse postorder. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];

@@ -29,9 +29,9 @@ export const SHORTEST_PHASE_MEMORY = 3;
  */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
- * The sharpness with which the bound of the slowest multiprocessor fades as the ranking of the multiprocessors changes
- * over time. Fitted on 500 random designs (2 to 16 tried): without the bound, times of launches with a few very long
- * units are up to 30 % too short.
+ * The bound of the slowest multiprocessor holds if the ranking of the multiprocessors never changes. This exponent sets
+ * how sharply the bound fades as the ranking changes more. Fitted on 500 random designs (2 to 16 tried): without the
+ * bound, times of launches with a few very long units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
 /**
@@ -58,9 +58,9 @@ export const NEGLIGIBLE_LIFE = 1e-9;
 export const AGE_STEP = 0.1;
 /** Number of rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
-/** Number of edges of a sampled law that follow its groups. */
+/** Number of edges of a sampled law that are quantiles of the depths of its groups. */
 export const GROUP_EDGES = 24;
-/** Number of edges of a sampled law that follow its blocks. */
+/** Number of edges of a sampled law that are quantiles of the lives of its blocks. */
 export const BLOCK_EDGES = 48;
 /** Number of group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
@@ -139,7 +139,7 @@ export const PART_PROBABILITY = 1 / 6;
 export const PART_WIDTH = 1 / 4;
 /** Maximum probability of a part in a tail, for any width. */
 export const TAIL_PROBABILITY = 1e-3;
-/** Number of standard deviations at which the law of this time is cut off. */
+/** Number of standard deviations at which the law of the time at which the units run out is cut off. */
 export const TIME_REACH = 6.4;
 
 /** Number of units of a given order that the simulated ("played") groups fetch. */
@@ -231,21 +231,21 @@ export const STEADY_GROUPS = 4;
 /** Up to this many groups, all groups of an ordered launch are computed. In a larger launch, a sample is computed. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
 /**
- * Number of lengths, or of longest lengths of n units, that are read for this launch. If it has more, a sample
- * represents all.
+ * Number of lengths, or of longest lengths of n units, that are read for an ordered launch. If a launch has more, a
+ * sample represents all.
  */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
 /** Number of lengths that are read to count the setups of lanes that are out of step, in a played launch. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
-/** The same number for a sample of a launch. */
+/** The same number if only a sample of the launch is computed. */
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
 /** Number of lengths that are read for a lower limit of the depths of flattened loops. */
 export const BOUND_LOOKUPS = 2 ** 14;
-/** Minimum number of groups of the sample for this limit. */
+/** Minimum number of groups in the sample from which this lower limit is derived. */
 export const MIN_BOUND_GROUPS = 24;
-/** Maximum number of groups of the sample for this limit. */
+/** Maximum number of groups in this sample. */
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit is below the mean of the sample. */
 export const BOUND_ERRORS = 4.5;
@@ -274,8 +274,8 @@ export const TREND_PARTS = 16;
 /** A larger launch is played only if these means deviate from their mean by more than this share. */
 export const TREND = 0.1;
 /**
- * Number of bins for the longest life of a block, plus three; a power of two. Bins count active groups up to the last
- * dispatch.
+ * Number of bins in which active groups are counted up to the last dispatch; a power of two. The longest life of a
+ * block takes three bins fewer.
  */
 export const LIFE_BINS = 128;
 /** Number of orders of blocks over which a wave of fully sorted units is averaged: an order and its reverse. */
@@ -353,7 +353,10 @@ export const LAUNCH_MS = 0.3;
 export const PLAIN_LAUNCH_MS = 0.5;
 /** Mean time to compute a pace with its table, ms. */
 export const PACE_MS = 0.005;
-/** Time to put units into an order, with all launches that are then computed again, ms. Chosen. */
+/**
+ * Time to put units into an order, with all launches that are then computed again, ms. Chosen: its size decides only
+ * what caches drop first.
+ */
 export const ORDER_MS = 50;
 /** Maximum number of entries of a CPU's ordered lengths. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;

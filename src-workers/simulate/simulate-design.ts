@@ -51,7 +51,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the units are the workload's own rather than draws, and whether nothing else is random either. */
+  /** Whether the units are those of the workload and not draws, and nothing else is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }

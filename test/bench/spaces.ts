@@ -47,8 +47,8 @@ export function measuredRows([name, column]: (typeof MEASURED)[number]): readonl
 }
 
 /**
- * Predicted times of designs whose threads compute a tile each, ms; twice the longest where the predicted kernel
- * cannot run.
+ * Predicts the times of designs whose threads compute a tile each, ms. A design that the predicted kernel cannot run
+ * gets twice the longest time.
  */
 export function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
   const product = (row: Row, key: RegExp): number =>

@@ -271,7 +271,8 @@ describe('loss', () => {
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
     expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
     expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
-    // With two threads for each unit, equally many thread groups make half the steps each.
+    // With two threads for each unit, a thread group has half as many units at a time, and an iteration takes half the
+    // instructions. So the total is no smaller.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
     const text = (await run(inspect)).out;
     expect(text).toMatch(/threads\/unit +instructions +ratio/);

@@ -188,7 +188,7 @@ describe('judging', () => {
       const mean = known.reduce((product, other) => product * measured[other], 1) ** (1 / 5);
       expect(Math.abs(nearestTimes(near, measured)[i] / mean - 1)).toBeLessThan(1e-12);
     }
-    // The nearest matrix is its duplicate in another fold.
+    // The nearest neighbour of a matrix is the matrix's own duplicate in another fold.
     const apart = matrices.findIndex(({ name }) => assignFold(name) !== assignFold(`${name} again`));
     const double = { ...matrices[apart], name: `${matrices[apart].name} again` };
     expect(nearestMatrices([...matrices, double])[matrices.length][0]).toBe(apart);

@@ -66,7 +66,7 @@ describe('phases of PTX', () => {
       },
     ],
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
-    // 15 instructions for each of two values in three steps, and five constants.
+    // The tree has 15 instructions for each of two values, over all three steps, and five constants.
     [
       'minmax',
       7,
@@ -93,8 +93,8 @@ describe('phases of PTX', () => {
     // A cycle-level simulator with a latency of 8 cycles takes 153 and 78 cycles for these iterations.
     expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
     expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
-    // The chain begins at the column: its address and that of x, three additions after the sum, the comparison and the
-    // branch.
+    // The chain has the load of the column with its address, the load of x with its address, three additions after the
+    // sum, the comparison and the branch.
     const spmv = stepOf(read(LOOPS, 'spmv1'));
     expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
     expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });

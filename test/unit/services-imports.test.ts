@@ -278,7 +278,7 @@ describe("Kernel Tuner's files", () => {
     const records = await measurementsOf(imported.runId);
     expect(records).toHaveLength(245);
     expect(records[0]).toMatchObject({
-      // The id is from the catalogue, by the name.
+      // The name in the file leads to this id of the catalogue.
       deviceId: 'nvidia-a100-pcie-40gb',
       backend: 'external',
       sourceRunId: null,

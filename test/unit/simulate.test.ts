@@ -44,7 +44,8 @@ describe('a launch by hand', () => {
   it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
     const depths = depthsOf([3, 5, 4, 6]);
     const launch = launchOf({ groupsPerBlock: 4 });
-    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. Two groups of a scheduler count as four on both.
+    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. If two groups of a scheduler are active, they issue
+    // as slowly as four would on both.
     const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
     expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[1]);
     const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };

@@ -51,7 +51,10 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
   });
 }
 
-/** Returns the mean duration of a block in each bar, from the shortest (0) to the longest (1), and both durations. */
+/**
+ * Returns the mean duration of the blocks of each bar, scaled from 0 (the shortest of these) to 1 (the longest), and
+ * the shortest and the longest duration.
+ */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {
   readonly shortestMs: number;
   readonly longestMs: number;

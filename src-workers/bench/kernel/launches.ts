@@ -69,7 +69,9 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/** Designs with the same key have the same order of units. The group affects only best buckets and classes. */
+/**
+ * Designs with the same key have the same order of units. Threads per unit and the block size affect only best buckets.
+ */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];
@@ -77,9 +79,9 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
 }
 
 /**
- * Maps position → unit: in round j, slot s takes the unit at position firstUnit + j·slots + s. Units are in the order
- * of the balancing, and units of a mixed design class by class. Units with even shares, padding or fetching keep their
- * order.
+ * Returns the order of the units of a design, as a map from position to unit. In round j of a launch, slot s takes the
+ * unit at position firstUnit + j·slots + s. The balancing decides the order, and a mixed design has its units class by
+ * class. Even shares, padding and fetching keep the order of the workload.
  *
  * @param threadGroupWidth width of the device; if null, orders that depend on it fail
  */

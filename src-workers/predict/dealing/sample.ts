@@ -69,7 +69,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const even = chooseEvenBlocks(order.window, dealing, Math.min(G, Math.max(2 * wanted, SAMPLE_CANDIDATES)));
   const candidates = even.filter((block) => !ends.includes(block));
   const count = candidates.length;
-  // The digits below the bound contain the number of the candidate.
+  // The high digits of a key hold the bound, and the low digits hold the number of the candidate.
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const bound = order.longestSum(candidates[i] * slotsPerBlock, slotsPerBlock, slots);

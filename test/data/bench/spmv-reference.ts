@@ -82,7 +82,7 @@ const INSPECTED: Readonly<
   'Thread per row': { entry: 'threadPerRow', threadsPerRow: 1 },
   '2 to 32 threads per row': { entry: 'threadsPerRow', threadsPerRow: 8 },
   'Block per row': { entry: 'threadsPerRow', threadsPerRow: 128 },
-  // The compiler unrolls its loop over four steps, between which it branches.
+  // The compiler unrolls the loop of this kernel over four steps, with branches between them.
   'Merge path': { entry: 'mergePath', threadsPerRow: 1, iterationsPerLoop: 4 },
   Mixed: { entry: 'classOfRows', threadsPerRow: 8 },
 };
