@@ -28,7 +28,7 @@ export interface TestRedis {
 
 /**
  * @param folder an empty folder, which the caller removes
- * @param more options of redis-server; with those of a certificate it accepts only TLS
+ * @param more further options of redis-server; with a certificate among them, it accepts only TLS
  */
 export async function startRedis(folder: string, more: Readonly<Record<string, string>> = {}): Promise<TestRedis> {
   const port = await freePort();

@@ -376,7 +376,7 @@ export interface LandscapeGrid {
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** 1 for a cell whose design is tied with the best one. The tie band is that of designs with another shape. */
+  /** 1 for a cell whose design is tied with the best one. The band is the one between designs of different shapes. */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;

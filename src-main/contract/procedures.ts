@@ -337,7 +337,7 @@ const advice = {
         v.maxLength(MAX_ASKED_DESIGNS),
       ),
       parameters: v.optional(namedParameters, {}),
-      /** Also the instructions and the memory traffic of each design, of at most 64. */
+      /** Whether to return the instructions and the memory traffic of each design too, for at most 64 designs. */
       work: v.optional(v.boolean(), false),
     }),
   ).returns<AskedTimes>(),

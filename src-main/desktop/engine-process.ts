@@ -5,8 +5,8 @@ import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
 // The process of the engine. It is either a utility process of Electron, where each page has a port, or a plain Node
-// process (LOCKSTEP_ENGINE_NODE), where the host forwards the messages of each page. Importing values of Electron would
-// fail in the latter.
+// process (LOCKSTEP_ENGINE_NODE), where the host forwards the messages of each page. A plain Node process cannot import
+// values of Electron.
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 

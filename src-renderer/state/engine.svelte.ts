@@ -46,7 +46,7 @@ export class Engine implements Api {
   get reason(): string {
     return this.#reason;
   }
-  /** Whether the server is another one than that of this page. Trying again is then useless. */
+  /** Whether another server than this page's own answers. Trying again is then useless. */
   get unknown(): boolean {
     return this.#unknown;
   }

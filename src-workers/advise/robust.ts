@@ -98,7 +98,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   function regretOf(scenario: number): number {
     return scenarios[scenario].timeMs[designIn(scenario)] / bestMs[scenario] - 1;
   }
-  /** Finds the worst regret over all scenarios of a design of scenario `own`. */
+  /** Finds the worst regret that a design of the scenario `own` has in any scenario. */
   function worstElsewhere(design: number, own: number): number {
     if (design < 0) return NaN;
     let rest = design;

@@ -119,7 +119,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
       (roundsMs * transfer(useful)) / spills,
     ),
   );
-  // Cycles of a round of all resident groups, per group, if full occupancy lasted to the end of the launch.
+  // The time of a round, per group, if all resident groups stayed active to the end of the launch.
   const { getCycles, pipeline } = pace;
   const msWith = (active: number): number =>
     spilledMs *

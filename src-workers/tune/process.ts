@@ -17,7 +17,7 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
 export interface Axis {
   readonly codes: Uint16Array;
   readonly size: number;
-  /** Distance between each two values, 0…1; a matrix, row after row. */
+  /** Distance between every two values, 0…1; a matrix, row after row. */
   readonly apart: Float64Array;
 }
 
@@ -68,7 +68,7 @@ const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
-/** Correlation along an axis for each two values, and the derivative of its logarithm with respect to the length. */
+/** Correlation along an axis for every two values, and the derivative of its logarithm with respect to the length. */
 function correlations(
   { apart }: Axis,
   logLength: number,

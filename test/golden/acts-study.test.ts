@@ -36,8 +36,8 @@ it.each(study.devices)(
   },
 );
 
-// The first of many designs tend to be those that are predicted too fast. Designs whose grids do not divide the
-// particles once were, by 6 to 14 %.
+// The fastest of many predictions are often the ones that are too short. Designs whose grids do not divide the
+// particles were once predicted 6 to 14 % too fast.
 it.each(study.devices)(
   'the first choice of the Acts study takes the same time on %s as in the event simulation, within 5 %',
   async (device) => {

@@ -36,7 +36,7 @@ it.each([
     });
     // Chunks of 4 for as many lanes as there are units leave most blocks without any.
     expect(invalid).toEqual([3]);
-    // The reported number is that of the launched blocks, including those that found no work.
+    // The reported number counts all launched blocks, including those that found no work.
     const thrice = (launches: readonly number[]) => [...launches, ...launches, ...launches];
     expect([...gridBlocks]).toEqual([...thrice([512, 128, 54]), ...thrice([4096, 1024, 54])]);
     expect([...unitsPerThread]).toEqual([...thrice([1, 4, 10]), ...thrice([1, 4, 76])]);

@@ -231,8 +231,8 @@ describe('measuring with the emulation', () => {
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
       const [depths, works] = [values['groupDepth'], values['groupIterations']];
       expect(depths.length).toBe(10);
-      // The clock is read once per iteration, and once more at the end, by the whole group in lockstep and by every
-      // single unit.
+      // The clock is read once per iteration and once more at the end. In lockstep the whole group reads it, otherwise
+      // every unit does.
       const tick = 1024;
       const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i] + n));
       expect(values['groupLockstepCycles'], id).toEqual(lockstep);
@@ -693,7 +693,7 @@ describe('compiling', () => {
 
   it('keeps the programs that were used last, within its limit', async () => {
     const nvcc = join(folder, 'copying-nvcc');
-    // Prints its version, and otherwise writes 100,000 bytes to its output.
+    // This compiler prints its version, and otherwise writes 100,000 bytes to its output.
     await writeFile(
       nvcc,
       `#!/bin/sh
@@ -750,7 +750,7 @@ head -c 100000 /dev/zero >"$2"
   it('is stopped with everything that it started, by a cancellation and by its time limit', async () => {
     const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
-    // Prints its version, and otherwise starts a process that writes until it ends.
+    // This compiler prints its version, and otherwise starts a process that writes until it ends.
     await writeFile(
       slow,
       `#!/bin/sh

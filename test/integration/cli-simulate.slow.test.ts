@@ -78,7 +78,7 @@ it('names the predictions that the simulation contradicts', () => {
   expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
   expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
   expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');
-  // These differ by at most 10 %, or by at most 10 % beyond the simulation's own interval.
+  // These times differ by at most 10 %. The third one differs by that much beyond the simulation's own interval.
   expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
   let said = '';
   const terminal = { out: (text: string) => void (said += text), err: () => {}, interactive: false, columns: 100 };

@@ -36,7 +36,7 @@ const WAYS = [
   { name: 'path', balancing: 'merge-path', threads: 4, loop: 'nested' },
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
-/** As many as in `skeletons.cu`. */
+/** The same number as in `skeletons.cu`. */
 const UNITS = 1500;
 /** The ways to take the units of an image, and of a part of another image whose edges cut tiles. */
 const TILED = [

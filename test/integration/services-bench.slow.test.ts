@@ -632,7 +632,7 @@ describe('a measurement that is stopped', () => {
     await pause(300);
     await engine.close();
     expect((await started).ok).toBe(false);
-    // Without the limit, it has 30 s.
+    // An unlimited request may take 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
   });
 });

@@ -32,7 +32,8 @@ describe('a part of a device', () => {
   it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
     const few = part(`${H100.id}:10`);
     expect(few.memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
-    // Random sectors of memory are slower than this, and those of the cache are not.
+    // Random sectors from memory are slower than this limit, so they keep their rate. Random sectors from the cache are
+    // faster, so they get the limit.
     expect(few.randomSectorsGbS).toBe(H100.randomSectorsGbS);
     expect(few.cachedSectorsGbS).toBe(few.memoryBandwidthGbS);
     expect('randomSectorsGbS' in part('amd-mi300x:38')).toBe(false);

@@ -234,7 +234,7 @@ describe('a run of several implementations', () => {
       const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
       const [expected] = predictTimes(createPredictor(changed), Uint32Array.of(merge));
       expect(recommendedMs[0]).toBeCloseTo(expected, 12);
-      // The study's own value is that of the other implementation.
+      // The other implementation uses the study's own value, so this input does not change `merge`.
       if (input.field === 'kernel.instructionsPerIteration') expect(new Set(recommendedMs).size).toBe(1);
       if (input.field.startsWith('implementations[1].kernel.instr'))
         expect(new Set(recommendedMs).size).toBeGreaterThan(1);

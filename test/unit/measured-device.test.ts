@@ -75,7 +75,7 @@ describe('the device that probes measured', () => {
     );
     const measured = changes.map(({ field, source }) => [field, source] as const);
     expect(sources).toEqual({ ...before.sources, ...Object.fromEntries(measured) });
-    // Without a device it is that of the catalogue.
+    // Without a named device, the result is the device of the catalogue.
     expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
   });
 

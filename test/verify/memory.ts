@@ -16,8 +16,8 @@ const GROWTH_FRACTION = 1.1;
 const EDITS = 40;
 
 /**
- * Edits the examples like the Study view: each edit requests a coarse answer, then the whole one, and sometimes its
- * inputs. The engine is that of the built browser host, whose workers are threads of its process.
+ * Edits the examples as a user of the Study view does: each edit requests a coarse answer, then the whole one, and
+ * sometimes its inputs. The engine is the one of the built browser host, whose workers are threads of its process.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;

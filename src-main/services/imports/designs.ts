@@ -364,7 +364,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         );
         const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
-        // The launches of CPUs do not apply to GPUs, nor the reverse.
+        // The launches of CPUs do not apply to GPUs, and those of GPUs do not apply to CPUs.
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;

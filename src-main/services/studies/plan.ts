@@ -265,7 +265,10 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
   };
 }
 
-/** Returns what workers need to predict any design of the study. With an order, the law is that of the units in it. */
+/**
+ * Returns what workers need to predict any design of the study. If units have an order, the law is the law of these
+ * units.
+ */
 export function sweepPlan(
   id: string,
   study: Study,

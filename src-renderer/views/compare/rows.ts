@@ -73,7 +73,7 @@ interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
   readonly term: Term;
-  /** The ranges of times by design, as far as they are known. */
+  /** The known ranges of times, by design. */
   readonly ranges: ReadonlyMap<number, DesignRange>;
 }
 

@@ -261,9 +261,9 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 }
 
 /**
- * The minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. It falls from one full
- * round of the schedulers to the next, and after a full round. So the least value is at the last full round or after
- * it.
+ * The minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. From one full round of
+ * the schedulers to the next, this quotient falls, and within a round it is least at one end. So the minimum is at the
+ * last full round or at `groups` itself.
  * @param count schedulers that count their groups apart; t is linear between their full rounds, up to `most` groups
  */
 function findBestRate(

@@ -25,8 +25,8 @@ export interface ShareStarts {
 }
 
 /**
- * Two sums over distances of up to k items: that of the covariances of two items, and that of the distance times the
- * covariance. Entry i is for k = i steps.
+ * Two sums over the distances of up to k items: of the covariances of two items at this distance (`plain`), and of the
+ * covariances times the distance (`weighted`). Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;

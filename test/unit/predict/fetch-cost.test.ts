@@ -55,7 +55,8 @@ describe('the number of fetches of a group', () => {
     const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
-    // In a pool of many groups, the last round begins at different times, so the only loss is that of the rounds.
+    // With many groups in a pool, the last rounds begin at different times, so only waiting within the rounds loses
+    // time.
     expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
   });
 });
