@@ -140,7 +140,7 @@ export const TOOLS = {
   },
   hipcc: {
     ...program('hipcc', 'the same sources for AMD devices', "install Debian's hipcc, or ROCm"),
-    debian: null, // It is not installed by npm test.
+    debian: null, // npm test does not install it
   },
   optuna: python('the export for Optuna and its storages, with Optuna itself', 'optuna'),
   networkx: python('files of graphs as networkx writes them', 'networkx'),

@@ -8,7 +8,7 @@ import { fieldNames, spelledLetters, type FieldName } from '../views/study/field
 export interface Concept {
   readonly id: string;
   readonly label: string;
-  /** Other words for the search. */
+  /** More words by which the search finds the concept. */
   readonly words: string;
   readonly group: 'Fields' | 'Go to' | 'Glossary';
   readonly detail?: string;

@@ -86,7 +86,7 @@ export class CoarseFirst<In, Out> {
     this.#exactly = version;
     const answer = await this.#calls.ask(input, 'fastest');
     if (version !== this.#version) return;
-    // Another call of the page replaced it, for a study that is no longer shown.
+    // A call for a study that is no longer shown has cancelled this one.
     if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
     this.#calls.show(answer, input, 'fastest');

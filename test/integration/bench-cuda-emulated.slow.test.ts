@@ -419,7 +419,8 @@ describe('what cases share', () => {
 
   it('is the order of units on the device, which two cases hold once', async () => {
     const memory = 4.5 * UNITS_BYTES;
-    // Two cases of one order fit together, so their launches alternate. Two orders fit one after another.
+    // The buffers of two cases with one order fit into the memory together, so their launches alternate. With two
+    // orders, they fit only one after the other.
     expect(changes(await launched(['none', 'none'], memory))).toBeGreaterThan(1);
     expect(changes(await launched(['none', 'full-sort'], memory))).toBe(1);
   });

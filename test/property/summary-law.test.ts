@@ -14,10 +14,7 @@ const skewnessOf = ({ support, probability }: LengthLaw): number => {
 const entropy = (probability: ArrayLike<number>): number =>
   -Array.from(probability).reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
-/**
- * Each drawn length occurs four times, so that the quartiles are lengths of the list, and a quarter of the lengths is
- * up to each.
- */
+/** Each drawn length occurs four times, so every quartile is a length of the list. */
 const lengths = fc
   .array(fc.integer({ min: 0, max: 200 }), { minLength: 4, maxLength: 40 })
   .map((drawn) => [...drawn, ...drawn, ...drawn, ...drawn].sort((a, b) => a - b))
@@ -50,7 +47,7 @@ describe('a law from figures', () => {
         [0.75, 'q3'],
       ] as const)
         if (given.includes(name)) {
-          // At least this share of the lengths is up to the quartile, and at most this share is below it.
+          // At least this share of the lengths does not exceed the quartile, and at most this share is below it.
           const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
           const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
           expect(upTo).toBeGreaterThan(share - 1e-9);

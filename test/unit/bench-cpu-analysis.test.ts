@@ -29,7 +29,7 @@ const SOFT = Float64Array.of(0, 10, 19, 26, 31, 33, 34);
 
 test('β, ρ, K and the curve are found for a machine that has them', () => {
   const found = unwrap(contentionFromStream(measuredBy(SOFT)));
-  // Two divisions and a product of rounded numbers.
+  // The tolerance covers two divisions and a product of rounded numbers.
   found.curve.forEach((bandwidth, cores) => expect(Math.abs(bandwidth - SOFT[cores])).toBeLessThan(1e-12 * 34));
   expect(found.saturatingCores).toBe(4);
   expect(found.cores).toEqual([1, 2, 3, 4, 5, 6]);

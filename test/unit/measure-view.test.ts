@@ -135,7 +135,7 @@ describe('scatter', () => {
         expect(medianMs).toBeLessThan(frame.yHighMs);
       }
       const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
-      // Two exponentials of the same span, each rounded a few times.
+      // The tolerance covers two exponentials of the same span, each rounded a few times.
       expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
     });
     expect(scatterFrame([])).toBeNull();

@@ -131,7 +131,7 @@ describe('the best designs of a space', () => {
       const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
       const wanted = 20;
       const last = timeMs[ranked[Math.min(wanted, ranked.length) - 1]] ?? Infinity;
-      // This is the smallest limit that may be known.
+      // No smaller limit can be known before a search than the time of the last wanted design.
       const kept = keepBest(wanted, last, count);
       searchPart(createPredictor(plan), { first: 0, count }, kept);
       expect([...kept.found().designs]).toEqual(ranked.slice(0, wanted).sort((a, b) => a - b));

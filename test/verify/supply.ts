@@ -95,7 +95,7 @@ const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bfrom ['"]node:vm['"]|\brequire\(['"]vm['"]\)/, 'node:vm'],
   [/\{@html\b|\.innerHTML\s*=|\binsertAdjacentHTML\b|\bdocument\.write\b/, 'markup from a text'],
 ];
-/** This occurs as `name.exec(` of a regular expression or a database, and in comments. */
+/** `name.exec(` is also a method of regular expressions and databases, and comments may contain any of these calls. */
 const ALLOWED = /\.exec\(|^\s*(\/\/|\*|\/\*)/;
 
 function sources(folder: string): readonly string[] {

@@ -150,9 +150,9 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * Returns the designs of a sweep that were measured on a target with all units, each with its newest measurement and
- * the predicted time of ordering the units, because measurements do not include it. If devices differ, only the newest
- * device counts.
+ * Returns the designs of a sweep that were measured on a target with all units. Each has its newest measurement and the
+ * predicted time of ordering the units, because measurements do not include that time. If devices differ, only the
+ * newest device counts.
  */
 async function knownDesigns(
   { store }: Context,

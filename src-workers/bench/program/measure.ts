@@ -113,7 +113,7 @@ export async function measureProgram(
 }
 
 /**
- * Builds the program of every design, several at a time, before the first launch: A compiler would disturb the times of
+ * Builds the program of every design, several at a time, before the first launch. A compiler would disturb the times of
  * a program on the CPU, and most builds take longer than all launches of a design.
  * @returns the values of the placeholders by design, with the path of its build
  */

@@ -147,9 +147,10 @@ loop {
 }`;
 
 /**
- * WGSL of a unit loop. The bindings are: 0 `launch`, with values that the compiler does not know, so that computations
- * with them have no effect but are not removed; 1 lengths; 2 order; 3 result; the table of the loads, if there are any;
- * last the counter of dynamic fetch, or the order of the blocks if nothing is fetched.
+ * WGSL of a unit loop. Binding 0 is `launch`: its values are unknown to the compiler, so computations with them stay in
+ * the code although they have no effect. Bindings 1 to 3 are lengths, order and result. Next comes the table of the
+ * loads, if there are any. The last binding is the counter of dynamic fetch, or the order of the blocks if nothing is
+ * fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
   const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;

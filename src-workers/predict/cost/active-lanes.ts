@@ -7,9 +7,9 @@ export interface ActiveLanes {
   /** Mean fraction of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
   /**
-   * Mean fraction of the iterations in which at least one active lane of a group of n units needs something, if each
-   * lane needs it with probability p: ∫ 1 − (1 − p·S(v))ⁿ dv over the same integral with p = 1, where S is the survival
-   * function of the lengths.
+   * Mean fraction of the iterations in which some active lane of a group of n units needs something, if each lane needs
+   * it with probability p. It is ∫ 1 − (1 − p·S(v))ⁿ dv divided by the same integral with p = 1, where S is the
+   * survival function of the lengths.
    */
   any(units: number, probability: number): number;
 }

@@ -12,8 +12,8 @@ import type { CycleTable } from '../time/cycles.ts';
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /**
- * Whether the additions of a thread group's lanes reach the counter as one. nvcc and LLVM for AMD devices compile them
- * so: if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
+ * Whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices, merge them:
+ * if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
  */
 export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean =>
   vendor === 'nvidia' || vendor === 'amd';

@@ -20,9 +20,9 @@ export interface Schedulers {
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * The number of groups w for which t(w) is the pace of one scheduler: all groups of the multiprocessor as far as
- * traffic decides, and q times the scheduler's own groups as far as issue does. If there are at most q groups, a group
- * that is alone on its scheduler waits for no other.
+ * The number of groups w for which t(w) is the pace of one scheduler. It is a weighted mean: all groups of the
+ * multiprocessor, by the share of traffic, and q times the scheduler's own groups, by the share of issue. If there are
+ * at most q groups, a group that is alone on its scheduler waits for no other.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;
@@ -30,8 +30,8 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
 }
 
 /**
- * The number of schedulers beyond the first, as far as issue decides: α(q − 1). It is less if so few groups are active
- * on a multiprocessor that most have a scheduler of their own.
+ * The number of schedulers beyond the first, weighted by the share α of issue: α(q − 1). It is smaller if so few groups
+ * are active on a multiprocessor that most have a scheduler of their own.
  */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);

@@ -79,8 +79,8 @@ interface HeldBlocks extends KnownBlocks {
 }
 
 /**
- * Estimates the cycles of a scheduler, as if all its groups had the mean depth of their block, except the deepest of
- * all, and as if the other schedulers of the multiprocessor had as many groups.
+ * Estimates the cycles of a scheduler. All its groups are taken to have the mean depth of their block, except the
+ * deepest of all, and the other schedulers of the multiprocessor are taken to have as many groups.
  */
 function estimateCycles(
   { means, lives, depths, groupsPerBlock: W, held, elapsed, M, first: ends, second: groupsOf }: HeldBlocks,

@@ -152,10 +152,10 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
 }
 
 /**
- * Probability that all multiprocessors end the waves before the last one at the same instant: all their groups have the
- * longest life, or the number of other groups is so small that t(w) is the same. In this case the blocks of the last
- * wave are distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can
- * hold. The result is at most the probability that no block ends early, because the slot of such a block would be
+ * Probability that all multiprocessors end the waves before the last one at the same instant. They do if all their
+ * groups have the longest life, or if so few groups have a shorter life that t(w) is the same. The blocks of the last
+ * wave are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they
+ * can hold. The result is at most the probability that no block ends early, because the slot of such a block would be
  * refilled at once.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {

@@ -91,7 +91,7 @@ describe('a mixed design', () => {
     const after = Math.ceil(second / timeline.binMs);
     expect(Math.max(...timeline.activeMax.subarray(after))).toBeGreaterThan(0.9 * most);
     expect(Math.max(...timeline.activeMax)).toBeLessThanOrEqual(most + 1e-9);
-    // It is the time of that replication.
+    // The timeline has the time of the replication that it shows.
     const options = { seed: 3, halfWidth: 1e-9, maxReplications: 5 };
     const { timesMs } = unwrap(simulateDesign(predictor, 0, options));
     expect(Math.abs((timeline.kernelMs + design.balancingMs) / timesMs[0] - 1)).toBeLessThan(1e-12);
