@@ -249,7 +249,7 @@ export interface PlanLine {
   readonly source: PlanSource | null;
 }
 
-/** The device on which was measured. Two results are comparable only if their `fingerprint` is the same. */
+/** The device that ran the benchmark. Two results are comparable only if their `fingerprint` is the same. */
 export interface MeasuringDevice {
   readonly type: 'device';
   /** `external`: another program measured, and its file gives only the device's name. */

@@ -18,9 +18,7 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/**
- * The kind of a design. The first that applies decides: work before the launch (sorting), how slots get units, sharing.
- */
+/** The kind of a design. Work before the launch (sorting) decides first, then the way slots get units, then sharing. */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':

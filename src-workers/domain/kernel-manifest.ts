@@ -22,7 +22,7 @@ export const VALUE_TYPES = {
 } as const;
 export type ValueType = keyof typeof VALUE_TYPES;
 
-/** The same types by their names in C and CUDA; `long` has 8 bytes, as on Linux. */
+/** The names of these types in C and CUDA; `long` has 8 bytes, as on Linux. */
 const C_NAMES: Readonly<Record<string, ValueType>> = {
   ...Object.fromEntries(
     [8, 16, 32, 64].flatMap((bits) => [

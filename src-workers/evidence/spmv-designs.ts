@@ -103,7 +103,7 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 }
 
 /**
- * An order of ascending lengths in which slices lose as much as the slices of the matrix. Lengths are shuffled within
+ * Orders ascending lengths so that slices lose as much as the slices of the matrix. Lengths are shuffled within
  * windows, and then slices are shuffled. The wider the windows, the more a slice loses.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {

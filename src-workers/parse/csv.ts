@@ -18,7 +18,7 @@ export type Delimiter = keyof typeof DELIMITERS;
  */
 export interface CsvColumns {
   readonly length: string;
-  /** Number of units with the length, or a weight. */
+  /** The column with the number of units of each length, or with a weight for it. */
   readonly count?: string;
   /** The column of probabilities, in place of counts; they sum to 1. */
   readonly probability?: string;

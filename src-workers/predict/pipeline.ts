@@ -724,7 +724,7 @@ export function playFetches(predictor: Predictor, candidate: Candidate, device: 
 
 // -- Costs of an iteration and of a launch --
 
-/** The cost of making classes does not depend on their number. */
+/** Stands for any number of classes, because the cost of making classes does not depend on their number. */
 const CLASSES: MixedBalancing = { kind: 'mixed', classes: 2 };
 
 /**

@@ -186,7 +186,7 @@ export interface SharedByCaps {
   readonly balancingMs: number;
 }
 
-/** The depth laws of a design. Designs share them, so each design has its own means and factors. */
+/** The depth laws of a design. Several designs share the laws, and each has its own means and factors. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot of the design, over the mean for which `means` was computed. */

@@ -1,7 +1,7 @@
 /**
- * Compares predictions with launches timed by a cycle-level simulator (test/data/cycle-sim). The same call as in a
- * sweep predicts each launch, with only the profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes
- * for its kernel. `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
+ * Compares predictions with launches timed by a cycle-level simulator (test/data/cycle-sim). Each launch is predicted
+ * as in a sweep, with only the profile that `kernel inspect loops.ptx --entry KERNEL --into STUDY` writes for its
+ * kernel. `node test/bench/cycle-sim.ts [--all]`: with `--all` every launch is listed.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,7 +12,7 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 
-/** Launches of the kernels in `test/data/cycle-sim/loops.cu`, predicted by the call of a sweep. */
+/** Launches of the kernels in `test/data/cycle-sim/loops.cu`, predicted as in a sweep. */
 
 const DATA = join(import.meta.dirname, '../data');
 /** The code of the kernels as a user may have it: PTX, or machine code where a disassembler is installed. */

@@ -29,7 +29,10 @@ import { gpu } from '../catalogue.ts';
 const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
 const DEVICE = 'software-swiftshader';
 
-/** The fitted fields of kernels, by implementation of the study. Joined names share a value. */
+/**
+ * The fitted fields of kernels, by implementation of the study. If several implementations are named together, they
+ * share a value.
+ */
 const FITTED = [
   ['Thread per row', 'unit'],
   ['2 to 32 threads per row, Block per row', 'unit'],

@@ -18,8 +18,8 @@ describe('measured products', () => {
         expect(time, id).toBeGreaterThan(0);
         const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
         expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent. The more of a time is
-        // traffic, the less the schedulers add to it.
+        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent. If traffic takes a
+        // larger part of a time, the schedulers add less to it.
         for (const worse of [
           { latencyRatio: values.latencyRatio * factor },
           { bandwidthFraction: values.bandwidthFraction / factor },

@@ -277,7 +277,7 @@ describe('dealt units', () => {
     'have the mean depth of the law: $kind',
     (balancing) => {
       for (const loop of ['nested', 'flattened'] as const) {
-        // With setup, the depth law of a flattened loop is an approximation of its own.
+        // With setup, the depth law of a flattened loop is itself only an approximation, so this test has none.
         const setupIterations = loop === 'nested' ? 2 : 0;
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);

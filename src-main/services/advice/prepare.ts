@@ -38,7 +38,7 @@ export interface AdvisedDevice {
 }
 
 export interface AdvisedStudy {
-  /** The study in which an unstated input has the middle of its law. */
+  /** The study, with the middle value for each input that was not stated. */
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];

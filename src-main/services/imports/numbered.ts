@@ -5,9 +5,9 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Parameters of Kernel Tuner are numbers, because kernels receive them as macros. These names identify the meaning of
- * the numbers, for the exported script and for the cache that it measures. Files for Optuna have the same mark in
- * addition to names.
+ * Kernel Tuner passes parameters to kernels as macros, so their values are numbers. This file maps these numbers to
+ * names, for the exported script and for the cache that the script writes. Files for Optuna contain the names, and also
+ * the parameter that identifies the sweep.
  */
 
 /** The positions of loops. For implementations and balancings, they are positions on the axes of the sweep. */

@@ -23,7 +23,7 @@ interface Study {
   readonly trials: Trial[];
 }
 
-/** The numbers of operations and states. */
+/** The codes of operations and states. */
 const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAMETER, STATE, , TRIAL_USER] = [0, 1, 2, 3, 4, 5, 6, 7, 8]; // prettier-ignore
 const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
 const MAX_LINES = 2 ** 22;

@@ -98,7 +98,7 @@ function findGroupWidth(view: RunView | null, deviceId: string | undefined): num
 /**
  * Resolves a request into its cases and their units.
  * @param view the sweep, if the suite is `designs`
- * @param packed whether another machine measures, so that its device does not answer here
+ * @param packed whether another machine measures; if so, this machine does not look for the device
  */
 async function planMeasurement(
   context: Context,

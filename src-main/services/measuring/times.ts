@@ -25,7 +25,7 @@ let remembered = 0;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // The store returns new records each time, so a case is identified by its times.
+  // The space that a cached case takes besides its times, counted in numbers.
   const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
   const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
   const known = summaries.get(key);

@@ -58,7 +58,7 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
   return traced.ok ? traced.value : traced;
 }
 
-/** Writes a table of lengths in parts, because tens of millions of lengths exceed the size of a string. */
+/** Writes a table of lengths in parts, because tens of millions of lengths exceed the maximum size of a string. */
 async function* lengthsTable(lengths: Float64Array): AsyncGenerator<string, void> {
   yield 'length\n';
   for (let at = 0; at < lengths.length; at += PART_LENGTHS)

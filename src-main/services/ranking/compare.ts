@@ -118,7 +118,7 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   divergence: 'the stack for reconverging divergent lanes',
   balancing: 'ordering or fetching units',
 };
-/** The same words if at least one device is a CPU. */
+/** The parts of the breakdown in sentences, if at least one device is a CPU. */
 const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   ...GPU_PART_WORDS,
   idealWork: 'the work itself',

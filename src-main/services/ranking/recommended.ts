@@ -22,7 +22,7 @@ export interface RecommendedDesign {
   /** The number of designs of its device that are tied with the fastest. */
   readonly ties: number;
   readonly band: TieBand;
-  /** Whether it is the pick of the rule from the predicted times. */
+  /** Whether the rule picks this design from the predicted times alone. */
   readonly isPoint: boolean;
   /** How it was weighed over the assumed inputs, in sentences. Empty if nothing is assumed. */
   readonly weighed: string;

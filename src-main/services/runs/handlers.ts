@@ -139,7 +139,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   for (const { id } of page.value.rows.toReversed()) {
     const run = await store.getRun(id);
     const study = run.ok ? runStudy(run.value) : run;
-    // A run that was deleted in the meantime, or is damaged, reports this when it is opened.
+    // A run that was deleted in the meantime, or is damaged, is left out here. Opening it reports the reason.
     if (!run.ok || !study.ok) continue;
     const { workload, kernel, implementations, devices } = study.value.study;
     const problem = JSON.stringify(

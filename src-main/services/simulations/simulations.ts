@@ -280,7 +280,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
 
 /** Returns how well predictions agree with simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
-  /** Spearman's rank correlation; null with fewer than two designs, or if all are equal. */
+  /** Spearman's rank correlation; null with fewer than two designs, or if all times are equal. */
   readonly spearman: number | null;
   /** The median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;

@@ -3,7 +3,7 @@ import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import { latticeStep, spreadOnLattice, sumWindow, type Masses } from '../../numeric/lattice.ts';
 import { lossDistribution, lossDistributionCost, type LossDistribution } from './distribution.ts';
 
-/** The number of bins for the logarithm of the loss. It lies between the logarithms of 1 and n. */
+/** The number of bins for the logarithm of the loss, which lies between the logarithms of 1 and n. */
 const LOG_BINS = 2 ** 16;
 /** Probability outside the transform's window at either end, and of longest units that are too short to matter. */
 const EXCLUDED = 1e-13;
@@ -180,7 +180,8 @@ function addPanel(bins: LogBins, panel: Panel): void {
   const im = new Float64Array(half + 1);
   const powerRe = new Float64Array(half + 1);
   const powerIm = new Float64Array(half + 1);
-  // Two longest lengths share one transform, as the real and the imaginary part of the sums.
+  // Each transform serves two values of the longest length: one as the real part of the sums, one as the imaginary
+  // part.
   const packed = new Float64Array(2 * size);
   const sums = new Float64Array(2 * size);
   const panelMass = new Float64Array(LOG_BINS);

@@ -22,7 +22,7 @@ export interface AmdOccupancyRules {
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
   /**
-   * Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, because this never limits.
+   * Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, which never limits occupancy.
    */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;

@@ -167,8 +167,8 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start values: τ as if every wave were latency-bound, c as if every thread group were issue-bound; the fastest row
-  // counts.
+  // Start values: τ is as if latency bounded every wave, and c is as if issue bounded every thread group. Each comes
+  // from the row for which it is smallest.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {

@@ -26,8 +26,8 @@ const STEPS = 48;
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
 /**
- * Returns the active lanes of a balancing. Independent units start together. Neighbours of equal length keep all lanes
- * active.
+ * Counts the active lanes under a balancing. Independent units start together. Neighbours of equal length keep all
+ * lanes active.
  */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);

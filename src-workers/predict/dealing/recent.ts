@@ -11,7 +11,7 @@ interface PlainBlocks {
 }
 
 /**
- * Makes a cache of the most recent launches of all orders. The size of a launch includes its starts. They are added
+ * Makes a cache of the most recent launches of all orders. The size of a launch includes its starts, which are added
  * later and are as many as the depths.
  */
 export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {

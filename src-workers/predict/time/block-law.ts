@@ -367,7 +367,7 @@ function computeAges(
       weight += lived * b;
       sum += lived * active;
       squares += lived * (data[at + VARIANCE] + active * active);
-      // The only group of an active block is active.
+      // If a block has a single group, that group is active whenever its block is, so it adds no spread.
       if (W > 1) spread += lived * active * data[at + APART];
     }
     if (weight === 0) break;

@@ -129,7 +129,7 @@ describe('the units that groups fetch from a given order', () => {
     const startsOf = (lengths: number[], units: number): number =>
       readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
-    // The first order has too many units to simulate all of its groups, and the second has not.
+    // The first order has too many units for a simulation of all its groups. The second order is short enough.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
   });
 

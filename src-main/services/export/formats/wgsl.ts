@@ -34,7 +34,7 @@ function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly st
 /** WebGPU allows this many workgroups along one dimension unless a device offers more. */
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
-/** Returns the size of a workgroup, as its attribute needs it. */
+/** Writes the arguments of `@workgroup_size`. */
 export function workgroupSize({ blockWidth }: RankRow['design']): string {
   return blockWidth === undefined ? 'WORKGROUP_SIZE' : 'BLOCK_WIDTH, BLOCK_HEIGHT';
 }
