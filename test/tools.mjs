@@ -46,7 +46,10 @@ function npmTool(name, file) {
   return existsSync(path) ? dirname(path) : null;
 }
 
-/** Returns the Chromium of `npx playwright install chromium` if it starts, because its libraries may be missing. */
+/**
+ * Returns the Chromium of `npx playwright install chromium`, or null if it does not start, as its libraries may be
+ * missing.
+ */
 function chromiumOfPlaywright() {
   const { chromium } = createRequire(import.meta.url)('playwright-core');
   const file = chromium.executablePath();

@@ -32,8 +32,8 @@ export function chooseFile(accept: string, take: (file: File) => unknown): void 
 }
 
 /**
- * Saves a document like `saveText`. A document with several parts is a download in the desktop window too: a browser
- * keeps large blobs on disk, and some texts exceed the limit of a string. Throws if a part is not available.
+ * Saves a document like `saveText`. The desktop window also saves a document with several parts as a download, because
+ * a browser keeps large blobs on disk, and some texts exceed the limit of a string. Throws if a part is not available.
  */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;

@@ -41,8 +41,8 @@ const FAMILY_SLACK = 0.04;
  */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
- * Slack of a single loop that moves data, and of one over units in their order. The mean round of the pace may lose
- * more than the launch does: the example mandelbrot with 16 bytes per iteration is 9 % below its bound.
+ * Slack of a single loop that moves data. The second value is for units in a given order. The pace uses a mean round,
+ * which may lose more than the launch does: the example mandelbrot with 16 bytes per iteration is 9 % below its bound.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
@@ -109,8 +109,9 @@ export function boundsOf(predictor: Predictor): Bounds {
 type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
 
 /**
- * A lower bound of all launches at the other positions, ms, as in `Bounds.shortest`; Infinity if none can run. The
- * position of the launch does not matter. It is 0 if launches have nothing in common: on a CPU, and for mixed designs.
+ * A lower bound of the time of any launch, ms, with the given values of all other axes, as in `Bounds.shortest`;
+ * Infinity if none can run. The position of the launch does not matter. The bound is 0 if launches have nothing in
+ * common: on a CPU, and for mixed designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;

@@ -16,8 +16,8 @@ const LEAST_WORK = 0.85;
 
 /**
  * Finds the factor by which a compiler unrolled a loop. The factor divides the step of the value that is compared at
- * the end. The number of each kind of work is a multiple of the factor. The growing addresses reach this number of
- * places in a pass.
+ * the end. In a pass, each kind of work occurs a multiple of that many times, and growing addresses reach that many
+ * places.
  */
 export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;

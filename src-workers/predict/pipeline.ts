@@ -331,9 +331,9 @@ function countWorkIterations(predictor: Predictor, candidate: Candidate, device:
 }
 
 /**
- * The minimum number of iterations of all work groups in any launch at the other positions of a candidate. Nested lanes
- * take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit by a long one,
- * so they are assumed to lose nothing.
+ * The minimum number of iterations of all work groups, in any launch with the candidate's values of all other axes.
+ * Nested lanes take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit
+ * by a long one, so they are assumed to lose nothing.
  */
 export function countFewestIterations(predictor: Predictor, candidate: Candidate, device: GpuDevice): number {
   const { plan, meanLength } = predictor;

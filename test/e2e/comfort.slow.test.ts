@@ -71,7 +71,8 @@ function unreachable(page: Page): Promise<readonly string[]> {
           );
           break;
         }
-        // A scrolling element can show its content at its own place.
+        // Scrolling can bring any part of the content into the frame of this element, so only the frame counts from
+        // here.
         if (/auto|scroll/.test(overflowX + overflowY)) box = frame;
         if (position === 'fixed') break;
       }

@@ -34,7 +34,7 @@ it.each([
       const ratio = predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 8 });
       expect(Math.abs(ratio - 1)).toBeLessThanOrEqual(tolerance);
     });
-    // Chunks of 4 for as many lanes as there are units leave most blocks without any.
+    // With one lane per unit, chunks of 4 units leave most blocks without work.
     expect(invalid).toEqual([3]);
     // The reported number counts all launched blocks, including those that found no work.
     const thrice = (launches: readonly number[]) => [...launches, ...launches, ...launches];

@@ -39,8 +39,8 @@ export function useEngine(): void {
 export const example = (name: string): StudyFile => exampleStudy(name);
 
 /**
- * Returns the study with fewer units, designs and devices, of every kind that it has: loops, balancings, launches,
- * caps.
+ * Returns the study with fewer units, designs and devices. It keeps every kind of loop, balancing, launch and cap that
+ * the study has.
  */
 export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
   const { axes, workload } = study;

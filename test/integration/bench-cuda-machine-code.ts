@@ -117,8 +117,8 @@ function operationsOf(code: Buffer): readonly Operation[] {
 }
 
 /**
- * Whether a branch leads back, and further than to itself, because all code ends with a branch to itself. Its distance
- * has the sign in bit 81. Newer devices have it in units of 4 bytes, and its lowest byte separately.
+ * Whether a branch leads back. The branch to itself at the end of all code does not count. Bit 81 is the sign of the
+ * distance. Newer devices count the distance in units of 4 bytes and store its lowest byte separately.
  */
 function leadsBack(branch: Buffer): boolean {
   const [lowest, high] = [branch[2], branch.readUInt32LE(4)];

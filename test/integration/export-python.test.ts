@@ -233,7 +233,7 @@ print(json.dumps(pathlib.Path("measured.json").read_text()))`,
       expect(design).toEqual(wanted.get(designIndex!));
       expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
     }
-    // Each list has several measured values, because numbers without one could match by chance.
+    // If all measured designs had the same value of a list, a wrong list could pass unnoticed.
     for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 

@@ -14,7 +14,7 @@ const found = (phase: Phase | undefined) =>
 
 describe('FP32 instructions that read three registers', () => {
   const SASS = readFileSync('test/data/measured/h100-loops.sass', 'utf8');
-  // A chain of 16 a·b + c, and a product of a row.
+  // The loop of the first kernel is a chain of 16 instructions a·b + c. The loop of the second has one of them.
   it.each([
     ['nested1', 16],
     ['spmv8', 1],

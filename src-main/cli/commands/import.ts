@@ -73,7 +73,7 @@ interface ImportOptions {
 
 /**
  * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
- * study keeps the path of its folder so that it finds its files.
+ * study keeps the path of its folder, because its files are found relative to it.
  */
 async function importCommand(
   engine: Engine,

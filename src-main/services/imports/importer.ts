@@ -10,7 +10,7 @@ import type { ImportedFile } from '../../contract/measuring.ts';
  */
 export interface Importer {
   readonly id: string;
-  /** The format in a sentence that lists all of them. */
+  /** The name of the format in a list of all formats. */
   readonly text: string;
   /** The format in the help of the command line: its name, and what the file holds. */
   readonly help: readonly [name: string, holds: string];

@@ -84,7 +84,7 @@ export async function probeMeasurement(
 
 const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
-/** Chooses designs for a probe, spread evenly over the chosen ones. */
+/** Returns the designs that a probe measures, spread evenly over all designs of a plan. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
   return spreadOver(cases, PROBE_DESIGNS).flatMap((one) =>
     one.benchmark === 'unit-loop' && one.parameters.designIndex !== null ? [one.parameters.designIndex] : [],

@@ -23,7 +23,7 @@ export interface TableChoice {
   readonly weight: number | null;
 }
 
-/** The limit of the study's field. */
+/** The maximum number of units that a study accepts. */
 const MAX_UNITS = 2 ** 40;
 
 /** Words in the name of a column that suggest its content, the most likely first. */

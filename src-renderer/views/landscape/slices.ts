@@ -17,8 +17,8 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
 }
 
 /**
- * Returns the values of an axis as labels: `16`, `3,584`, `A100`. A unit that all share is in the title. Otherwise each
- * value except a grid has its own: `16/SM`, `4/slot`, `3,584`, `72 cores`.
+ * Returns the values of an axis as labels: `16`, `3,584`, `A100`. If all values have the same unit, the title of the
+ * axis names it. Otherwise each value has its own unit, except a grid: `16/SM`, `4/slot`, `3,584`, `72 cores`.
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);

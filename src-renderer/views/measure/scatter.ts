@@ -1,7 +1,10 @@
 import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
-/** The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so slopes are true. */
+/**
+ * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so a constant quotient of the times
+ * is a line parallel to the diagonal.
+ */
 export interface ScatterFrame {
   readonly xLowMs: number;
   readonly xHighMs: number;

@@ -42,9 +42,10 @@ interface Reference {
 }
 
 /**
+ * Measures the designs of a plan with the user's program.
  * @param plan a plan of the backend `program`
- * @param task its task, whose command lines are checked
- * @param ofUnits the values that are made from the units' lengths
+ * @param task its command lines are already checked
+ * @param ofUnits the values in command lines that depend on the lengths of the units
  */
 export async function measureProgram(
   plan: BenchPlan,

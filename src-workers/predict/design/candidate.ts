@@ -167,8 +167,8 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
 }
 
 /**
- * Examines all launches at the other positions together. It finds the reasons that make all of them invalid, and skips
- * the reasons that depend on the launch.
+ * Examines all launches with the same values of the other axes together. It finds the reasons that make all of them
+ * invalid, and skips the reasons that depend on the launch.
  * @param positions with the first launch; if there is a GPU, the first launch of a GPU
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {

@@ -49,7 +49,7 @@ interface KernelTunerSpace {
   readonly wrong: number;
 }
 
-/** The axes of Kernel Tuner's whole space. A launch is two of its parameters. */
+/** The axes of Kernel Tuner's whole space. The axis `launch` becomes two of its parameters. */
 const WHOLE_AXES = [
   'implementation',
   'threadsPerUnit',
