@@ -224,9 +224,9 @@ type GlancedPart = OfAdvice<{
 }>;
 
 /**
- * The fastest designs that are found in some lists until a time, ms since 1970. The time is divided among the lists. A
- * search ends if its slowest step so far would take too long once more, because a law of depths may take longer than
- * all else together.
+ * Finds the fastest designs of some lists until a time, ms since 1970. The time is divided among the lists. A search
+ * also ends early if a step as slow as the slowest so far would exceed its time, because a law of depths may take
+ * longer than all else together.
  */
 export function glance({
   parts,

@@ -29,7 +29,7 @@ export interface ErrorPlace {
 /**
  * Lists the parts of the errors of designs. One part depends on how a design takes its work, one on its block size, one
  * on the design alone.
- * @param fractions the error that four of five measured pairs do not exceed, by two places (`TieTable`)
+ * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
   designs: readonly ErrorPlace[],

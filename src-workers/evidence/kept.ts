@@ -29,5 +29,5 @@ export interface KeptTimes {
   readonly assumed: readonly (number | null)[] | null;
 }
 
-/** Predictions by data set and column of times, or GPU. */
+/** Predictions by data set, and within each by the column of the times or the GPU. */
 export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

@@ -26,7 +26,7 @@ interface Rule {
 
 /** Means are known to a percent. Of some hundred designs of this kind, all but one in twenty were within 6 %. */
 const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 60 } };
-/** Means are known better than any of these predictions. */
+/** The means are known more accurately than the predictions. */
 const STEADY = { seed: 3, halfWidth: 0.008, maxReplications: 60 };
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -41,8 +41,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
   /*
-   * One more unit than all slots makes one slot longer, not a block of them. These predictions were 11 to 24 % too
-   * long.
+   * With one more unit than slots, a single slot is longer, not a whole block. Predictions without this distinction
+   * were 11 to 24 % too long.
    */
   'one-more': FEW_WAVES,
   /*

@@ -206,7 +206,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     }
   });
 
-  // Redis stays silent until all have ended, so a process that waited for it would never end.
+  // Redis answers only after all processes have ended, so a process that waited for it would never end.
   it('the engine, an agent and both commands close if Redis hangs, and say why', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');

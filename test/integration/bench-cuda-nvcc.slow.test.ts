@@ -24,7 +24,7 @@ const nvcc = findTool('nvcc');
 const ARCHITECTURES = ['sm_75', 'sm_120'];
 /** The architectures for which unit loops are compiled. */
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_90', 'sm_120'];
-/** The architectures whose program for the virtual machine is kept too, with either of nvcc's compilers. */
+/** The architectures for which the PTX is kept next to the machine code. The two use different compilers of nvcc. */
 const KEPT = ['sm_80', 'sm_120'];
 /** `-O3` is only for the host's code, which the emulation compiles with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
@@ -70,7 +70,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
             ...FLAGS,
             ...architecturesOf(object).flatMap((name) => {
               const virtual = name.replace('sm', 'compute');
-              // One of the objects keeps the program for the virtual machine.
+              // One of the objects keeps the PTX too.
               const code = object === objects[1] && KEPT.includes(name) ? `[${name},${virtual}]` : name;
               return ['-gencode', `arch=${virtual},code=${code}`];
             }),

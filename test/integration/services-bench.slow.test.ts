@@ -50,7 +50,7 @@ beforeAll(async () => {
   await closeAll();
 });
 
-/** An engine on a copy of it. */
+/** Opens an engine on a copy of `seed`. */
 async function swept(
   more: { readonly pageSilenceMs?: number } = {},
 ): Promise<{ readonly engine: Engine; readonly runId: number }> {

@@ -193,7 +193,7 @@ describe('parameters with other names', () => {
       balancing: 'dynamic-fetch',
       gridBlocks: 256,
     });
-    // The next file of the study needs no names.
+    // The names are saved, so the next file of the study needs none.
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
     const again = await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
     expect(again!.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');

@@ -31,7 +31,7 @@ import { imageOf } from './tiles.ts';
 /** The largest number of units and iterations that kernels count, so that a sum of two fits a 32-bit word. */
 export const MAX_COUNT = 2 ** 31 - 1;
 
-/** A number of a design, and the largest that the code can hold. */
+/** A number of a design, and the largest value that the code can hold. */
 type Limit = readonly [what: string, value: number, most: number];
 
 interface CodeOptions extends FormatWords {

@@ -45,7 +45,7 @@ interface Given {
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-/** Returns the fields of a design that a configuration has. */
+/** Returns the fields of a design for which a configuration has a value. */
 export function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const field of DESIGN_FIELDS) {

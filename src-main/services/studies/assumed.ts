@@ -156,7 +156,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
     case 'cooperationCost':
       return isSharingOpen || kernel.sharing !== 'deal';
     case 'refill':
-      // By default, changing a unit takes as long as a unit.
+      // By default, `refill` costs as much as `unit`.
       return refill !== undefined;
     case 'flattenedCost':
       return !refill && (!unit || (isOpen('unit') && !isStated(kernel, 'unit', laws)));

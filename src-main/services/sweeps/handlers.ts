@@ -58,7 +58,7 @@ async function readLaw(context: Context, studyId: number | undefined, study: Stu
   return found.ok ? found.value.law : null;
 }
 
-/** The validity of all other designs does not depend on the lengths. */
+/** Serves for all other designs, because their validity does not depend on the lengths. */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

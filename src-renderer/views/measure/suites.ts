@@ -91,7 +91,7 @@ export function matrixPowerRows(
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // Lockstep and independent executions are two cases of one loss.
+    // The loss of a law needs two cases, the lockstep and the independent execution, but gets one row.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);
@@ -277,7 +277,7 @@ function compareProbe(probe: string, name: string, found: number, stated: number
   if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)
     return { agrees: null, note: `${plain(100 * ratio, 3)} % of the peak` };
   const agrees = Math.abs(ratio - 1) <= TOLERANCE;
-  // A cache of two parts holds the data of one multiprocessor in the part next to it.
+  // If a cache has two halves, the data of a multiprocessor stays in the half next to it.
   if (!agrees && probe === 'cache-l2' && name === 'capacityBytes' && Math.abs(2 * ratio - 1) <= 2 * TOLERANCE)
     return { agrees: null, note: 'One multiprocessor sees the near half.' };
   return { agrees, note: '' };

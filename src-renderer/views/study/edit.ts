@@ -57,7 +57,7 @@ export function withNumber(study: Study, field: KernelNumber, value: number, at:
   const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
   return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
 }
-/** Sets the loads of a phase as given. */
+/** Sets the loads of a phase and marks them as given. */
 export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }

@@ -57,7 +57,7 @@ function field(
   };
 }
 
-/** What an iteration of a unit takes. */
+/** Registers, instructions, loads and memory traffic of an iteration. */
 function iterationFields(speak: Term): readonly KernelField[] {
   const group = speak('threadGroup');
   return [

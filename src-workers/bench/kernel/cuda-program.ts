@@ -262,7 +262,7 @@ function argumentStruct({ name: called, type: text, value }: KernelArgument, at:
 };`;
 }
 
-/** A number of a manifest as C++, in which the variable `one` is the launch. */
+/** Writes a number of a manifest as C++. The variable `one` in it is the launch. */
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {

@@ -94,7 +94,8 @@ const GATHER_MISS_FRACTION = 0.4;
 
 /**
  * Returns the fraction of sectors that miss the first-level cache, and the fraction of these that miss the level-2
- * cache. In addition to the sectors that fit, both caches hit equal fractions of the sectors that gathers share.
+ * cache. Sectors hit a cache if they fit in it. Of the others, gathers share some, which hit either cache with equal
+ * probability.
  */
 function countMisses(
   { l2Bytes }: GpuDevice,

@@ -314,7 +314,7 @@ describe('losses', () => {
       const [exact] = lossMoments(geometric, [n]);
       for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
         const depth = depthOf(geometric, n, text);
-        // These are sums of a few hundred products in another order.
+        // Both are sums of a few hundred products, but in different orders.
         expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
         expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
       }
