@@ -64,7 +64,7 @@ beforeAll(async () => {
   runId = await sweep(reduced);
   const page = await call(engine, 'ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
-  // The two implementations have one entry, which behaves differently beyond a thread group.
+  // One entry serves both implementations, and behaves differently if more threads than a thread group share a row.
   best.delete('2 to 32 threads per row');
   designs = [...best.values()];
 });

@@ -129,7 +129,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
         times(/ld\.global/),
         times(/^shfl/),
       ]).toEqual([fp32, fp64, special, loads, shape.exchanges]);
-      // PTX has more addresses and predicates of loads than machine code.
+      // PTX has more instructions than machine code for the addresses and predicates of loads.
       near('PTX', body.length - 5 * loads, all, 1 + 5 * loads);
     },
   );

@@ -116,7 +116,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // Fetching blocks do all the work, regardless of their number. A fraction of the work therefore starts later in
+      // With fetching, any number of blocks does all the work. For a fraction of the work, the counter starts later in
       // the order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));

@@ -621,7 +621,7 @@ function addRounds(lanes: Float64Array, lengths: CompactNumbers, a: number, b: n
     lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
 }
 
-/** Adds a round whose first unit is at a position. The lengths repeat. */
+/** Adds a round that starts with the unit at `position`. Beyond the last length, the lengths repeat. */
 function addRound(lanes: Float64Array, lengths: CompactNumbers, position: number, count: number): void {
   const kept = lengths.length;
   for (let lane = 0, from = position % kept; lane < count; from = 0) {

@@ -9,7 +9,7 @@ export interface Arena {
   at: number;
   /** Number of values of the current slab that are in use. */
   used: number;
-  /** Each function makes an owner of arrays forget them. All are called when the arrays are released. */
+  /** Functions that are called when the arrays are released. Each makes an owner of arrays forget them. */
   readonly forget: (() => void)[];
 }
 

@@ -111,9 +111,10 @@ export function computeOrderedLaunch(
 ): KnownLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
-  // Blocks that start in random order become a law, unless each block matters. So do many blocks that are alike over
-  // the launch. The last block is not counted, because a partly empty block must not decide: blocks of another size
-  // have the same number of groups. Lanes of a flattened loop take longer to add up, so fewer groups are played.
+  // Blocks that start in random order become a law, unless each block matters. If blocks start in order, they become a
+  // law if they are many and none of the parts of the launch has longer blocks. The last block is not counted, so that
+  // a partly empty block does not decide. Adding up the lanes of a flattened loop takes longer, so it is played up to
+  // half as many groups.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {
