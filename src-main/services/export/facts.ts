@@ -188,7 +188,10 @@ function changedText(changed: number): string {
   return changed === 0 ? '' : ` Since then, ${inputs} changed, so the study may recommend another design now.`;
 }
 
-/** Returns the evidence for the time of a design: measurements, its own, and whether designs are missing. */
+/**
+ * Returns the evidence for the time of a design in sentences: public measurements, the measurement of the design
+ * itself, and whether designs are missing.
+ */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
   return [

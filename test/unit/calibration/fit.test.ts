@@ -95,7 +95,7 @@ describe('a fit', () => {
   });
 
   it('keeps a bound that the data imply, for a parameter that is neither determined nor held', () => {
-    // Every value of a up to about 0.01 is correct, but not the initial value 5.
+    // Every small value of `a` fits, but the initial value 500 does not.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
       ...problem,

@@ -290,7 +290,8 @@ describe('depths of dealt units', () => {
   );
 
   it('have the same place in every round if the stride is a multiple of the window, and else an average one', () => {
-    // 16 blocks of 256 slots are one window; with 15, their position in it changes.
+    // A round of 16 blocks of 256 slots is one window. With 15 blocks, the place in the window changes from round to
+    // round.
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
       const dealing = { ...dealingOf(units, 32, 8, 16), gridBlocks };
