@@ -1,4 +1,5 @@
 import { createSizedCache } from '../numeric/budget.ts';
+import { kept } from '../numeric/kept.ts';
 import { DEPTH_LAW_BYTES, DEPTH_LAW_MS, LAUNCH_BYTES, LAUNCH_MS, MAX_SLABS } from './constants.ts';
 import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
@@ -7,20 +8,18 @@ import { clearArena } from './time/arena.ts';
 import { makeBlockLaw } from './time/block-law.ts';
 import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
-import type { Caches, DepthLaws, LawKey } from './tables.ts';
+import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /**
- * The laws that a worker keeps after other files have computed them. A value depends on its key and on the parts of the
- * plan that are the same for all designs (law, units, setup, loops, balancings).
+ * The laws that a worker keeps after other files have computed them. A value depends on its balancing, its key and the
+ * units of the plan. Keys contain values instead of positions on axes, so plans with other axes share the laws.
  */
 
 /** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,
-    depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
-    launches: createSizedCache(budget, LAUNCH_MS, ({ size }) => LAUNCH_BYTES + size * Float64Array.BYTES_PER_ELEMENT),
-    meanRounds: new Map(),
+    laws: new Map(),
     arena: threadArena,
     shared: null,
     dealt: new Map(),
@@ -29,29 +28,38 @@ export function createCaches(budget = threadBudget): Caches {
   };
 }
 
-/** The depth law of a key. `make` computes it if it is not cached. */
-export function getCachedDepth(caches: Caches, key: LawKey, make: () => GroupDepth): DepthLaws {
-  return caches.depths(key, () => ({ means: make(), blocks: [] }));
+/** The cached laws of a balancing, by its text. */
+export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
+  return kept(laws, Infinity, balancing, () => ({
+    depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
+    launches: createSizedCache(budget, LAUNCH_MS, ({ size }) => LAUNCH_BYTES + size * Float64Array.BYTES_PER_ELEMENT),
+    meanRounds: new Map(),
+  }));
 }
 
-/**
- * The block law of a depth law at a residency, with the cycles of an iteration at this residency.
- * @param at number that identifies a device and a register cap
- */
-export function getCachedResidency(
-  caches: Caches,
-  laws: DepthLaws,
-  groupsPerBlock: number,
-  lastFilled: number,
-  at: number,
-  residentBlocks: number,
-  cyclesPerIteration: CycleTable,
-  schedulers: Schedulers,
-): Residency {
+/** The depth law of a key. `make` computes it if it is not cached. */
+export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => GroupDepth): DepthLaws {
+  return depths(key, () => ({ means: make(), blocks: [] }));
+}
+
+/** What determines a residency of a depth law. */
+interface ResidencyKey {
+  readonly groupsPerBlock: number;
+  readonly lastFilled: number;
+  /** Identifies a device and a register cap. */
+  readonly at: number;
+  readonly residentBlocks: number;
+  readonly cyclesPerIteration: CycleTable;
+  readonly schedulers: Schedulers;
+}
+
+/** The block law of a depth law at a residency, with the cycles of an iteration at this residency. */
+export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: ResidencyKey): Residency {
+  const { groupsPerBlock, lastFilled, at, residentBlocks, cyclesPerIteration, schedulers } = key;
   let known = laws.blocks[groupsPerBlock];
   if (known?.law.lastFilled !== lastFilled) {
-    if (laws.blocks.length === 0) caches.arena.forget.push(() => void (laws.blocks = []));
-    known = { law: makeBlockLaw(getDepthTable(laws.means), groupsPerBlock, caches.arena, lastFilled), residencies: [] };
+    if (laws.blocks.length === 0) arena.forget.push(() => void (laws.blocks = []));
+    known = { law: makeBlockLaw(getDepthTable(laws.means), groupsPerBlock, arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
   // Another predictor that shares the caches may have other devices, so the residency must match.

@@ -426,19 +426,18 @@ function isDealtAlike(predictor: Predictor, candidate: Candidate): boolean {
 
 /** The depth law of one work group. */
 function getDepthLaws(predictor: Predictor, candidate: Candidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
-  const { plan, caches } = predictor;
-  const { unitsPerGroup } = candidate;
+  const { plan } = predictor;
+  const { unitsPerGroup, loopAt, balancingAt } = candidate;
   const balancing = getLockstepBalancing(predictor, candidate);
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
-  const loop = plan.axes.loop[candidate.loopAt];
+  const loop = plan.axes.loop[loopAt];
   // Groups of fully sorted units have the same law, whatever their number of units. The loop matters only if
   // independent lanes take more than one unit.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
-  const loopAt = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1 ? 0 : candidate.loopAt;
-  const key =
-    ((unitsKey * 128 + group) * plan.axes.loop.length + loopAt) * plan.axes.balancing.length + candidate.balancingAt;
+  const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
+  const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);
   const setup = getSetupIterations(predictor, candidate);
-  return getCachedDepth(caches, setup > 0 ? `${key} ${setup}` : key, () => {
+  return getCachedDepth(predictor.laws[balancingAt], setup > 0 ? `${key} ${setup}` : key, () => {
     if (isPadded(balancing)) {
       const slice = countSliceUnits(balancing, plan.units);
       return computePaddedDepth(plan.law, getPaddedLaw(predictor, slice), slice, unitsPerGroup, loop, units, setup);
@@ -495,8 +494,9 @@ function computeEvenShareDepths(
   candidate: Candidate,
   balancing: EvenShareBalancing,
 ): DepthOfDesign {
-  const { plan, caches } = predictor;
+  const { plan } = predictor;
   const { itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
+  const known = predictor.laws[candidate.balancingAt];
   const setup = getSetupIterations(predictor, candidate);
   const overhead = getShareOverhead(predictor, candidate);
   const law = (): GroupDepth =>
@@ -511,14 +511,10 @@ function computeEvenShareDepths(
     // All groups are equal, so a law of depth 1 is scaled.
     const means = law();
     const { meanDepth: timeScale } = means;
-    const laws = getCachedDepth(caches, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
+    const laws = getCachedDepth(known, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
     return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale, searchShare: overhead / timeScale };
   }
-  const laws = getCachedDepth(
-    caches,
-    `${balancing.kind} ${items} ${unitsPerSlot} ${unitsPerGroup} ${setup} ${overhead}`,
-    law,
-  );
+  const laws = getCachedDepth(known, `${items} ${unitsPerSlot} ${unitsPerGroup} ${setup} ${overhead}`, law);
   const { means } = laws;
   const searchShare = overhead / means.meanDepth;
   return { means, scale: 1, laws, shorter: null, fullerBlocks: 0, timeScale: 1, searchShare };
@@ -559,17 +555,15 @@ function getResidency(predictor: Predictor, candidate: Candidate, laws: DepthLaw
   const balancing = getLockstepBalancing(predictor, candidate);
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
-  const at = deviceAt * predictor.plan.axes.registerCap.length + capAt;
-  return getCachedResidency(
-    predictor.caches,
-    laws,
-    W,
+  const { getCycles, schedulers } = getPace(predictor, candidate);
+  return getCachedResidency(predictor.caches, laws, {
+    groupsPerBlock: W,
     lastFilled,
-    at,
+    at: deviceAt * predictor.plan.axes.registerCap.length + capAt,
     residentBlocks,
-    getPace(predictor, candidate).getCycles(),
-    getPace(predictor, candidate).schedulers,
-  );
+    cyclesPerIteration: getCycles(),
+    schedulers,
+  });
 }
 
 /** Makes the blocks of known units: all blocks if they are few and fit the device at once, otherwise a sample. */
@@ -603,9 +597,8 @@ function makeDealing(predictor: Predictor, candidate: Candidate): Dealing {
 }
 
 function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuDevice): KnownLaunch {
-  const { plan, caches, meanLength } = predictor;
-  const { gridBlocks, shape, unitsPerGroup, loopAt, balancingAt } = candidate;
-  const { axes } = plan;
+  const { plan, meanLength } = predictor;
+  const { gridBlocks, shape, unitsPerGroup, balancingAt } = candidate;
   const balancing = getLockstepBalancing(predictor, candidate);
   const dealing = makeDealing(predictor, candidate);
   const given = getGivenOrder(plan);
@@ -621,16 +614,14 @@ function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuD
       isSorted(balancing) &&
       keepsLanes(countWindowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // The number of groups per block follows from these numbers.
+  // The number of groups per block follows from these numbers. Even 2³¹ − 1 blocks make an exact key.
   const key =
-    ((((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * axes.loop.length +
-      (isLoopAlike ? 0 : loopAt)) *
-      axes.balancing.length +
-    balancingAt;
+    (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
+    Number(dealt.loop === 'flattened');
   // In addition to its shape, a launch depends only on setups and the overhead of shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? getShareOverhead(predictor, candidate) : 0;
-  return caches.launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
+  return predictor.laws[balancingAt].launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
     if (given !== null && keepsOrder(balancing)) {
       const order = getOrder(predictor, balancing, candidate, given);
       const launch = (isSample: boolean): GivenLaunch => computeGivenLaunch(order, dealt, meanLength, isSample);

@@ -10,7 +10,7 @@ import { compactNumbers, type CompactNumbers } from '../numeric/compact.ts';
 import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
 import { kept, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
-import { createCaches } from './caches.ts';
+import { createCaches, getLawCaches } from './caches.ts';
 import { OPEN_PROBABILITY, ORDER_BYTES, ORDER_MS, PACE_BYTES, PACE_MS } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
  * Creates the predictor of a plan. Cheap values that every design needs are computed at once, laws on demand.
- * @param caches caches of another predictor whose plan has the same laws (see `Predictor`)
+ * @param caches caches of another predictor whose plan has the same units (see `Predictor`)
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
@@ -105,6 +105,7 @@ function makePredictor(
     classes: new Map(),
     fetchedOrders: new Map(),
     stackFactors: new Map(),
+    laws: axes.balancing.map((text) => getLawCaches(caches, text)),
     caches,
   };
   implementations.push(predictor);

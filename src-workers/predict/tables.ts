@@ -57,7 +57,9 @@ export interface Predictor {
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** The results of `computeStackFactor`, by device and units per group. */
   readonly stackFactors: Map<number, number>;
-  /** Two predictors may share caches if their plans have the same workload, setup, loops and balancings. */
+  /** The cached laws of each balancing, by its position on the axis. */
+  readonly laws: readonly LawCaches[];
+  /** Two predictors may share caches if their plans have the same units. */
   readonly caches: Caches;
 }
 
@@ -139,10 +141,8 @@ export interface MeanRound {
 export interface Caches {
   /** The memory that the depth laws and launches may take. */
   readonly budget: Budget;
-  readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
-  /** Launches of known units. */
-  readonly launches: (key: LawKey, make: () => KnownLaunch) => KnownLaunch;
-  readonly meanRounds: Map<number, MeanRound>;
+  /** By the text of the balancing, because its position on the axis changes with the axis. */
+  readonly laws: Map<string, LawCaches>;
   /** The memory of the block laws. */
   readonly arena: Arena;
   /** Results of the last design. A design that differs only in its register cap can share them. */
@@ -153,6 +153,14 @@ export interface Caches {
   readonly tiled: Map<string, Caches>;
   /** Caches for the units of a class, by its threads per unit and the lengths of its units. */
   readonly classes: Map<string, Caches>;
+}
+
+/** The cached laws of one balancing. */
+export interface LawCaches {
+  readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
+  /** Launches of known units. */
+  readonly launches: (key: LawKey, make: () => KnownLaunch) => KnownLaunch;
+  readonly meanRounds: Map<number, MeanRound>;
 }
 
 export interface DepthLaws {

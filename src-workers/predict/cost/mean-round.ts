@@ -24,15 +24,15 @@ export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds:
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
   }
-  const { caches } = predictor;
+  const { meanRounds } = predictor.laws[balancingAt];
   const loop = isOneLoop(predictor, candidate) ? 'flattened' : 'nested';
   const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
-  const key = ((balancingAt * 2 + Number(loop === 'flattened')) * 128 + n) * 128 + whole;
-  const known = caches.meanRounds.get(key);
+  const key = (Number(loop === 'flattened') * 128 + n) * 128 + whole;
+  const known = meanRounds.get(key);
   if (known) return known;
   const made = { ...makeRound(predictor, candidate, loop, whole), lanes: n, units: 1 };
   const round = { ...made, iterations: Math.max(made.iterations, 1e-9) };
-  caches.meanRounds.set(key, round);
+  meanRounds.set(key, round);
   return round;
 }
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBudget, createSizedCache } from '../../../src-workers/numeric/budget.ts';
 import { spaceSize } from '../../../src-workers/domain/space.ts';
@@ -10,6 +11,10 @@ import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/orde
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import type { Caches } from '../../../src-workers/predict/tables.ts';
+import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
+import { seededRandom } from '../../../src-workers/simulate/random.ts';
+import { forAllAsync } from '../../for-all.ts';
+import { randomStudy } from '../random-studies.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const UNITS = 2 ** 18;
@@ -21,7 +26,63 @@ const LAW = makeUnitLaw('', makeGivenLengths(lengthsOf(0)), UNITS);
 const arrange = (lengths: Uint16Array, kind: 'none' | 'padded' = 'none') =>
   arrangeKnownUnits(lengths, UNITS, LAW, { kind }, 1);
 
+/** The times of all designs; without `caches`, no law is known before. */
+const predict = (plan: SweepPlan, caches: Caches = createCaches(createBudget(2 ** 26))): Float64Array =>
+  predictChunk(createPredictor(plan, caches), 0, spaceSize(plan.axes)).timeMs;
+
 describe('what a thread keeps', () => {
+  it.each(['geometric(0.1)', 'mtx:ca-GrQc.mtx'])('holds the laws of %s for any axes', async (lengths) => {
+    // Without phases and data, no law depends on the pace of a launch, and paces take no memory.
+    const all = await planOf(
+      oneDesign({
+        workload: { lengths, units: 20_000 },
+        axes: {
+          threadsPerUnit: [1, 4],
+          loop: ['nested', 'flattened'],
+          balancing: ['none', 'shuffle', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch', 'padded'],
+          blockThreads: [64, 96, 256],
+          unitsPerThread: [1, 2, 5],
+        },
+      }),
+    );
+    const caches = createCaches(createBudget(2 ** 26));
+    predict(all, caches);
+    const laws = caches.budget.used;
+    expect(laws).toBeGreaterThan(0);
+    const { threadsPerUnit, loop, balancing, launch, blockThreads } = all.axes;
+    for (const edit of [
+      { loop: loop.toReversed(), balancing: balancing.toReversed() },
+      { loop: loop.slice(1), balancing: balancing.slice(2) },
+      { threadsPerUnit: threadsPerUnit.slice(1), launch: launch.slice(1), blockThreads: blockThreads.slice(1) },
+    ]) {
+      const edited = { ...all, axes: { ...all.axes, ...edit } };
+      expect(predict(edited, caches)).toEqual(predict(edited));
+      expect(caches.budget.used).toBe(laws);
+    }
+  });
+
+  it('changes no time after an edit of the axes of a random study', () =>
+    forAllAsync(6)(fc.nat(9999), async (seed) => {
+      const random = seededRandom(seed);
+      const partOf = <T>(values: readonly T[]): T[] => {
+        const part = values.filter(() => random() < 0.7).reverse();
+        return part.length > 0 ? part : [values[0]];
+      };
+      const plan = await planOf(randomStudy(random));
+      const { loop, balancing, launch, blockThreads } = plan.axes;
+      const edited = (): SweepPlan => {
+        const orders = { loop: partOf(loop), balancing: partOf(balancing) };
+        return {
+          ...plan,
+          axes: { ...plan.axes, ...orders, launch: partOf(launch), blockThreads: partOf(blockThreads) },
+        };
+      };
+      const caches = createCaches(createBudget(2 ** 26));
+      predict(edited(), caches);
+      const after = edited();
+      expect(predict(after, caches)).toEqual(predict(after));
+    }));
+
   it('counts an order of units with all that launches add to it', () => {
     // This value takes all memory, and so drops what other tests in this process have left. The order then replaces it.
     createSizedCache<number, null>(threadBudget, 1, () => threadBudget.bytes)(0, () => null);
@@ -48,15 +109,14 @@ describe('what a thread keeps', () => {
         axes: { threadsPerUnit: [1, 4, 16], blockThreads: [64, 128, 256], balancing: ['none', 'full-sort'] },
       }),
     );
-    const predict = (caches: Caches) => predictChunk(createPredictor(plan, caches), 0, spaceSize(plan.axes)).timeMs;
     const caches = createCaches(createBudget(2 ** 24));
-    const times = predict(caches);
+    const times = predict(plan, caches);
     const before = caches.budget.used;
     // The laws are known, so that another predictor, as after an edit, adds only its paces.
-    predict(caches);
+    predict(plan, caches);
     const paces = (caches.budget.used - before) / PACE_BYTES;
     expect(paces).toBeGreaterThan(0);
     expect(Number.isInteger(paces)).toBe(true);
-    expect(predict(createCaches(createBudget(0)))).toEqual(times);
+    expect(predict(plan, createCaches(createBudget(0)))).toEqual(times);
   });
 });
