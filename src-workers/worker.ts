@@ -84,20 +84,21 @@ interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/**
- * Maximum number of kept laws: those of the study on screen, and those of its plain designs if these are outside its
- * axes.
- */
+/** Maximum number of workloads whose laws are kept: that of the study on screen, and the one before an edit of it. */
 const MAX_LAWS = 2;
 /** Maximum number of kept plans: enough for the devices of a study and some edits of it. */
 const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
-/** @param key identifies the inputs on which the laws of the plan depend: workload, set-up, loops and balancing */
+/** @param key identifies the units of the plan, on which its laws depend */
 function getAdvisor(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({ caches: createCaches(), predictors: new Map() }));
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
+
+/** @param key the key of a plan that was made for advice */
+const findPredictor = (plan: SweepPlan, key: string | undefined): Predictor =>
+  key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
 
 /** Number of recent laws and orders that are kept. */
 const MAX_LENGTHS = 2;
@@ -168,8 +169,8 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
 }
 
 /** Counts of designs by invalid reason code, over the whole space. */
-export function classify({ plan }: OfPlan): Float64Array {
-  const predictor = getPredictor(plan);
+export function classify({ plan, key }: OfPlan<{ key?: string }>): Float64Array {
+  const predictor = findPredictor(plan, key);
   const size = predictor.counts.reduce((product, count) => product * count, 1);
   return classifyDesigns(predictor, 0, size);
 }
@@ -304,13 +305,8 @@ export function explain({
   plan,
   key,
   designs,
-}: {
-  readonly plan: SweepPlan;
-  /** The key of a plan that was made for advice. */
-  readonly key?: string;
-  readonly designs: readonly number[];
-}): readonly (Breakdown | null)[] {
-  const predictor = key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
+}: OfPlan<{ key?: string; designs: readonly number[] }>): readonly (Breakdown | null)[] {
+  const predictor = findPredictor(plan, key);
   return designs.map((design) => explainDesign(predictor, design));
 }
 

@@ -1,5 +1,5 @@
-import { AXIS_ORDER, axisCounts, type AxisName, encode, type SpaceAxes } from '../domain/space.ts';
-import { formatLaunch } from '../predict/design/launch.ts';
+import { AXIS_ORDER, axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
+import { axisTexts } from './shared-designs.ts';
 
 /** Times of all designs of one device under one set of inputs. */
 export interface Scenario {
@@ -32,22 +32,6 @@ export interface LeastRegret {
   readonly common: number;
 }
 
-/** The values of an axis as texts that are comparable between studies. */
-function texts(axes: SpaceAxes, axis: AxisName): readonly string[] {
-  switch (axis) {
-    case 'device':
-      return [''];
-    case 'implementation':
-      return axes.implementations?.map(({ name }) => name) ?? [''];
-    case 'blockWidth':
-      return (axes.blockWidth ?? [null]).map(String);
-    case 'launch':
-      return axes.launch.map(formatLaunch);
-    default:
-      return axes[axis].map(String);
-  }
-}
-
 /**
  * The designs with the least worst-case regret over the scenarios (Savage 1951, minimax regret). Two designs are the
  * same if they have the same values on all axes; launches are compared by their text.
@@ -59,7 +43,7 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
   // For each axis and scenario, the positions of the values that all scenarios share.
   const shared = AXIS_ORDER.map((axis) => {
-    const places = scenarios.map(({ axes }) => new Map(texts(axes, axis).map((text, at) => [text, at])));
+    const places = scenarios.map(({ axes }) => new Map(axisTexts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]
       .filter((text) => places.every((place) => place.has(text)))
       .map((text) => places.map((place) => place.get(text)!));

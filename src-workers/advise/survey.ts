@@ -86,18 +86,23 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
   const { columns, unreached } = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs, hurry);
   const best = columns.timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
   const entries = [...designs.keys()].filter((at) => columns.timeMs[at] <= best * (1 + AGREEMENT_FRACTION));
-  const none = new Uint32Array();
   return {
+    ...ONLY_FASTEST,
     predicted: designs.length - unreached,
     invalid: countInvalid(columns),
     designs: Uint32Array.from(entries, (at) => designs[at]),
     columns: pickColumns(columns, entries),
-    tied: none,
-    tiedMs: new Float64Array(),
-    near: none,
-    cells: { designs: none, timeMs: new Float64Array() },
   };
 }
+
+/** What a survey lacks if it has only the fastest designs. */
+const NONE = new Uint32Array();
+export const ONLY_FASTEST = {
+  tied: NONE,
+  tiedMs: new Float64Array(),
+  near: NONE,
+  cells: { designs: NONE, timeMs: new Float64Array() },
+};
 
 /**
  * The result for designs that were predicted before.

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AskedTimes, Recommendation } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -9,6 +9,7 @@ import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import {
+  agreesWithAll,
   agreesWithRanking,
   agreesWithSweep,
   engine,
@@ -46,6 +47,48 @@ describe('the recommendation', () => {
     expect(quick).toMatchObject({ ties: { count: null, designs: [] }, landscape: { maps: null } });
     expect(quick.time.ms).toBeLessThanOrEqual(second.time.ms);
     expect(quick.predicted).toBe(quick.of);
+  });
+
+  it('examines only the designs that an edit of the axes adds, unless the edit removes the fastest', async () => {
+    const { axes: _, ...study } = small(example('spmv-skewed'), 2 ** 14);
+    const run = vi.spyOn(engine.context.pool, 'run');
+    let axes: StudyFile['axes'] = {
+      threadsPerUnit: [1, 4, 8],
+      loop: ['nested', 'flattened'],
+      balancing: ['none', 'full-sort', 'dynamic-fetch'],
+      blockThreads: [64, 128, 256],
+      unitsPerThread: [1, 2],
+    };
+    const countExamined = async (edit: Partial<StudyFile['axes']>): Promise<number> => {
+      axes = { ...axes, ...edit };
+      const edited = { ...study, axes, devices: study.devices.slice(0, 1) };
+      run.mockClear();
+      await recommend(edited, { look: 'fastest' });
+      const parts = run.mock.calls.map(([, input]) => (input as { part?: Uint32Array }).part?.length ?? 0);
+      await agreesWithAll(edited);
+      return parts.reduce((sum, count) => sum + count, 0);
+    };
+    const edits: readonly Partial<StudyFile['axes']>[] = [
+      {},
+      { blockThreads: [64, 256] },
+      { blockThreads: [64, 96, 256] },
+      { balancing: ['merge-path', 'none', 'dynamic-fetch'] },
+      { loop: ['flattened', 'nested'] },
+      { threadsPerUnit: [1, 8] },
+      // The fastest design has one unit per thread.
+      { unitsPerThread: [2] },
+      { unitsPerThread: [1, 2, 3] },
+    ];
+    const counts: number[] = [];
+    for (const edit of edits) counts.push(await countExamined(edit));
+    run.mockRestore();
+    expect(counts).toEqual([108, 0, 36, 36, 0, 0, 36, 72]);
+  });
+
+  it('follows an edit that moves the block size for which a CPU design is valid', async () => {
+    const study = small(example('spmv-cpu'), 2 ** 14);
+    for (const blockThreads of [[64], [32, 64]])
+      await agreesWithAll({ ...study, axes: { balancing: ['row-split'], cores: [4], blockThreads } });
   });
 
   it('finds the fastest designs where one loop moves data', async () => {

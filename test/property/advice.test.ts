@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pickDesign, simplerFirst } from '../../src-workers/advise/pick.ts';
 import { leastRegret } from '../../src-workers/advise/robust.ts';
+import { findSharedDesigns } from '../../src-workers/advise/shared-designs.ts';
 import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts';
 import { axisCounts, decodeInto, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
@@ -86,6 +87,38 @@ describe('the pick', () => {
 
   it('is null for an empty list of designs', () => {
     expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined();
+  });
+});
+
+describe('the designs that two spaces share', () => {
+  const part = <T>(values: readonly T[]) => fc.shuffledSubarray([...values], { minLength: 1 });
+  const space = fc.record({
+    devices: fc.constant(axes.devices),
+    threadsPerUnit: part(axes.threadsPerUnit),
+    loop: part(axes.loop),
+    balancing: part(axes.balancing),
+    launch: part(axes.launch),
+    registerCap: part(axes.registerCap),
+    blockThreads: part(axes.blockThreads),
+  });
+
+  it('have the same values, and are all designs of the later space but the added ones', () => {
+    const valuesOf = (of: SpaceAxes): readonly string[] => {
+      const { threadsPerUnit, loop, balancing, launch, registerCap, blockThreads } = of;
+      const every = [threadsPerUnit, loop, balancing, launch, registerCap, blockThreads];
+      return every.reduce<readonly string[]>(
+        (texts, values) => texts.flatMap((text) => values.map((value) => `${text} ${JSON.stringify(value)}`)),
+        [''],
+      );
+    };
+    forAll(space, space, (earlier, later) => {
+      const [before, after] = [valuesOf(earlier), valuesOf(later)];
+      const { renumber, added } = findSharedDesigns(earlier, later);
+      expect(before.map((_, design) => renumber(design))).toEqual(
+        before.map((text) => (after.includes(text) ? after.indexOf(text) : null)),
+      );
+      expect([...added]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
+    });
   });
 });
 

@@ -132,20 +132,11 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   };
 }
 
-/**
- * Returns the device with longer axes. It needs a new key if loops or balancings are added, because the laws of a key
- * are identified by the positions on these axes.
- */
+/** Returns the device with longer axes. */
 function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
-  const { plan, key } = device;
+  const { plan } = device;
   const own = { ...plan, id: `${plan.id}-${sha256(JSON.stringify({ ...axes, devices: [] }))}`, axes };
-  const isSame = axes.loop.length === plan.axes.loop.length && axes.balancing.length === plan.axes.balancing.length;
-  return {
-    ...device,
-    plan: own,
-    key: isSame ? key : sha256(`${key}${axes.loop.join()}${axes.balancing.join()}`),
-    predictor: () => createPredictor(own),
-  };
+  return { ...device, plan: own, predictor: () => createPredictor(own) };
 }
 
 interface Growing<T> {

@@ -1,8 +1,15 @@
 import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
-import { pickColumns, surveyColumns, type DesignPart, type Survey } from '../../../src-workers/advise/survey.ts';
+import { findSharedDesigns } from '../../../src-workers/advise/shared-designs.ts';
+import {
+  ONLY_FASTEST,
+  pickColumns,
+  surveyColumns,
+  type DesignPart,
+  type Survey,
+} from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
-import { AXIS, axisCounts } from '../../../src-workers/domain/space.ts';
+import { AXIS, axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Pool } from '../pool.ts';
@@ -61,6 +68,15 @@ const GLANCE_MS = 60;
 /** The number of designs that were best before an edit and that a glance predicts first, for each device and worker. */
 const MAX_LEADING = 8;
 
+/** What an exact prediction still says after an edit of the axes. */
+interface Recalled {
+  /** The fastest designs that the edit left, ascending in time, with their predictions. */
+  readonly designs: Uint32Array;
+  readonly columns: PredictionColumns;
+  /** The only designs that must be examined for an exact answer; `null` if all must be. */
+  readonly added: Uint32Array | null;
+}
+
 /** Designs of a device that a worker examines in one task. */
 interface Job {
   readonly device: AdvisedDevice;
@@ -70,18 +86,44 @@ interface Job {
 export function createPredictions(pool: Pool): Predictions {
   const kept = new Map<string, DevicePrediction>();
   const best = new Map<string, Uint32Array>();
-  /** The fastest time of a coarse subset, ms, by plan; Infinity if none of its designs is valid. */
-  const coarseMs = new Map<string, number>();
+  /** The fastest time that is known of a plan that is not exact yet, ms; Infinity if no valid design is known. */
+  const foundMs = new Map<string, number>();
+  /** The last exact prediction by the inputs except the axes, and its axes. */
+  const last = new Map<string, { readonly axes: SpaceAxes; readonly prediction: DevicePrediction }>();
+
+  /** Finds what the last prediction says of a device after an edit of its axes; `null` if there is none. */
+  function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
+    const known = last.get(inputs);
+    // On a CPU, the first block size stands for all others, and an edit may add one before it.
+    if (!known || device.kind === 'cpu') return null;
+    const { equal, columns } = known.prediction;
+    const { renumber, added } = findSharedDesigns(known.axes, plan.axes);
+    const left = [...equal.keys()].filter((entry) => renumber(equal[entry]) !== null);
+    if (left.length === 0) return null;
+    return {
+      designs: Uint32Array.from(left, (entry) => renumber(equal[entry])!),
+      columns: pickColumns(columns, left),
+      // If the fastest design was removed, others may be near the fastest of those that are left.
+      added: columns.timeMs[left[0]] === columns.timeMs[0] ? added : null,
+    };
+  }
 
   /** Lists the designs that were best before an edit, and a coarse subset of the designs of a device. */
   const listCoarse = (device: AdvisedDevice, coarse = coarseDesigns(device.plan.axes)): ReadonlySet<number> =>
     new Set([...(best.get(spaceOf(device)) ?? []), ...coarse]);
 
   /** Lists the parts of a device for each worker. */
-  function listParts(device: AdvisedDevice, look: Extent, coarse: Uint32Array): readonly (readonly DesignPart[])[] {
+  function listParts(
+    device: AdvisedDevice,
+    look: Extent,
+    coarse: Uint32Array,
+    recalled: Recalled | undefined,
+  ): readonly (readonly DesignPart[])[] {
     if (look === 'all') return deal(exactParts(device), pool.workers);
     const designs =
-      look === 'fastest' ? Array.from({ length: device.size }, (_, design) => design) : listCoarse(device, coarse);
+      look === 'fastest'
+        ? (recalled?.added ?? Array.from({ length: device.size }, (_, design) => design))
+        : listCoarse(device, coarse);
     return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
@@ -89,11 +131,12 @@ export function createPredictions(pool: Pool): Predictions {
   async function survey(
     devices: readonly AdvisedDevice[],
     look: Extent,
+    recalled: ReadonlyMap<AdvisedDevice, Recalled>,
     turn: AbortSignal,
   ): Promise<ReadonlyMap<AdvisedDevice, readonly Survey[]>> {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
     // The closer a known time is to the fastest, the fewer designs must be predicted.
-    const knownMs = new Map(devices.map((device) => [device, coarseMs.get(device.plan.id) ?? Infinity]));
+    const knownMs = new Map(devices.map((device) => [device, foundMs.get(device.plan.id) ?? Infinity]));
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
       const known = isWhole(look) ? {} : { bestMs: knownMs.get(device)! };
@@ -106,7 +149,7 @@ export function createPredictions(pool: Pool): Predictions {
     };
     // The devices of a study differ in no other axis, so the coarse designs of one are those of all.
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
-    const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse) }));
+    const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse, recalled.get(device)) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
     // A worker first takes its own jobs, because it still has their laws from the last edit. Then it takes jobs that
     // other workers have not started.
@@ -114,6 +157,18 @@ export function createPredictions(pool: Pool): Predictions {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };
     await Promise.all(lanes.map(work));
+    // Recalled designs make a survey like any other, but the number of invalid ones is not known.
+    const addRecalled = async (device: AdvisedDevice): Promise<void> => {
+      const known = recalled.get(device);
+      if (!known?.added) return;
+      const { plan, key, size } = device;
+      const [valid] = await pool.run('classify', { plan, key }, { signal: turn });
+      const own = surveys.get(device)!;
+      const invalid = own.reduce((rest, survey) => rest - survey.invalid, size - valid);
+      const { designs, columns } = known;
+      own.push({ ...ONLY_FASTEST, predicted: size - known.added.length, invalid, designs, columns });
+    };
+    await Promise.all(devices.map(addRecalled));
     return surveys;
   }
 
@@ -152,16 +207,18 @@ export function createPredictions(pool: Pool): Predictions {
     known: ({ plan }) => kept.get(plan.id) ?? null,
     async of(devices, look, turn) {
       const predictions = new Map<AdvisedDevice, DevicePrediction>();
+      const recalled = new Map<AdvisedDevice, Recalled>();
       const predict = async (wanted: readonly AdvisedDevice[], look: Extent): Promise<void> => {
-        const found = look === 'glance' ? glance(wanted, turn) : survey(wanted, look, turn);
+        const found = look === 'glance' ? glance(wanted, turn) : survey(wanted, look, recalled, turn);
         for (const [device, surveys] of await found) {
-          const { plan, size } = device;
+          const { plan, size, inputs } = device;
           const prediction = joined(device, surveys, look);
           predictions.set(device, prediction);
           if (prediction.predicted === size) {
             keep(kept, MAX_KEPT, plan.id, prediction);
+            keep(last, MAX_KEPT, inputs, { axes: plan.axes, prediction });
             keep(best, MAX_KEPT, spaceOf(device), prediction.equal.slice(0, MAX_REMEMBERED));
-          } else keep(coarseMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0] ?? Infinity);
+          } else keep(foundMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0] ?? Infinity);
         }
       };
       const isKnown = (device: AdvisedDevice): boolean => {
@@ -171,9 +228,23 @@ export function createPredictions(pool: Pool): Predictions {
         return true;
       };
       const unknown = devices.filter((device) => !isKnown(device));
+      if (look === 'fastest' || look === 'glance')
+        for (const device of unknown) {
+          const known = recall(device);
+          if (!known) continue;
+          recalled.set(device, known);
+          keep(best, MAX_KEPT, spaceOf(device), known.designs.slice(0, MAX_REMEMBERED));
+          keep(foundMs, MAX_KEPT, device.plan.id, known.columns.timeMs[0]);
+        }
+      // If the edit only removed designs, the exact answer needs no prediction.
+      if (look === 'glance')
+        await predict(
+          unknown.filter((device) => recalled.get(device)?.added?.length === 0),
+          'fastest',
+        );
       if (look === 'fastest')
         await predict(
-          unknown.filter(({ plan }) => !coarseMs.has(plan.id)),
+          unknown.filter(({ plan }) => !foundMs.has(plan.id)),
           'coarse',
         );
       // If the coarse subset of a device has all designs, the answer is exact.

@@ -30,8 +30,10 @@ export interface AdvisedDevice {
   readonly size: number;
   /** The number of its first design in the space of the whole study. */
   readonly firstDesign: number;
-  /** Identifies the inputs of the plan's depth and block laws. Plans with the same key share these laws in a worker. */
+  /** Identifies the units of the plan. Plans with the same key share depth laws and launches in a worker. */
   readonly key: string;
+  /** Identifies all inputs of the plan but the values of its axes. */
+  readonly inputs: string;
   /** Created on the first use. */
   readonly predictor: () => Predictor;
   readonly ties: TieTable;
@@ -79,25 +81,19 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: CompactOr
   const { units } = study.workload;
   const { name: _name, origins: _origins, ...kernel } = study.kernel;
   const given = order?.given ? orderDigest(order) : null;
-  const shared = {
-    work,
-    given,
-    units,
-    width: study.workload.width,
-    loop: axes.loop,
-    balancing: axes.balancing,
-  };
-  const key = sha256(JSON.stringify(shared));
+  const key = sha256(JSON.stringify({ work, given, units, width: study.workload.width }));
   const facts = new Map<string, readonly InputFact[]>();
-  const { devices: _devices, ...rest } = axes;
+  const { devices: _devices, implementations, ...values } = axes;
   return {
     study,
     axes,
     devices: axes.devices.map((device, at) => {
       const own: SpaceAxes = { ...axes, devices: [device] };
-      const same = { key, kernel, rest, device, constraints: study.constraints, pipeline: study.pipeline[device.id] };
+      const { constraints } = study;
+      const pipeline = study.pipeline[device.id];
       const cut = device.kind === 'cpu' ? (order ? orderDigest(order) : study.seed) : null;
-      const id = `advice-${sha256(JSON.stringify({ ...same, cut }))}`;
+      const inputs = sha256(JSON.stringify({ key, kernel, implementations, device, constraints, pipeline, cut }));
+      const id = `advice-${sha256(JSON.stringify({ inputs, values }))}`;
       const plan = sweepPlan(
         id,
         study,
@@ -112,6 +108,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: CompactOr
         size,
         firstDesign: at * size,
         key,
+        inputs,
         predictor: () => (predictor ??= createPredictor(plan)),
         ties: tieTableOf(own),
       };

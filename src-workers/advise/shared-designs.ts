@@ -1,0 +1,52 @@
+import { AXIS_ORDER, axisCounts, decodeInto, encode, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { formatLaunch } from '../predict/design/launch.ts';
+
+/** The values of an axis as texts that are comparable between spaces. */
+export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
+  switch (axis) {
+    case 'device':
+      return [''];
+    case 'implementation':
+      return axes.implementations?.map(({ name }) => name) ?? [''];
+    case 'blockWidth':
+      return (axes.blockWidth ?? [null]).map(String);
+    case 'launch':
+      return axes.launch.map(formatLaunch);
+    default:
+      return axes[axis].map(String);
+  }
+}
+
+/** The designs of an earlier space that a later space has, too. They have the same values on all axes. */
+export interface SharedDesigns {
+  /** Returns the number in the later space of a design of the earlier space; `null` if the later space lacks it. */
+  readonly renumber: (design: number) => number | null;
+  /** The designs of the later space that the earlier one lacks, ascending. */
+  readonly added: Uint32Array;
+}
+
+/** Compares two spaces of one device each. */
+export function findSharedDesigns(earlier: SpaceAxes, later: SpaceAxes): SharedDesigns {
+  const counts = axisCounts(earlier);
+  const laterCounts = axisCounts(later);
+  const places = AXIS_ORDER.map((axis) => {
+    const [from, to] = [axisTexts(earlier, axis), axisTexts(later, axis)];
+    return { inLater: from.map((text) => to.indexOf(text)), isAdded: to.map((text) => !from.includes(text)) };
+  });
+  const positions = new Int32Array(AXIS_ORDER.length);
+  const added: number[] = [];
+  const size = laterCounts.reduce((product, count) => product * count, 1);
+  if (places.some(({ isAdded }) => isAdded.includes(true)))
+    for (let design = 0; design < size; design += 1) {
+      decodeInto(positions, laterCounts, design);
+      if (places.some(({ isAdded }, axis) => isAdded[positions[axis]])) added.push(design);
+    }
+  return {
+    renumber: (design) => {
+      decodeInto(positions, counts, design);
+      const moved = places.map(({ inLater }, axis) => inLater[positions[axis]]);
+      return moved.includes(-1) ? null : encode(laterCounts, moved);
+    },
+    added: Uint32Array.from(added),
+  };
+}
