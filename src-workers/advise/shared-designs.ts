@@ -21,8 +21,10 @@ export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
 export interface SharedDesigns {
   /** Returns the number in the later space of a design of the earlier space; `null` if the later space lacks it. */
   readonly renumber: (design: number) => number | null;
-  /** The designs of the later space that the earlier one lacks, ascending. */
-  readonly added: Uint32Array;
+  /** Number of designs of the later space that the earlier one has, too. */
+  readonly shared: number;
+  /** Lists the other designs of the later space, ascending. */
+  readonly listAdded: () => Uint32Array;
 }
 
 /** Compares two spaces of one device each. */
@@ -34,19 +36,22 @@ export function findSharedDesigns(earlier: SpaceAxes, later: SpaceAxes): SharedD
     return { inLater: from.map((text) => to.indexOf(text)), isAdded: to.map((text) => !from.includes(text)) };
   });
   const positions = new Int32Array(AXIS_ORDER.length);
-  const added: number[] = [];
   const size = laterCounts.reduce((product, count) => product * count, 1);
-  if (places.some(({ isAdded }) => isAdded.includes(true)))
-    for (let design = 0; design < size; design += 1) {
-      decodeInto(positions, laterCounts, design);
-      if (places.some(({ isAdded }, axis) => isAdded[positions[axis]])) added.push(design);
-    }
+  const shared = places.reduce((product, { isAdded }) => product * isAdded.filter((added) => !added).length, 1);
   return {
+    shared,
+    listAdded: () => {
+      const added: number[] = [];
+      for (let design = 0; design < size && added.length < size - shared; design += 1) {
+        decodeInto(positions, laterCounts, design);
+        if (places.some(({ isAdded }, axis) => isAdded[positions[axis]])) added.push(design);
+      }
+      return Uint32Array.from(added);
+    },
     renumber: (design) => {
       decodeInto(positions, counts, design);
       const moved = places.map(({ inLater }, axis) => inLater[positions[axis]]);
       return moved.includes(-1) ? null : encode(laterCounts, moved);
     },
-    added: Uint32Array.from(added),
   };
 }

@@ -113,11 +113,12 @@ describe('the designs that two spaces share', () => {
     };
     forAll(space, space, (earlier, later) => {
       const [before, after] = [valuesOf(earlier), valuesOf(later)];
-      const { renumber, added } = findSharedDesigns(earlier, later);
+      const { renumber, shared, listAdded } = findSharedDesigns(earlier, later);
       expect(before.map((_, design) => renumber(design))).toEqual(
         before.map((text) => (after.includes(text) ? after.indexOf(text) : null)),
       );
-      expect([...added]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
+      expect([...listAdded()]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
+      expect(shared).toBe(after.length - listAdded().length);
     });
   });
 });

@@ -68,6 +68,12 @@ const GLANCE_MS = 60;
 /** The number of designs that were best before an edit and that a glance predicts first, for each device and worker. */
 const MAX_LEADING = 8;
 
+/** An exact prediction with the inputs and the axes that it is for. */
+interface Kept extends Pick<AdvisedDevice, 'inputs'> {
+  readonly axes: SpaceAxes;
+  readonly prediction: DevicePrediction;
+}
+
 /** What an exact prediction still says after an edit of the axes. */
 interface Recalled {
   /** The fastest designs that the edit left, ascending in time, with their predictions. */
@@ -84,27 +90,40 @@ interface Job {
 }
 
 export function createPredictions(pool: Pool): Predictions {
-  const kept = new Map<string, DevicePrediction>();
+  /** Exact predictions, by plan. */
+  const kept = new Map<string, Kept>();
   const best = new Map<string, Uint32Array>();
   /** The fastest time that is known of a plan that is not exact yet, ms; Infinity if no valid design is known. */
   const foundMs = new Map<string, number>();
-  /** The last exact prediction by the inputs except the axes, and its axes. */
-  const last = new Map<string, { readonly axes: SpaceAxes; readonly prediction: DevicePrediction }>();
 
-  /** Finds what the last prediction says of a device after an edit of its axes; `null` if there is none. */
+  /** Finds the prediction that says most of a device after an edit of its axes; `null` if none says anything. */
   function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
-    const known = last.get(inputs);
     // On a CPU, the first block size stands for all others, and an edit may add one before it.
-    if (!known || device.kind === 'cpu') return null;
-    const { equal, columns } = known.prediction;
-    const { renumber, added } = findSharedDesigns(known.axes, plan.axes);
-    const left = [...equal.keys()].filter((entry) => renumber(equal[entry]) !== null);
-    if (left.length === 0) return null;
-    return {
-      designs: Uint32Array.from(left, (entry) => renumber(equal[entry])!),
-      columns: pickColumns(columns, left),
+    if (device.kind === 'cpu') return null;
+    const found = [...kept.values()].flatMap((known) => {
+      if (known.inputs !== inputs) return [];
+      const { equal, columns } = known.prediction;
+      const { renumber, shared, listAdded } = findSharedDesigns(known.axes, plan.axes);
+      const first = equal.findIndex((design) => renumber(design) !== null);
+      if (first < 0) return [];
       // If the fastest design was removed, others may be near the fastest of those that are left.
-      added: columns.timeMs[left[0]] === columns.timeMs[0] ? added : null,
+      const isComplete = columns.timeMs[first] === columns.timeMs[0];
+      return { equal, columns, renumber, listAdded, covered: isComplete ? shared : 0 };
+    });
+    if (found.length === 0) return null;
+    const most = found.reduce((one, other) => (other.covered > one.covered ? other : one));
+    const { equal, columns, renumber, listAdded, covered } = most;
+    const left = [...equal.entries()].flatMap(([entry, old]) => {
+      const design = renumber(old);
+      return design === null ? [] : { entry, design };
+    });
+    return {
+      designs: Uint32Array.from(left, ({ design }) => design),
+      columns: pickColumns(
+        columns,
+        left.map(({ entry }) => entry),
+      ),
+      added: covered > 0 ? listAdded() : null,
     };
   }
 
@@ -204,7 +223,7 @@ export function createPredictions(pool: Pool): Predictions {
   }
 
   return {
-    known: ({ plan }) => kept.get(plan.id) ?? null,
+    known: ({ plan }) => kept.get(plan.id)?.prediction ?? null,
     async of(devices, look, turn) {
       const predictions = new Map<AdvisedDevice, DevicePrediction>();
       const recalled = new Map<AdvisedDevice, Recalled>();
@@ -215,14 +234,13 @@ export function createPredictions(pool: Pool): Predictions {
           const prediction = joined(device, surveys, look);
           predictions.set(device, prediction);
           if (prediction.predicted === size) {
-            keep(kept, MAX_KEPT, plan.id, prediction);
-            keep(last, MAX_KEPT, inputs, { axes: plan.axes, prediction });
+            keep(kept, MAX_KEPT, plan.id, { inputs, axes: plan.axes, prediction });
             keep(best, MAX_KEPT, spaceOf(device), prediction.equal.slice(0, MAX_REMEMBERED));
           } else keep(foundMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0] ?? Infinity);
         }
       };
       const isKnown = (device: AdvisedDevice): boolean => {
-        const known = kept.get(device.plan.id);
+        const known = kept.get(device.plan.id)?.prediction;
         if (!known || (look === 'all' && !known.others)) return false;
         predictions.set(device, known);
         return true;
