@@ -632,7 +632,13 @@ function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuD
       const overhead = getShareOverhead(predictor, candidate);
       const launch = (isSample: boolean): GivenLaunch =>
         computeShareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);
-      return computeOrderedLaunch(launch, true, () => areLongerInParts(launch(true).blocks), dealt, everyBlock);
+      return computeOrderedLaunch(
+        launch,
+        true,
+        () => areLongerInParts(launch(true).depths, dealt.groupsPerBlock),
+        dealt,
+        everyBlock,
+      );
     }
     if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not known.`);
     const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));

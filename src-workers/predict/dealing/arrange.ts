@@ -136,9 +136,22 @@ function sortIntoBuckets(
     while (from > (b === 0 ? 0 : ends[b - 1]) && sorted[from - 1] === last[b]) from--;
     return end - from;
   });
-  const next = ends.map((_, b) => (b === 0 ? 0 : ends[b - 1]));
+  return placeInBuckets(lengths, { next: ends.map((_, b) => (b === 0 ? 0 : ends[b - 1])), last, room });
+}
+
+interface Buckets {
+  /** Position of the next unit of each bucket. */
+  readonly next: number[];
+  /** The longest length of each bucket, and the number of units of that length for which it still has room. */
+  readonly last: readonly number[];
+  readonly room: number[];
+}
+
+/** Puts each unit into the first bucket that has room for it. */
+function placeInBuckets(lengths: CompactNumbers, { next, last, room }: Buckets): CompactNumbers {
   const out = makeNumbers(lengths, lengths.length);
-  for (const length of lengths) {
+  for (let at = 0; at < lengths.length; at++) {
+    const length = lengths[at];
     let b = 0;
     while (length > last[b] || (length === last[b] && room[b] === 0)) b++;
     if (length === last[b]) room[b]--;
@@ -152,5 +165,7 @@ function sortRepeats(own: CompactNumbers, repeated: CompactNumbers): CompactNumb
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();
   const sorted = own.slice().sort();
-  return repeated.map((_, at) => sorted[Math.floor(at / repeats)]);
+  const all = makeNumbers(repeated, repeated.length);
+  for (let at = 0; at < sorted.length; at++) all.fill(sorted[at], at * repeats, (at + 1) * repeats);
+  return all;
 }

@@ -17,6 +17,7 @@ export interface PlacedBlocks extends KnownBlocks {
 
 export function listKnownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
   const W = groupsPerBlock;
+  if (W === 1) return { groupsPerBlock: W, depths, means: depths, lives: depths };
   const means = new Float64Array(depths.length / W);
   const lives = new Float64Array(means.length);
   for (let b = 0, at = 0; b < means.length; b++) {

@@ -177,7 +177,8 @@ function computeLastLives(
   const kept = lengths.length;
   const isUnderWay = (fetch: number): boolean => age[fetch] < perFetch * longest;
   const unitsOf = (fetch: number): number => (before[fetch + 1] ?? taken) - before[fetch];
-  const underWay = before.reduce((sum, _, fetch) => (isUnderWay(fetch) ? sum + unitsOf(fetch) * each : sum), 0);
+  let underWay = 0;
+  for (let fetch = 0; fetch < before.length; fetch++) if (isUnderWay(fetch)) underWay += unitsOf(fetch) * each;
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
@@ -186,12 +187,12 @@ function computeLastLives(
   let passed = 0;
   let looked = 0;
   let next = 0;
-  before.forEach((first, fetch) => {
-    if (!isUnderWay(fetch)) return;
+  for (let fetch = 0; fetch < before.length; fetch++) {
+    if (!isUnderWay(fetch)) continue;
     const own = unitsOf(fetch);
     // The last fetches took the last units.
-    const from = Math.max(0, Math.round(units - (taken - first) * each));
-    const count = Math.ceil((Math.round(units - (taken - first - own) * each) - from) / own);
+    const from = Math.max(0, Math.round(units - (taken - before[fetch]) * each));
+    const count = Math.ceil((Math.round(units - (taken - before[fetch] - own) * each) - from) / own);
     for (; next < passed + count; looked++, next = looked * skip + Math.floor(goldenTurn(looked) * skip)) {
       const at = from + (next - passed) * own;
       let life = 0;
@@ -205,7 +206,7 @@ function computeLastLives(
       if (life > 0) lives.push(life);
     }
     passed += count;
-  });
+  }
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }
 

@@ -19,7 +19,7 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
-import { copyCompactly, type CompactNumbers } from '../../numeric/compact.ts';
+import { copyCompactly, findLargest, type CompactNumbers } from '../../numeric/compact.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
@@ -42,10 +42,15 @@ import { createRecentLaunches, createRecentStarts } from './recent.ts';
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();
+const getSampledDepths = createScratch();
 
 /** A launch of units in a given order. */
 export interface GivenLaunch {
-  readonly blocks: KnownBlocks;
+  /**
+   * Depth of each group, iterations, block by block. If a sample is enough, this is scratch memory that the next launch
+   * overwrites.
+   */
+  readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
   /** Means of a group: with even shares for the whole launch, otherwise for one unit per slot. */
@@ -64,21 +69,22 @@ export function computeGivenLaunch(
   meanLength: number,
   isSample = false,
 ): GivenLaunch {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   // With a single round or a single lane, both loops take the same time.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const loop = isNested ? 'nested' : 'flattened';
   const plain = getKeptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>
     computePlainLaunch(order, { ...dealing, loop }, meanLength, isSample),
   );
-  const depths = new Float64Array(plain.depths);
+  const depths = isSample ? getSampledDepths(plain.depths.length) : new Float64Array(plain.depths.length);
+  depths.set(plain.depths);
   if (setupIterations > 0) {
     const starts = (plain.starts ??= copyCompactly(computeStarts(order, { ...dealing, loop }, plain, isSample)));
     for (let at = 0; at < depths.length; at++) depths[at] += setupIterations * starts[at];
   }
   const { aggregateLoss, meanLoss } = plain.loss;
   return {
-    blocks: listKnownBlocks(depths, W),
+    depths,
     weights: plain.weights,
     means: {
       meanDepth: meanLength * aggregateLoss + setupIterations,
@@ -174,31 +180,28 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   const kept = order.lengths.length;
   const period = order.part === 1 ? Math.ceil(kept / slotsPerBlock) : G;
   const fuller = Math.ceil((units % slots) / slotsPerBlock);
-  const blocks: number[] = [];
-  const weights: number[] = [];
-  for (const [from, to] of [
-    [0, fuller],
-    [fuller, G],
-  ]) {
-    const count = Math.min(to - from, Math.ceil((wanted * (to - from)) / G));
-    const span = Math.min(to - from, Math.max(count, period));
-    for (const block of spreadBlocks(span, count)) {
-      blocks.push(from + block);
-      weights.push((to - from) / count);
-    }
-  }
-  const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !blocks.includes(block)) : [];
+  // The blocks with one more round, and the others.
+  const counts = [fuller, G - fuller].map((all) => Math.min(all, Math.ceil((wanted * all) / G)));
+  const even = new Int32Array(counts[0] + counts[1]);
+  const weights = new Float64Array(even.length);
+  counts.forEach((count, part) => {
+    const [from, all, at] = part === 0 ? [0, fuller, 0] : [fuller, G - fuller, counts[0]];
+    even.set(spreadBlocks(Math.min(all, Math.max(count, period)), count, from), at);
+    weights.fill(all / count, at, at + count);
+  });
+  const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
   // Each kept length recurs in this many slots. The weight of the blocks with the longest units must not exceed that
   // number.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
-  if (certain.length === 0 || left < 0.5)
-    return { blocks: Int32Array.from(blocks), weights: Float64Array.from(weights) };
-  return {
-    blocks: Int32Array.from([...blocks, ...certain]),
-    weights: Float64Array.from([...weights.map((weight) => weight * left), ...certain.map(() => times)]),
-  };
+  if (certain.length === 0 || left < 0.5) return { blocks: even, weights };
+  const blocks = new Int32Array(even.length + certain.length);
+  blocks.set(even);
+  blocks.set(certain, even.length);
+  const shared = new Float64Array(blocks.length).fill(times);
+  for (let i = 0; i < even.length; i++) shared[i] = weights[i] * left;
+  return { blocks, weights: shared };
 }
 
 /** Finds the blocks that contain the longest groups of n units of an order. */
@@ -248,7 +251,7 @@ export function computeShareLaunch(
   const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
   return {
     weights: null,
-    blocks: listKnownBlocks(spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)), W),
+    depths: spreadOver(depths, W, rows.length, isSample ? rows.length : Math.min(G, most)),
     means: {
       meanDepth: addUp(depths) / depths.length,
       meanWork: (meanLength + setupIterations) * unitsPerSlot,
@@ -403,7 +406,8 @@ function deviates(parts: Float64Array, chance: number): boolean {
 }
 
 /** Whether known blocks in some parts of the launch live longer by more than chance explains. */
-export function areLongerInParts({ means }: KnownBlocks): boolean {
+export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
+  const { means } = listKnownBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
   let within = 0;
   const parts = new Float64Array(TREND_PARTS).map((_, part) => {
@@ -415,13 +419,13 @@ export function areLongerInParts({ means }: KnownBlocks): boolean {
   return deviates(parts, within / each);
 }
 
-/** Evenly spread blocks that represent the whole launch. */
-function spreadBlocks(G: number, count: number): Int32Array {
+/** Evenly spread blocks that represent G blocks, of which `first` is the first. */
+function spreadBlocks(G: number, count: number, first = 0): Int32Array {
   const blocks = new Int32Array(count);
   for (let i = 0; i < count; i++) {
     const from = Math.floor((i * G) / count);
     const to = Math.floor(((i + 1) * G) / count);
-    blocks[i] = from + Math.floor(goldenTurn(i) * (to - from));
+    blocks[i] = first + from + Math.floor(goldenTurn(i) * (to - from));
   }
   return blocks;
 }
@@ -549,7 +553,7 @@ function createStartCounter(
   const scratch = createDealingScratch(counting);
   return (block, group) => {
     const withStarts = computeGroupDepth(reader, counting, block, group, scratch);
-    const depth = scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+    const depth = findLargest(scratch.lanes);
     return { depth, starts: withStarts - depth };
   };
 }

@@ -15,6 +15,7 @@ import {
   SAMPLED_LOOKUPS,
   STEADY_GROUPS,
 } from '../constants.ts';
+import { findLargest } from '../../numeric/compact.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import { createDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
@@ -199,7 +200,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
     const stride = strideOf(block);
     for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W) {
       const withStarts = computeGroupDepth(order, counting, block, g, scratch);
-      counts[i * W + g] = withStarts - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+      counts[i * W + g] = withStarts - findLargest(scratch.lanes);
     }
     if (stride > 1) fillBetween(counts, i * W, W, stride);
   });
@@ -227,7 +228,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
       // Even steps could meet the same place of every window.
       const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
       const withStarts = computeGroupDepth(order, counting, Math.floor(group / W), group % W, scratch);
-      return withStarts - scratch.lanes.reduce((longest, own) => Math.max(longest, own), 0);
+      return withStarts - findLargest(scratch.lanes);
     });
   });
   return findSureTotal(starts, groups);

@@ -1,3 +1,4 @@
+import { findLargest } from '../../numeric/compact.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import { LIFE_BINS } from '../constants.ts';
@@ -43,7 +44,7 @@ export function computeInOrderCycles(
   // Slot k belongs to multiprocessor k mod M.
   const slots = Math.min(M * residentBlocks, count);
   const held = Int32Array.from({ length: slots }, (_, slot) => slot);
-  const longest = lives.reduce((most, life) => Math.max(most, life), 0);
+  const longest = findLargest(lives);
   if (count === slots || !(longest > 0))
     return computeSlowestCycles(blocks, held, null, M, cyclesPerIteration, schedulers);
 

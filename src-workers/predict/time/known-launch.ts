@@ -6,7 +6,7 @@ import type { StepLaws } from '../depth/depth-table.ts';
 import { makeSampledSteps, makeSteppedBlockLaw } from './block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import type { BlockLaw } from './law.ts';
-import { placeBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
+import { listKnownBlocks, placeBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
 import type { Dealing } from '../dealing/deal.ts';
 import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
 import { getCoarseLaw } from '../depth/group-depth.ts';
@@ -118,21 +118,23 @@ export function computeOrderedLaunch(
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {
-      const { blocks, means, weights } = launchOf(true);
-      const steps = makeSampledSteps({ depths: sortRows(blocks), groupsPerBlock, weights });
+      const { depths, means, weights } = launchOf(true);
+      const steps = makeSampledSteps({ depths: sortRows(depths, groupsPerBlock), groupsPerBlock, weights });
       return { ...UNORDERED, groupsPerBlock, means, placed: [], steps, size: 4 * steps.steps.length };
     }
   }
-  const { blocks, means } = launchOf(false);
+  const { depths, means } = launchOf(false);
   const launch = { ...UNORDERED, groupsPerBlock, means };
-  if (startsInOrder)
-    return { ...launch, placed: [], inOrder: blocks, size: blocks.depths.length + 2 * blocks.lives.length };
-  const placed = placeRandomly(blocks.depths, groupsPerBlock, gridBlocks);
-  return { ...launch, placed, size: (1 + placed.length) * blocks.depths.length };
+  if (startsInOrder) {
+    const inOrder = listKnownBlocks(depths, groupsPerBlock);
+    return { ...launch, placed: [], inOrder, size: depths.length + 2 * inOrder.lives.length };
+  }
+  const placed = placeRandomly(depths, groupsPerBlock, gridBlocks);
+  return { ...launch, placed, size: (1 + placed.length) * depths.length };
 }
 
-/** Sorts the depths of known blocks, the shortest of each block first. */
-function sortRows({ depths, groupsPerBlock: W }: KnownBlocks): Float64Array {
+/** Sorts the depths of each block, the shortest first. */
+function sortRows(depths: Float64Array, W: number): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;
 }
