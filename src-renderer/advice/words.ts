@@ -3,6 +3,7 @@ import { parseBalancing } from '../../src-workers/domain/balancing.ts';
 import { blockText, isCpuDesign, type Design } from '../../src-workers/domain/design.ts';
 import { assumedFacts, ORIGINS, type InputFact } from '../../src-workers/domain/provenance.ts';
 import { midSentence } from '../../src-workers/domain/text.ts';
+import { simplerSentence } from '../../src-workers/domain/times.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { ORIGIN_NAMES } from '../format/origins.ts';
@@ -113,12 +114,10 @@ export function whyNotFastest(
 ): string | null {
   if (!known || designIndex === fastest.designIndex) return null;
   const excess = time.ms / fastest.predictedMs - 1;
-  const longer =
-    excess < 0.0005 ? 'as long as the fastest below' : `${percent(excess, 1)} longer than the fastest below`;
   const reason =
     known.robust.designIndex === known.point.designIndex
-      ? `It takes ${longer}, which the model cannot tell apart, and is simpler.`
-      : `With the usual value of each assumed input it takes ${longer}, but over all their values it loses least on average.`;
+      ? simplerSentence(excess, 'the fastest below')
+      : `With the usual value of each assumed input it takes ${percent(excess)} longer than the fastest below, but over all their values it loses least on average.`;
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 

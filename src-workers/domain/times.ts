@@ -80,3 +80,12 @@ export function timeRange(lowMs: number, highMs: number): string {
   const unit = timeUnit(lowMs);
   return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;
 }
+
+/**
+ * Says why a design is recommended although another one is the fastest.
+ * @param excess its time divided by that of the fastest design, minus 1
+ */
+export function simplerSentence(excess: number, fastest: string): string {
+  const longer = excess < 0.0005 ? 'as long as' : `${(100 * excess).toFixed(1)}${NBSP}% longer than`;
+  return `It takes ${longer} ${fastest}. The model cannot tell them apart, and it is simpler.`;
+}

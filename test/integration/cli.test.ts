@@ -169,7 +169,8 @@ describe('sweep', () => {
   it('says why the best design is not the one with the least time', async () => {
     const acts = join(ROOT, 'db/examples/acts.json');
     const { out } = await run(['sweep', acts, '--device', 'nvidia-rtx-4090', '--top', '1', '--db', at('acts.db')]);
-    const [, longer, design] = /\nIt takes ([\d.]+ %) longer than design (\d+), which .* and is simpler\.\n/.exec(out)!;
+    const [, longer, design] =
+      /\nIt takes ([\d.]+\s%) longer than design (\d+)\. The model cannot .*, and it is simpler\.\n/.exec(out)!;
     expect(out).toMatch(new RegExp(`\n *1 +${design} `));
     expect(Number.parseFloat(longer)).toBeLessThanOrEqual(1.5);
   });
@@ -718,6 +719,7 @@ describe('refused commands', () => {
     [1, `export 1 --format csv -o ${at('no/such/folder.csv')}`, /cannot be written \(no such file or folder, ENOENT\)/],
     [2, 'export 1 --format docx', /docx/],
     [2, 'export 1 --format csv --design 3', /another format/],
+    [2, 'export 1 --format cuda --weigh', /Omit --weigh, or specify .*csv/],
     [2, 'export 1 --format pdf', /Specify a file: -o report\.pdf/],
     [1, 'export 1 --format cuda --design 99999999', /99999999/],
     [1, `recommend ${at('none.json')}`, /none\.json cannot be read/],

@@ -12,6 +12,9 @@ import { command, type CommandLine, type GlobalOptions, positive, whole, call } 
 import { runId } from '../follow.ts';
 import { EXIT_OK, plain, printJson, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
+/** The formats that can list the expected loss of each design. */
+const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
+
 /** Checks the id of a format. The help describes each format, so the option does not list its choices a second time. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'document format, one of those below');
@@ -19,7 +22,6 @@ function formatOption(): Option {
 }
 
 export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
-  const weighing = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
   const formats = EXPORTERS.map(({ id, text }) => `  ${id.padEnd(28)} ${text}`);
   command(program, 'export <run>', 'a run as a document')
     .addOption(formatOption().makeOptionMandatory())
@@ -33,7 +35,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--top <count>', 'designs to list', positive, 100)
     .option(
       '--weigh',
-      `in ${weighing.join(' and ')}: also the expected loss of each design, and its chance of being the best`,
+      `in ${WEIGHING.join(' and ')}: also the expected loss of each design, and its chance of being the best`,
     )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
@@ -68,6 +70,10 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
   if (options.design !== undefined && isTable)
     throw badUsage(
       `${options.format} is a table of the best designs, so --design does not change it. Specify --top and --device instead, or another format for one design.`,
+    );
+  if (options.weigh && !WEIGHING.some((id) => id === options.format))
+    throw badUsage(
+      `${options.format} has no column for the expected loss. Omit --weigh, or specify one of these formats: ${WEIGHING.join(', ')}.`,
     );
   const rendered = await call(engine, 'export.render', {
     runId: id,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
-import { timeText } from '../../../src-workers/domain/times.ts';
+import { simplerSentence, timeText } from '../../../src-workers/domain/times.ts';
 import type { BestRow, RunSummary } from '../../contract/api.ts';
 import { countsText } from '../../contract/counts.ts';
 import { MAX_BEST, MAX_DESIGNS, MAX_SPACE } from '../../contract/study.ts';
@@ -32,7 +32,7 @@ import {
   wholeFrom,
 } from '../command-line.ts';
 import { followRun } from '../follow.ts';
-import { EXIT_OK, percent, printParts, say, type Terminal } from '../output.ts';
+import { EXIT_OK, printParts, say, type Terminal } from '../output.ts';
 
 export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
@@ -148,10 +148,7 @@ function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | und
   const floor = floorSentence(row.predictedMs);
   if (floor !== null) say(terminal, floor);
   else if (fastest && fastest.designIndex !== row.designIndex)
-    say(
-      terminal,
-      `It takes ${percent(row.predictedMs / fastest.predictedMs - 1)} longer than design ${fastest.designIndex}, which the model cannot tell apart, and is simpler.`,
-    );
+    say(terminal, simplerSentence(row.predictedMs / fastest.predictedMs - 1, `design ${fastest.designIndex}`));
 }
 
 export async function sweepCommand(
