@@ -47,7 +47,7 @@ export class Query<Name extends ProcedureName> {
         void this.#ask(next);
       };
       let asked = false;
-      // The first call starts before the page is drawn; later ones wait for other changes of the input.
+      // The first call starts before the page is drawn. Later ones wait until the input stops changing.
       if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {

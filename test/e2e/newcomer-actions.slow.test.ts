@@ -45,7 +45,7 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   const person = counter();
   await person.act(drop(page.getByRole('main'), '1138_bus.mtx', matrix));
   await person.act(page.getByRole('button', { name: 'SpMV: compare the eight kernels' }).click());
-  // The recommendation names a design without a run.
+  // There is a recommendation before any run.
   const answer = page.getByRole('region', { name: 'Recommendation' }).locator('.main');
   const named = /^(.+), \d+ threads? per unit/;
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');

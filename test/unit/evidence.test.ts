@@ -143,8 +143,7 @@ describe('judging', () => {
   });
 
   it('computes regret, hits and errors as defined', async () => {
-    // There are two matrices. For the first, coo is always predicted faster, because its time is set from the
-    // parameters.
+    // Two matrices, which differ only in the measured time of coo.
     const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
     const [judged] = unwrap(
       await loadEvidence(folder, devices, {

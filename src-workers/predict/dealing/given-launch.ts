@@ -53,7 +53,7 @@ export interface GivenLaunch {
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Means of a group: with even shares for the whole launch, otherwise for one unit per slot. */
+  /** Means of a group: of all its work if it has even shares, otherwise for one unit per slot. */
   readonly means: DepthMeans;
 }
 
@@ -544,7 +544,7 @@ function countShareStarts(
   return starts;
 }
 
-/** For a flattened loop, counts the iterations in which any lane of a group starts a unit, and finds its depth. */
+/** Counts, for a flattened loop, the iterations of a group in which any lane starts a unit; `depth` is the group's. */
 function createStartCounter(
   reader: GivenReader,
   dealing: Dealing,

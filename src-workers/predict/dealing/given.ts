@@ -220,7 +220,7 @@ export function computeLossInOrder(lengths: CompactNumbers, units: number, n: nu
     work += times * sum;
     losses += times * (sum > 0 ? (lanes * most) / sum : 1);
   };
-  // The last group is counted separately, because it may have fewer units than in other repetitions.
+  // The last group is counted separately: where the lengths repeat, it may be cut short, unlike its earlier copies.
   for (let group = 0; group < period; group++) {
     const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
     if (times > 0) count(group, times);

@@ -311,7 +311,7 @@ interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** A model and the results that follow from its design, setup excluded. */
+/** The depth of a group without setups, and what follows from it. */
 interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */

@@ -81,8 +81,8 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
 }
 
 /**
- * The values of an age: its weight, E[active groups] and their variance, and the variance that each further scheduler
- * adds (`APART` times the mean).
+ * Number of values in the record of an age: its weight, the mean and the variance of the active groups, and the variance
+ * that each further scheduler adds (`APART` times the mean).
  */
 export const AGE_FIELDS = 4;
 

@@ -200,7 +200,7 @@ function writeSlowestInto(
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
       // The maximum number of groups that are active on any multiprocessor, by the first terms of Cornish and Fisher's
-      // expansion. The skewness is the skewness of a count of clumps.
+      // expansion. Groups that end together form a clump, and the number of clumps is as skewed as a binomial one.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * Math.sqrt(slots * slotVariance) + Math.max(0, skewed));
