@@ -15,7 +15,8 @@ export function compactNumbers(values: CompactNumbers): CompactNumbers {
  */
 function findLargestWhole(values: CompactNumbers): number {
   let most = 0;
-  for (const value of values) {
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at];
     if (value >>> 0 !== value) return Infinity;
     if (value > most) most = value;
   }
@@ -44,6 +45,7 @@ export function makeNumbers<Numbers extends CompactNumbers>(like: Numbers, lengt
 /** The largest of some numbers that are not negative; 0 if there are none. */
 export function findLargest(values: CompactNumbers): number {
   let largest = 0;
-  for (const value of values) if (value > largest) largest = value;
+  // An iterator over several kinds of arrays makes an object for each value.
+  for (let at = 0; at < values.length; at++) if (values[at] > largest) largest = values[at];
   return largest;
 }

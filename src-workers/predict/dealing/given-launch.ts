@@ -292,7 +292,7 @@ function spreadOver(computed: Float64Array, W: number, rows: number, blocks: num
 
 function addUp(values: CompactNumbers): number {
   let total = 0;
-  for (const value of values) total += value;
+  for (let at = 0; at < values.length; at++) total += values[at];
   return total;
 }
 
