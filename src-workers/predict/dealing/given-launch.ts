@@ -153,7 +153,8 @@ function computeStarts(
 function computeWeightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return addUp(values) / values.length;
   let sum = 0;
-  for (let at = 0; at < values.length; at++) sum += weights[Math.floor(at / each)] * values[at];
+  for (let row = 0, at = 0; at < values.length; row++)
+    for (const end = at + each; at < end; at++) sum += weights[row] * values[at];
   return sum / (each * addUp(weights));
 }
 
@@ -319,34 +320,45 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   const depths = getDepths(blocks.length * W);
   for (let i = 0, to = 0; i < blocks.length; i++)
     for (let g = 0; g < W; g++, to++) {
-      let position = blocks[i] * slotsPerBlock + g * n;
+      const first = blocks[i] * slotsPerBlock + g * n;
       const filled = Math.min(n, slotsPerBlock - g * n);
-      let depth = 0;
-      if (part === 1 && filled === common) {
-        let at = (position / common) % period;
-        for (; position + filled <= units; position += stride) {
-          depth += longest[at];
-          at += step;
-          if (at >= period) at -= period;
-        }
-      } else if (filled === common && common === n)
-        for (; position + filled <= units; position += stride) depth += longest[Math.floor((position / n) * part)];
+      const full = Math.max(0, Math.floor((units - filled - first) / stride) + 1);
+      if (part === 1 && filled === common) depths[to] = addUpInSteps(longest, (first / common) % period, step, full);
+      else if (filled === common && common === n) depths[to] = addUpPart(longest, first / n, stride / n, full, part);
       else
-        for (; position + filled <= units; position += stride) {
+        for (let position = first; position < first + full * stride; position += stride) {
           let most = 0;
           for (let from = position; from < position + filled; from += common) {
             const inGroup = from % n;
             const at = part === 1 ? from : Math.floor(((from - inGroup) / n) * part) * n + inGroup;
             most = Math.max(most, longest[(at / common) % period]);
           }
-          depth += most;
+          depths[to] += most;
         }
       // The last group may have fewer units than in other repetitions of the lengths.
-      if (position < units) depth += findLongestUnit(order, position, units);
-      depths[to] = depth;
+      const last = first + full * stride;
+      if (last < units) depths[to] += findLongestUnit(order, last, units);
     }
   scaleBy(depths, rounds / Math.ceil(rounds / each));
   return depths;
+}
+
+/** Adds up `count` values from a position on, at equal steps. The values repeat. */
+function addUpInSteps(values: CompactNumbers, first: number, step: number, count: number): number {
+  let sum = 0;
+  for (let i = 0, at = first; i < count; i++) {
+    sum += values[at];
+    at += step;
+    if (at >= values.length) at -= values.length;
+  }
+  return sum;
+}
+
+/** Like `addUpInSteps`, for positions in all values, of which only a part is kept. */
+function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
+  let sum = 0;
+  for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];
+  return sum;
 }
 
 /** The longest unit of the last group, iterations. */
