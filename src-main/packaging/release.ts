@@ -4,7 +4,7 @@
  * files to `dist/X.Y.Z`, commits and tags. It publishes nothing. A failure leaves the tree as it was. `--tested` skips
  * the tests if they have passed on this commit elsewhere.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -68,6 +68,9 @@ function makeFiles(folder: string, name: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 }
 
+/** Whether Git knows who commits. Otherwise it would refuse the commit after all tests. */
+const hasIdentity = () => spawnSync('git', ['var', 'GIT_COMMITTER_IDENT']).status === 0;
+
 function release(increment: string, isTested: boolean): void {
   if (read('git', 'status', '--porcelain') !== '')
     throw new Error('The tree has changes. Commit or remove them before a release.');
@@ -75,24 +78,24 @@ function release(increment: string, isTested: boolean): void {
   const [before, after] = changelog.split(UNRELEASED);
   if (after === undefined || /^\s*(## |$)/.test(after))
     throw new Error('CHANGELOG.md has nothing under "## Unreleased". Describe the changes there.');
-  let version: string;
-  let folder: string;
+  if (!hasIdentity())
+    throw new Error('Git does not know who makes the release. Set user.name and user.email with "git config".');
   try {
     run('npm', 'version', increment, '--no-git-tag-version', '--allow-same-version');
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string; version: string };
-    ({ version } = manifest);
+    const { name, version } = manifest;
     const date = new Date().toISOString().slice(0, 10);
     writeFileSync('CHANGELOG.md', `${before}${UNRELEASED}\n## ${version} (${date})\n${after}`);
     if (!isTested) run('npm', 'run', 'test:all');
-    folder = resolve('dist', version);
-    makeFiles(folder, `${basename(manifest.name)}-${version}`);
+    const folder = resolve('dist', version);
+    makeFiles(folder, `${basename(name)}-${version}`);
+    run('git', 'commit', '--quiet', '--message', `Release ${version}`, ...CHANGED);
+    run('git', 'tag', '--annotate', `v${version}`, '--message', `Lockstep ${version}`);
+    say(`Released ${version}: commit, tag v${version}, and files in ${folder}. Nothing was published.`);
   } catch (error) {
-    run('git', 'checkout', '--', ...CHANGED);
+    run('git', 'checkout', 'HEAD', '--', ...CHANGED);
     throw error;
   }
-  run('git', 'commit', '--quiet', '--message', `Release ${version}`, ...CHANGED);
-  run('git', 'tag', '--annotate', `v${version}`, '--message', `Lockstep ${version}`);
-  say(`Released ${version}: commit, tag v${version}, and files in ${folder}. Nothing was published.`);
 }
 
 const args = process.argv.slice(2);

