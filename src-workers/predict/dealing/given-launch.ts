@@ -185,11 +185,12 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   const counts = [fuller, G - fuller].map((all) => Math.min(all, Math.ceil((wanted * all) / G)));
   const even = new Int32Array(counts[0] + counts[1]);
   const weights = new Float64Array(even.length);
-  counts.forEach((count, part) => {
-    const [from, all, at] = part === 0 ? [0, fuller, 0] : [fuller, G - fuller, counts[0]];
+  const addPart = (at: number, count: number, from: number, all: number): void => {
     even.set(spreadBlocks(Math.min(all, Math.max(count, period)), count, from), at);
     weights.fill(all / count, at, at + count);
-  });
+  };
+  addPart(0, counts[0], 0, fuller);
+  addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
   // Each kept length recurs in this many slots. The weight of the blocks with the longest units must not exceed that
   // number.
