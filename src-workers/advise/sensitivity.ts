@@ -1,13 +1,9 @@
-import type { KernelProfile } from '../domain/kernel.ts';
-import { kernelInput, type KernelField } from '../domain/provenance.ts';
-import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
+import { spaceSize } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { predictPromising } from './bound.ts';
 import type { InputChange } from './change.ts';
-import { coarseDesigns } from './coarse.ts';
 import { pickDesign } from './pick.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
-import { predictTimes } from './survey.ts';
+import { predictTimes, surveyFastest } from './survey.ts';
 
 /** The effect of one input: times over its range, and how far the recommended design stays within the tie band. */
 export interface InputTrial {
@@ -41,33 +37,12 @@ export interface TrialOptions {
   readonly whole: boolean;
   readonly recommended: number;
   readonly ties: TieTable;
-  /** The best designs of every group at the current value (`Survey`). */
-  readonly near: Uint32Array;
   /** The result at the current value; `null` if the recommended design is not tied there. */
   readonly known: Best | null;
 }
 
-/** Inputs that affect only iterations. */
-const OF_ITERATIONS: ReadonlySet<KernelField> = new Set(['serialFraction', 'cooperationCost', 'flattenedCost']);
-
-/**
- * Whether an input changes the times of all designs of a group by one factor, so that the best of the group stays the
- * best. This holds for a kernel that only has iterations and moves no data.
- */
-export function isScaling(
-  input: InputChange['input'],
-  { prologue, unit, refill, accesses, bytesPerIteration }: KernelProfile,
-): boolean {
-  const kernel = kernelInput(input);
-  if (kernel === null || !OF_ITERATIONS.has(kernel.field)) return false;
-  return !prologue && !unit && !refill && !accesses && bytesPerIteration === 0;
-}
-
-/** A family is predicted in full if its coarse best is within this fraction of the best. */
-const FAMILY_MARGIN = 0.06;
-/** Maximum number of families that are predicted in full, and of designs of each. */
-const MAX_FAMILIES = 3;
-const MAX_FAMILY_DESIGNS = 2048;
+/** Number of designs of one search. Its columns take some 10 MB. */
+const SEARCHED_DESIGNS = 65_536;
 /** Number of designs that are kept for each tried value. They are the candidates for the values between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
@@ -84,17 +59,19 @@ export interface Best {
 }
 
 /**
- * Tries the values of one input. If the input scales the times of a family (designs that differ only in block size and
- * launch), only the best of every family are compared. For other inputs, a coarse subset and these designs show which
- * families can hold the best design at any value, and these families are predicted in full. Between the values, only
- * the designs that were best at one of them are compared.
+ * Tries the values of one input, each with the fastest design of the whole space. Between the values, only the designs
+ * that were fastest at one of them are compared, and the whole space is searched again where a range ends.
  * @param predictorAt predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, ties } = options;
-  const bestOf = (at: number): Best => findBest(predictorAt(at), options);
+  const candidates = new Set([recommended, ...(options.known?.candidates ?? [])]);
+  const bestOf = (at: number): Best => {
+    const found = findBest(predictorAt(at), recommended, candidates);
+    for (const design of found.candidates) candidates.add(design);
+    return found;
+  };
   const bests = values.map((at) => (at === value && options.known) || bestOf(at));
-  const candidates = new Set(bests.flatMap((best) => best.candidates));
   const present = values.indexOf(value);
   const holdsAt = ({ best, bestMs, recommendedMs }: Pick<Best, 'best' | 'bestMs' | 'recommendedMs'>): boolean =>
     recommendedMs <= bestMs * (1 + tieFraction(ties, best, recommended));
@@ -108,7 +85,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
     let bad = values[inside + step];
     let atBad = bests[inside + step];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const list = Uint32Array.from([recommended, ...candidates]);
+      const list = Uint32Array.from(candidates);
       for (let i = 0; i < BISECTIONS; i += 1) {
         const middle = options.whole ? Math.floor((good + bad) / 2) : (good + bad) / 2;
         if (middle === good || middle === bad) break;
@@ -119,7 +96,6 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
       }
       // The whole space may have a faster design at this value than the candidates.
       const found = bestOf(good);
-      for (const design of found.candidates) candidates.add(design);
       if (holdsAt(found)) {
         atBad = bestOf(bad);
         break;
@@ -151,76 +127,35 @@ function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
-/** Lists the designs that can be the best for a predictor's plan. */
-function competitors(predictor: Predictor, { input, near, recommended }: TrialOptions): Uint32Array {
-  if (isScaling(input, predictor.plan.kernel)) return Uint32Array.from(new Set([...near, recommended]));
+/** @param candidates designs that are probably fast, which make the search short */
+function findBest(predictor: Predictor, recommended: number, candidates: ReadonlySet<number>): Best {
   const { axes } = predictor.plan;
-  const looked = Uint32Array.from(new Set([...coarseDesigns(axes), ...near, recommended]));
-  const families = findFamilies(axes, looked, predictPromising(predictor, looked, FAMILY_MARGIN).columns.timeMs);
-  return Uint32Array.from(new Set([...looked, ...listMembers(axes, families)]));
-}
-
-function findBest(predictor: Predictor, options: TrialOptions): Best {
-  const { recommended } = options;
-  const { axes } = predictor.plan;
-  const designs = competitors(predictor, options);
-  const { timeMs, gridBlocks } = predictPromising(predictor, designs, AGREEMENT_FRACTION).columns;
-  const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
-  const bestMs = timeMs.reduce(smaller, Infinity);
-  const tied = Array.from(designs.keys())
-    .filter((entry) => timeMs[entry] <= bestMs * (1 + AGREEMENT_FRACTION))
-    .sort((a, b) => timeMs[a] - timeMs[b] || designs[a] - designs[b])
-    .map((entry) => designs[entry]);
+  const candidateMs = predictTimes(predictor, Uint32Array.from(candidates));
+  const recommendedMs = candidateMs[[...candidates].indexOf(recommended)];
+  let bestMs = candidateMs.reduce(smaller, Infinity);
+  const found = new Map<number, { readonly timeMs: number; readonly gridBlocks: number }>();
+  const size = spaceSize(axes);
+  for (let first = 0; first < size; first += SEARCHED_DESIGNS) {
+    const part = { first, count: Math.min(SEARCHED_DESIGNS, size - first) };
+    const { designs, columns } = surveyFastest(predictor, part, bestMs);
+    designs.forEach((design, at) =>
+      found.set(design, { timeMs: columns.timeMs[at], gridBlocks: columns.gridBlocks[at] }),
+    );
+    bestMs = columns.timeMs.reduce(smaller, bestMs);
+  }
   const figures = {
-    timeMs: (design: number) => timeMs[at.get(design)!],
-    gridBlocks: (design: number) => gridBlocks[at.get(design)!],
+    timeMs: (design: number) => found.get(design)!.timeMs,
+    gridBlocks: (design: number) => found.get(design)!.gridBlocks,
   };
+  const tied = [...found.keys()]
+    .filter((design) => figures.timeMs(design) <= bestMs * (1 + AGREEMENT_FRACTION))
+    .sort((a, b) => figures.timeMs(a) - figures.timeMs(b) || a - b);
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {
     best: tied[0] ?? recommended,
     bestMs,
-    recommendedMs: predictTimes(predictor, Uint32Array.of(recommended))[0],
+    recommendedMs,
     picked,
     candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],
   };
-}
-
-/** Lists the families near the best time, each as its design with the first block size and launch. */
-function findFamilies(axes: SpaceAxes, designs: Uint32Array, times: Float64Array): readonly number[] {
-  const counts = axisCounts(axes);
-  const positions = new Int32Array(counts.length);
-  const familyOf = (design: number): number => {
-    decodeInto(positions, counts, design);
-    positions[AXIS.blockThreads] = 0;
-    positions[AXIS.launch] = 0;
-    return encode(counts, positions);
-  };
-  const best = new Map<number, number>();
-  designs.forEach((design, at) => {
-    if (Number.isNaN(times[at])) return;
-    const family = familyOf(design);
-    best.set(family, Math.min(best.get(family) ?? Infinity, times[at]));
-  });
-  const ranked = [...best].sort((a, b) => a[1] - b[1]);
-  const near = ranked.filter(([, time]) => time <= ranked[0][1] * (1 + FAMILY_MARGIN)).slice(0, MAX_FAMILIES);
-  return near.map(([family]) => family).sort((a, b) => a - b);
-}
-
-/** Lists the designs of families. From a large family, it takes only an evenly spread part. */
-function listMembers(axes: SpaceAxes, families: readonly number[]): readonly number[] {
-  const counts = axisCounts(axes);
-  const blocks = counts[AXIS.blockThreads];
-  const launches = counts[AXIS.launch];
-  const step = Math.ceil((blocks * launches) / MAX_FAMILY_DESIGNS);
-  const positions = new Int32Array(counts.length);
-  return families.flatMap((family) => {
-    decodeInto(positions, counts, family);
-    const members: number[] = [];
-    for (let i = 0; i < blocks * launches; i += step) {
-      positions[AXIS.blockThreads] = Math.floor(i / launches);
-      positions[AXIS.launch] = i % launches;
-      members.push(encode(counts, positions));
-    }
-    return members;
-  });
 }

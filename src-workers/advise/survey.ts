@@ -3,7 +3,7 @@ import { examine, type Candidate } from '../predict/design/candidate.ts';
 import { predictInto, predictRanges } from '../predict/ranges.ts';
 import type { TimedDesign } from '../predict/pipeline.ts';
 import type { Predictor } from '../predict/tables.ts';
-import { AXIS, decodeInto } from '../domain/space.ts';
+import { decodeInto } from '../domain/space.ts';
 import { wavesOn } from '../sweep/ranking.ts';
 import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties.ts';
 import { predictPromising, type Hurry } from './bound.ts';
@@ -24,17 +24,8 @@ export interface Survey {
   /** Designs that can be tied with the fastest design of the space, and their times. */
   readonly tied: Uint32Array;
   readonly tiedMs: Float64Array;
-  /**
-   * For a range: the fastest design of each group (designs that differ only in block size and launch), and other
-   * designs with the same time and fewer blocks than any faster one. If one factor changes all times of the group, the
-   * group's best and its pick are still among them.
-   */
-  readonly near: Uint32Array;
   readonly cells: CellBests;
 }
-
-/** Number of fastest designs that are kept for each group. */
-const FASTEST_KEPT = 4;
 
 /** Predicts a list of designs, as fast as a sweep if neighbours in the list are neighbours in the space. */
 function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
@@ -66,18 +57,14 @@ export function predictTimes(predictor: Predictor, designs: Uint32Array): Float6
 
 /** Predicts a part, and keeps the designs near its fastest, since these may be near the fastest of the whole space. */
 export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieTable): Survey {
-  const list = part instanceof Uint32Array ? part : null;
-  const columns = list
-    ? predictDesigns(predictor, list)
-    : predictRanges(predictor, [part as { first: number; count: number }])[0];
-  return list
-    ? { ...findBest(predictor.counts, columns, ties, (at) => list[at]), near: new Uint32Array() }
-    : surveyColumns(predictor.counts, columns, (part as { first: number }).first, ties);
+  if (!(part instanceof Uint32Array))
+    return surveyColumns(predictor.counts, predictRanges(predictor, [part])[0], ties, (at) => part.first + at);
+  return surveyColumns(predictor.counts, predictDesigns(predictor, part), ties, (at) => part[at]);
 }
 
 /**
  * Finds only the fastest design of a part, if it is not slower than `bestMs`, the known time of some design. Most other
- * designs are not predicted, so ties, groups and cells stay unknown.
+ * designs are not predicted, so ties and cells stay unknown.
  * @param hurry ends the search early
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number, hurry?: Hurry): Survey {
@@ -100,31 +87,19 @@ const NONE = new Uint32Array();
 export const ONLY_FASTEST = {
   tied: NONE,
   tiedMs: new Float64Array(),
-  near: NONE,
   cells: { designs: NONE, timeMs: new Float64Array() },
 };
 
 /**
  * The result for designs that were predicted before.
  * @param counts number of values of each axis, in AXIS_ORDER
- * @param first the design of the first entry
  */
 export function surveyColumns(
   counts: readonly number[],
   columns: PredictionColumns,
-  first: number,
-  ties: TieTable,
-): Survey {
-  const near = Uint32Array.from(findNear(counts, columns, first));
-  return { ...findBest(counts, columns, ties, (at) => first + at), near };
-}
-
-function findBest(
-  counts: readonly number[],
-  columns: PredictionColumns,
   ties: TieTable,
   designAt: (entry: number) => number,
-): Omit<Survey, 'near'> {
+): Survey {
   const { timeMs } = columns;
   const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
   const entries: number[] = [];
@@ -147,38 +122,6 @@ function findBest(
 
 function countInvalid({ invalidReason }: PredictionColumns): number {
   return invalidReason.reduce((count, reason) => count + Number(reason !== 0), 0);
-}
-
-function findNear(
-  counts: readonly number[],
-  { timeMs, gridBlocks }: PredictionColumns,
-  first: number,
-): readonly number[] {
-  const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
-  const groups = new Map<number, number[]>();
-  for (let at = 0; at < timeMs.length; at += 1) {
-    if (Number.isNaN(timeMs[at])) continue;
-    const design = first + at;
-    const cap = Math.floor(design / blocks) % caps;
-    const group = Math.floor(design / (blocks * caps * launches)) * caps + cap;
-    const entries = groups.get(group);
-    if (entries) entries.push(at);
-    else groups.set(group, [at]);
-  }
-  return [...groups.values()].flatMap((entries) => {
-    const best = entries.reduce((least, at) => Math.min(least, timeMs[at]), Infinity);
-    const inBand = entries
-      .filter((at) => timeMs[at] <= best * (1 + AGREEMENT_FRACTION))
-      .sort((a, b) => timeMs[a] - timeMs[b] || a - b);
-    let fewest = Infinity;
-    return inBand
-      .filter((at, place) => {
-        const fewer = gridBlocks[at] < fewest;
-        fewest = Math.min(fewest, gridBlocks[at]);
-        return fewer || place < FASTEST_KEPT;
-      })
-      .map((at) => first + at);
-  });
 }
 
 /** Some entries of columns, in the given order. */

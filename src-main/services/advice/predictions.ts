@@ -36,8 +36,6 @@ export interface DevicePrediction {
   readonly columns: PredictionColumns;
   /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
-    /** The best of every group, see `Survey`. */
-    readonly near: Uint32Array;
     /** The designs tied with the fastest, before the rule of the pick: their number, and at most 20 of them by time. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
     /** Maps. In a coarse prediction, a cell without a predicted design has the time of the nearest one. */
@@ -296,7 +294,7 @@ export function savedPredictions({ ranking: { columns } }: RunView): Predictions
     const own = slice(columns, firstDesign, firstDesign + size);
     const waiting = own.timeMs.filter((time, at) => Number.isNaN(time) && own.invalidReason[at] === 0).length;
     return {
-      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, 0, device.ties)], 'all'),
+      ...joined(device, [surveyColumns(axisCounts(plan.axes), own, device.ties, (at) => at)], 'all'),
       predicted: size - waiting,
     };
   };
@@ -418,7 +416,6 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
       ? null
       : {
           ties: entries.length === 0 ? { count: 0, first: [] } : tiedDesigns(ties, surveys, fastest, names[entries[0]]),
-          near: Uint32Array.from(surveys.flatMap(({ near }) => [...near])),
           landscape: bestMaps(
             axisCounts(plan.axes),
             surveys.map(({ cells }) => cells),

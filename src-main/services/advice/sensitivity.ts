@@ -1,8 +1,6 @@
-import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { changesLengths, type InputChange } from '../../../src-workers/advise/change.ts';
 import {
   CANDIDATES_PER_VALUE,
-  isScaling,
   type InputTrial,
   type TakenOver,
   type TrialOptions,
@@ -41,8 +39,9 @@ const BACKGROUND_MS = 300_000;
 
 /** The number of values to try for each input, in addition to the present value. */
 const VALUES = 4;
-/** The number of values for inputs that only scale times, which are cheap, and for registers, which act in steps. */
+/** The number of values for inputs of which few values tell little, because they act in steps or decide the sharing. */
 const MORE_VALUES = 7;
+const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);
 /** The ranges of the number of units and of the spread of lengths, as factors of the present value. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
@@ -80,7 +79,7 @@ export async function sensitivity(
   // Inputs that need other laws take longest. They come first, so that all workers end together.
   const background = options.background ? { leftMs: BACKGROUND_MS } : undefined;
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
-  const trials = new Map(varied.map((one) => [one, makeTrial(one, device.plan.kernel, present)]));
+  const trials = new Map(varied.map((one) => [one, makeTrial(one, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one; one = queue.shift()) {
       const task = { plan: device.plan, key: device.key, trial: trials.get(one)! };
@@ -166,14 +165,13 @@ function variedInputs(
   return [...kernel, ...work.filter(({ input }) => asked?.some((one) => one === input) ?? true)];
 }
 
-type Present = Pick<TrialOptions, 'recommended' | 'near' | 'known' | 'ties'>;
+type Present = Pick<TrialOptions, 'recommended' | 'known' | 'ties'>;
 
 function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommended: number): Present {
-  const { equal, columns, others } = prediction;
-  const { near } = others!;
+  const { equal, columns } = prediction;
   const at = equal.indexOf(recommended);
   const picked = pickOf(device, prediction);
-  if (at < 0 || !picked) return { recommended, near, known: null, ties: device.ties };
+  if (at < 0 || !picked) return { recommended, known: null, ties: device.ties };
   const candidates = [picked.picked, ...equal.subarray(0, CANDIDATES_PER_VALUE)];
   const known = {
     best: equal[0],
@@ -182,14 +180,14 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
     picked: picked.picked,
     candidates,
   };
-  return { recommended, near, known, ties: device.ties };
+  return { recommended, known, ties: device.ties };
 }
 
-function makeTrial({ input, value, range: [from, to] }: Varied, kernel: KernelProfile, present: Present): TrialOptions {
+function makeTrial({ input, value, range: [from, to] }: Varied, present: Present): TrialOptions {
   const { field = null } = kernelInput(input) ?? {};
   const whole = field === null ? input === 'workload.units' : WHOLE.has(field);
   const values = new Set([value]);
-  const count = isScaling(input, kernel) || field === 'registersPerThread' ? MORE_VALUES : VALUES;
+  const count = field !== null && FINE.has(field) ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
     // The values have equal ratios. A range from zero has no ratios, and its small values matter most.
