@@ -380,7 +380,7 @@ export async function verifyHost(
       await sizes(report, host, Math.min(200, requests));
     } finally {
       const code = await host.interrupt();
-      if (code !== 0) report.fail(`The host ended with ${code}.`);
+      if (code !== 0) report.fail(`The host ended with ${code}: ${host.output().slice(-2000)}`);
     }
     if (findTool('chromium') === null) report.figure('names that are markup', 'skipped: Chromium is missing');
     else await fromInside(report, folder, views);

@@ -303,7 +303,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
     } finally {
       await browser.close();
       const code = await host.interrupt();
-      if (code !== 0) report.fail(`The host ended with ${code}.`);
+      if (code !== 0) report.fail(`The host ended with ${code}: ${host.output().slice(-2000)}`);
     }
   });
 }
