@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { AskedTimes, Recommendation } from '../../src-main/contract/advice.ts';
 import type { ExportDocument } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { recommendOfRun } from '../../src-main/services/advice/of-run.ts';
 import { expectedTimes } from '../../src-main/services/evidence/time-errors.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
@@ -353,6 +355,19 @@ describe('advice where some inputs are not known', () => {
     expect(await report()).toContain(
       'Since then, 1 input of the study has changed, so the study may recommend another design now.',
     );
+  });
+
+  it('for a report ends with the engine, leaves no unhandled error, and can be requested again', async () => {
+    const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
+    const view = unwrap(await engine.context.views.open(runId));
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const closing = { ...engine.context, closing: AbortSignal.abort() };
+    await expect(recommendOfRun(closing, view, undefined)).rejects.toThrow('aborted');
+    await setTimeout(0);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    expect(await recommendOfRun(engine.context, view, undefined)).toMatchObject({ ok: true });
   });
 
   it('says the same about a design whatever else is requested', async () => {

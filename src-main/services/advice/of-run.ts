@@ -33,7 +33,8 @@ export function recommendOfRun(
     answer = weighed(context, view, deviceId);
     answers.set(device, answer);
     // A failure may be temporary, so it is not kept.
-    void answer.then(({ ok: isKept }) => isKept || answers.delete(device));
+    const forget = (): void => void answers.delete(device);
+    answer.then(({ ok: isKept }) => isKept || forget(), forget);
   }
   return answer;
 }
