@@ -287,15 +287,13 @@ const advice = {
   ).returns<Recommendation>(),
   /**
    * Finds what would change the advice: on one device, each input varies over its usual range while the others stay.
-   * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs. With
-   * `background`, the call gives way to other work, and fails with `unsupported` after five minutes of computing.
+   * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs.
    */
   'advice.sensitivity': procedure(
     v.strictObject({
       ...advisedInput,
       designIndex: v.optional(index),
       inputs: v.optional(v.array(variedInput)),
-      background: v.optional(v.boolean(), false),
     }),
   ).returns<Sensitivity>(),
   /**

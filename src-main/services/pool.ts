@@ -25,15 +25,10 @@ export interface Pool {
       readonly signal?: AbortSignal;
       readonly worker?: number;
       readonly runId?: number;
-      readonly background?: Budget | undefined;
+      readonly background?: boolean;
     },
   ): Promise<Awaited<ReturnType<WorkerTasks[Name]>>>;
   close(): Promise<void>;
-}
-
-/** The processor time that all tasks of a background job may still take, ms. */
-export interface Budget {
-  leftMs: number;
 }
 
 /** When a task counts as hung. The limits are processor time, so a busy machine ends no task. */
@@ -54,7 +49,7 @@ interface Task {
   readonly name: string;
   /** Whether the user waits for it. */
   readonly urgent: boolean;
-  readonly background: Budget | undefined;
+  readonly background: boolean;
   /** Gives the task a worker. */
   readonly begin: () => void;
   /** Ends the worker of the task. */
@@ -78,8 +73,6 @@ interface Task {
  * @param nowMs processor time of its worker
  */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
-  const { background } = task;
-  if (background && task.seenMs > 0) background.leftMs -= nowMs - task.seenMs;
   if (steps !== task.steps) task.counts = true;
   if (steps !== task.steps || task.seenMs === 0) task.steppedMs = nowMs;
   task.steps = steps;
@@ -90,12 +83,6 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
     return {
       code: 'internal',
       message: `A task of the engine (${task.name}) made no progress in ${seconds} s of processor time and was stopped. Change an input, or try again.`,
-    };
-  if (background && background.leftMs < 0)
-    return {
-      code: 'unsupported',
-      message:
-        'The background work was stopped because it took too much processor time. Request it again to compute all of it.',
     };
   return null;
 }
@@ -190,15 +177,14 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     if (overrun === null) return;
     task.failure = new FailureError(overrun);
     // A task without progress would not notice a request to stop either.
-    if (overrun.code === 'internal') task.end.abort();
-    else stop(task);
+    task.end.abort();
   };
   const looking = setInterval(() => running.forEach((task) => void look(task)), limits.lookMs).unref();
 
   return {
     workers,
     capacity: () => workers,
-    async run(name, input, { signal, worker, runId, background } = {}) {
+    async run(name, input, { signal, worker, runId, background = false } = {}) {
       for (;;) {
         const { promise: hasWorker, resolve: begin } = Promise.withResolvers<void>();
         const task: Task = {

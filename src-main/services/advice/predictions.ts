@@ -158,7 +158,7 @@ export function createPredictions(pool: Pool): Predictions {
       const { plan, key, ties } = device;
       const known = isWhole(look) ? {} : { bestMs: knownMs.get(device)! };
       // If the fastest designs are known, the others wait for whatever is more urgent.
-      const background = look === 'all' && kept.has(plan.id) ? { leftMs: Infinity } : undefined;
+      const background = look === 'all' && kept.has(plan.id);
       const options = { worker, signal: turn, background };
       const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
       surveys.get(device)!.push(found);

@@ -31,11 +31,7 @@ export interface SensitivityOptions {
   readonly deviceId?: string | undefined;
   readonly designIndex?: number | undefined;
   readonly inputs?: readonly VariedInput[] | undefined;
-  readonly background?: boolean | undefined;
 }
-
-/** The limit of processor time for work in the background, ms. */
-const BACKGROUND_MS = 300_000;
 
 /** The number of values to try for each input, in addition to the present value. */
 const VALUES = 4;
@@ -77,13 +73,12 @@ export async function sensitivity(
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
   // Inputs that need other laws take longest. They come first, so that all workers end together.
-  const background = options.background ? { leftMs: BACKGROUND_MS } : undefined;
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
   const trials = new Map(varied.map((one) => [one, makeTrial(one, present)]));
   const lane = async (): Promise<void> => {
     for (let one = queue.shift(); one; one = queue.shift()) {
       const task = { plan: device.plan, key: device.key, trial: trials.get(one)! };
-      results.set(one, await pool.run('tryInputs', task, { signal: turn, background }));
+      results.set(one, await pool.run('tryInputs', task, { signal: turn }));
     }
   };
   await Promise.all(Array.from({ length: pool.workers }, lane));
