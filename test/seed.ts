@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import type * as piscina from 'piscina';
+import { expect, vi } from 'vitest';
+import { keepWorkers } from './kept-workers.ts';
 import type { Failure, FailureCode, Result } from '../src-workers/domain/result.ts';
 
 /*
@@ -10,6 +12,11 @@ const given = process.env.LOCKSTEP_TEST_SEED ?? '1';
 if (!/^-?\d{1,9}$/.test(given))
   throw new Error(`LOCKSTEP_TEST_SEED is "${given}". Use an integer of up to nine digits.`);
 fc.configureGlobal({ seed: Number(given) });
+
+vi.mock('piscina', async (load) => {
+  const loaded = await load<typeof piscina>();
+  return { ...loaded, Piscina: keepWorkers(loaded.Piscina) };
+});
 
 // Without this, a regular expression inside toMatchObject matches every text, because it has no own keys to compare.
 expect.addEqualityTesters([
