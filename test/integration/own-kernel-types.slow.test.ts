@@ -86,10 +86,11 @@ async function program(
 async function ran(
   change: (manifest: typeof MANIFEST) => void,
   platform?: 'hip' | 'emulation',
+  launches = `0:${UNITS}:1:1`,
 ): Promise<readonly [string, string]> {
   const built = await program(task(change, platform));
   if (!built.ok) return ['', built.error.message];
-  const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches 0:${UNITS}:1:1 --repeats 1`;
+  const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches ${launches} --repeats 1`;
   const { CUDA_DEVICE_ORDER: _, ...env } = { ...process.env, CUDA_SHIM_NEEDS_ORDER: '1' } as NodeJS.ProcessEnv;
   const { stdout, stderr } = spawnSync(built.value, words.split(' '), { cwd: folder, env, encoding: 'utf8' });
   return [stdout.split('\n').find((line) => line.includes('correct')) ?? '', stderr.trim()];
@@ -122,13 +123,23 @@ it.skipIf(lacks('g++'))('compares whole numbers of 64 bits exactly', async () =>
 it.skipIf(lacks('g++')).each<readonly [RegExp, (manifest: typeof MANIFEST) => void]>([
   [/the argument d is i64 in the manifest, of 8 bytes, and the parameter of the kernel points to another type/, (m) => void (m.arguments[3].type = 'i64')], // prettier-ignore
   [/the argument limits is u8\[20\] in the manifest, of 20 bytes, and the parameter of the kernel has another size/, (m) => { m.arguments[6].type = 'u8[20]'; m.arguments[6].value = { file: 'limits20' }; }], // prettier-ignore
-  [/the argument n is 6\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/, (m) => void (m.arguments[10].value = '{units} + 0.5')], // prettier-ignore
-  [/sharedBytes of the manifest is 2\.5 here, which must be a whole number of bytes/, (m) => void (m.entries[0].sharedBytes = '5 / 2')], // prettier-ignore
-  [/1073741820 bytes of dynamic shared memory: cudaErrorInvalidValue/, (m) => void (m.entries[0].sharedBytes = '1073741820')], // prettier-ignore
-  [/The constant PLUS is 1 \/ 0, which is Infinity here/, (m) => void (m.entries[0].constants.PLUS = '1 / 0')],
-])('refuses a manifest that does not fit: %s', async (words, change) => {
+])('refuses a type that differs from that of the parameter: %s', async (words, change) => {
   writeFileSync(join(folder, 'limits20'), Buffer.alloc(20));
   expect((await ran(change))[1]).toMatch(words);
+});
+
+it('refuses a constant that is not a finite number', async () => {
+  const [, why] = await ran((m) => void (m.entries[0].constants.PLUS = '1 / 0'));
+  expect(why).toMatch(/The constant PLUS is 1 \/ 0, which is Infinity here/);
+});
+
+// The number of units and the size of the shared memory depend on the launch, so one program has all these values.
+it.skipIf(lacks('g++')).each([
+  ['0:6:4:1', /the argument n is 1\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/],
+  ['0:6:3:1', /sharedBytes of the manifest is 42\.\d+ here, which must be a whole number of bytes/],
+  ['0:6:1:8388607', /1073741696 bytes of dynamic shared memory: cudaErrorInvalidValue/],
+])('refuses the launch %s', async (launches, words) => {
+  expect((await ran(() => {}, undefined, launches))[1]).toMatch(words);
 });
 
 it.skipIf(lacks('g++'))('compiles a .hip source by hipcc if there is one, or else the .cu source', async () => {
