@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { benchCommand, type BenchOptions } from '../../src-main/cli/commands/bench.ts';
 import { calibrateCommand } from '../../src-main/cli/commands/calibrate.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -23,6 +23,7 @@ const DEVICE = 'nvidia-rtx-4090';
 beforeEach(() => fake({}));
 afterAll(() => {
   delete process.env.FAKE_BENCH;
+  vi.unstubAllEnvs();
 });
 
 function fake(behaviour: FakeBench): void {
@@ -56,22 +57,22 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const where = { target: 'webgpu', device: DEVICE, json: true } as const;
   fake({ factor: 3 });
   const measured = documentOf<{ cases: { medianMs: number; predictedMs: number }[] }>(
-    await bench('1', { ...where, random: 20, repeats: 7 }),
+    await bench('1', { ...where, random: 12, repeats: 7 }),
   );
   expect(measured).toMatchObject({
     ...{ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0 },
     warnings: expect.arrayContaining([expect.stringMatching(/measured on Fake device/)]) as string[],
   });
-  expect(measured.cases).toHaveLength(20);
+  expect(measured.cases).toHaveLength(12);
   for (const one of measured.cases) {
     expect(one).toMatchObject({ timesMs: { length: 7 }, label: /^u=\d+ m=/ });
     expect(one.medianMs / one.predictedMs).toBeCloseTo(3.012, 6);
   }
 
   const compared = documentOf<object>(await bench('2', { compare: true, json: true }));
-  expect(compared).toMatchObject({ basis: 'prediction', designs: { length: 20 } });
+  expect(compared).toMatchObject({ basis: 'prediction', designs: { length: 12 } });
   const text = await bench('2', { compare: true });
-  expect(text.out).toMatch(/20 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
+  expect(text.out).toMatch(/12 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
   expect(text.out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
   expect(text.out).toMatch(/The best of the model's first 1 is /);
 
@@ -134,43 +135,32 @@ it('names the failure, and shows a failed run like any other', async () => {
 
 it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps the measurements, leaves no process behind, and resumes', async () => {
   const own = join(folder, 'stopped.db');
-  const env = {
-    ...process.env,
-    NVCC: join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'),
-    XDG_CACHE_HOME: join(folder, 'cache'),
-  };
-  const lockstep = (...args: readonly string[]) =>
-    spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...args, '--db', own], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  const finished = async (child: ReturnType<typeof lockstep>): Promise<Outcome> => {
-    let [out, err] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-    const [status] = (await once(child, 'close')) as [number];
-    return { status, out, err };
-  };
+  vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
+  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
   const file = join(folder, 'slow.json');
   const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
   const workload = { lengths: 'geometric(0.05)', units: 1500 };
   writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
-  expect((await finished(lockstep('sweep', file))).status).toBe(0);
+  expect((await lockstep('sweep', file, '--db', own)).status).toBe(0);
 
-  const measuring = lockstep('bench', '1', '--target', 'cuda:0', '--repeats', '3');
+  const words = 'bench 1 --target cuda:0 --repeats 3 --db'.split(' ');
+  const measuring = spawn(process.execPath, [join(ROOT, 'src-main', 'cli', 'lockstep.mjs'), ...words, own]);
+  let [out, err] = ['', ''];
+  measuring.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  measuring.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   const reader = new Database(own, { readonly: true });
   const saved = reader.prepare<[], { n: number }>('SELECT count(*) AS n FROM measured_designs');
   while (saved.get()!.n < 1 && measuring.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
   measuring.kill('SIGINT');
-  const stopped = await finished(measuring);
-  expect(stopped).toMatchObject({ status: 1, out: '' });
-  expect(stopped.err).toMatch(/Run 2 stopped after \d of 8 cases\. .*lockstep runs resume 2 /);
+  expect(await once(measuring, 'close')).toEqual([1, null]);
+  expect(out).toBe('');
+  expect(err).toMatch(/Run 2 stopped after \d of 8 cases\. .*lockstep runs resume 2 /);
   const kept = saved.get()!.n;
   expect(kept).toBeGreaterThanOrEqual(1);
   expect(kept).toBeLessThan(8);
   reader.close();
 
-  const resumed = await finished(lockstep('runs', 'resume', '2', '--json'));
+  const resumed = await lockstep('runs', 'resume', '2', '--json', '--db', own);
   expect(documentOf<{ cases: object[]; failed: number }>(resumed)).toMatchObject({ failed: 0, cases: { length: 8 } });
 });
 
