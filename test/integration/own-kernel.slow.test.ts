@@ -183,12 +183,12 @@ it.skipIf(lacks('g++'))('measures every entry in CUDA, built once for each set o
 });
 
 it.skipIf(lacks('g++') || process.platform !== 'linux')(
-  'checks every entry on the emulation, and saves no times',
+  'checks entries on the emulation, and saves no times',
   async () => {
-    const { run, found } = await measured('emulation', { designs });
+    const { run, found } = await measured('emulation', { designs: designs.slice(0, 2) });
     expect(run).toMatchObject({ state: 'complete' });
     expect(found.device).toMatchObject({ name: 'CPU emulation of CUDA', backend: 'program' });
-    expect(found.cases).toHaveLength(designs.length);
+    expect(found.cases).toHaveLength(2);
     expectCorrect(found, false);
     const one = { designs: designs.slice(0, 1), kernel: { file: await wrongManifest() } };
     expect((await measured('emulation', one)).found.cases[0]).toMatchObject({ correct: false, measured: null });
@@ -210,9 +210,10 @@ it.skipIf(lacks('opencl'))('measures every entry in OpenCL, and says in one sent
   expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
   expectCorrect(found);
   const one = { designs: designs.slice(0, 1), repeats: 1, warmUps: 0 };
-  const failure = async (change: (text: string) => string): Promise<string | null> => {
+  const failures = async (change: (text: string) => string, of = one): Promise<readonly (string | null)[]> => {
     const changed = manifest('opencl.kernel.json', change);
-    return (await measured('opencl:0', { ...one, kernel: { file: changed } })).found.cases[0].failure;
+    const { cases } = (await measured('opencl:0', { ...of, kernel: { file: changed } })).found;
+    return cases.map((shown) => shown.failure);
   };
   const wrong = await wrongManifest();
   expect((await measured('opencl:0', { ...one, kernel: { file: wrong } })).found.cases[0]).toMatchObject({
@@ -220,12 +221,15 @@ it.skipIf(lacks('opencl'))('measures every entry in OpenCL, and says in one sent
   });
   writeFileSync(join(folder, 'broken.cl'), '#include "part.h"\n__kernel void threadPerRow(void) { none(); }\n');
   writeFileSync(join(folder, 'part.h'), '\n');
-  expect(await failure((text) => text.replace('spmv.cl', 'broken.cl'))).toMatch(/^broken\.cl does not compile for OpenCL, correct it: line 2: .*'none'.*\.$/); // prettier-ignore
-  expect(await failure((text) => text.replaceAll(/"entry": "\w+"/g, '"entry": "absent"'))).toMatch(
-    /^spmv\.cl has no kernel absent/,
+  expect(await failures((text) => text.replace('spmv.cl', 'broken.cl'))).toEqual([expect.stringMatching(/^broken\.cl does not compile for OpenCL, correct it: line 2: .*'none'.*\.$/)]); // prettier-ignore
+  expect(await failures((text) => text.replace('"rows", "type": "u32"', '"rows", "type": "u64"'))).toEqual([expect.stringMatching(/does not take the argument rows as its parameter 6/)]); // prettier-ignore
+  const changed = (text: string) => text.replaceAll('"threadPerRow"', '"absent"').replaceAll('"constants"', '"sharedBytes": 64, "constants"'); // prettier-ignore
+  expect(new Set(await failures(changed, { ...one, designs: designs.slice(0, 2) }))).toEqual(
+    new Set([
+      expect.stringMatching(/^spmv\.cl has no kernel absent/),
+      expect.stringMatching(/has 11 parameters and is given 12/),
+    ]),
   );
-  expect(await failure((text) => text.replace('"rows", "type": "u32"', '"rows", "type": "u64"'))).toMatch(/does not take the argument rows as its parameter 6/); // prettier-ignore
-  expect(await failure((text) => text.replaceAll('"constants"', '"sharedBytes": 64, "constants"'))).toMatch(/has 11 parameters and is given 12/); // prettier-ignore
   expect(await refused('opencl:0', { kernel: undefined })).toMatch(
     /^opencl:0 measures your own kernel\. Specify its manifest/,
   );
