@@ -5,15 +5,17 @@ export const APP_VERSION: string = manifest.version;
 /** The version of the prediction, raised whenever a prediction changes. */
 export const MODEL_VERSION = 'composite 4.8';
 
-/** Whether a version of the prediction uses the order of the units in the workload, as since 3.0. */
-export function isOrderAware(version: string | undefined): boolean {
-  return Number(/^composite (\d+)/.exec(version ?? '')?.[1] ?? 0) >= 3;
+/** Whether a version of the prediction is at least this one; false for an unknown version. */
+function isSince(version: string | undefined, major: number, minor: number): boolean {
+  const [, ownMajor, ownMinor = 0] = /^composite (\d+)(?:\.(\d+))?/.exec(version ?? '') ?? [];
+  return Number(ownMajor) > major || (Number(ownMajor) === major && Number(ownMinor) >= minor);
 }
 
-/** Whether a version replaces unstated inputs by the middles of their laws, as since 4.2, and not by zero. */
-export function takesMiddles(version: string | undefined): boolean {
-  return Number(/^composite (\d+\.\d+)/.exec(version ?? '')?.[1] ?? 0) >= 4.2;
-}
+/** Whether a version of the prediction uses the order of the units in the workload. */
+export const isOrderAware = (version: string | undefined): boolean => isSince(version, 3, 0);
+
+/** Whether a version replaces unstated inputs by the middles of their laws, and not by zero. */
+export const takesMiddles = (version: string | undefined): boolean => isSince(version, 4, 2);
 
 /** The version of the simulator, raised whenever a simulation changes. */
 export const SIMULATOR_VERSION = 'events 3.2';
