@@ -8,7 +8,7 @@ import {
   createShareScratch,
 } from '../predict/dealing/even-share.ts';
 import {
-  createDealingScratch,
+  getDealingScratch,
   computeGroupDepth,
   sumLongest,
   type Dealing,
@@ -75,7 +75,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
       };
     });
   }
-  const scratch = createDealingScratch(launch);
+  const scratch = getDealingScratch(launch);
   const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {
     // Independent draws need not be kept, since a launch asks for every unit once.

@@ -1,4 +1,5 @@
 import type { LoopForm } from '../../domain/kernel.ts';
+import { kept } from '../../numeric/kept.ts';
 import { BOUND_ERRORS } from '../constants.ts';
 
 /**
@@ -76,11 +77,17 @@ export interface DealingScratch {
 
 /** Whole iterations below this number have an entry each, because most starts are small and a set is slower. */
 const SMALL_STARTS = 4096;
+/** The largest number of a group that an entry can hold. */
+const MAX_GROUP = 2 ** 31 - 1;
 /** Initial size of the set of other starts. Most groups need fewer entries. */
 const FIRST_STARTS = 256;
 
-export function createDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
-  return {
+/** The scratch space of this thread for each number of units per group. */
+const scratches = new Map<number, DealingScratch>();
+
+/** Returns the scratch space of this thread, which any other launch with as many units per group uses too. */
+export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
+  return kept(scratches, Infinity, unitsPerGroup, () => ({
     lanes: new Float64Array(unitsPerGroup),
     classEnds: new Int32Array(unitsPerGroup),
     round: new Float64Array(unitsPerGroup),
@@ -89,11 +96,16 @@ export function createDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerG
     startsOf: new Int32Array(FIRST_STARTS),
     group: 0,
     count: 0,
-  };
+  }));
 }
 
 /** Empties the set of starts, for the next group. */
 export function beginGroup(scratch: DealingScratch): void {
+  if (scratch.group === MAX_GROUP) {
+    scratch.smallStarts.fill(0);
+    scratch.startsOf.fill(0);
+    scratch.group = 0;
+  }
   scratch.group += 1;
   scratch.count = 0;
 }

@@ -23,7 +23,7 @@ import { copyCompactly, findLargest, type CompactNumbers } from '../../numeric/c
 import { createScratch } from '../../numeric/scratch.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
-import { createDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
+import { getDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
 import { computeDepthOfStarts, countGroupStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
   rankLongestGroups,
@@ -563,7 +563,7 @@ function createStartCounter(
   dealing: Dealing,
 ): (block: number, group: number) => { readonly depth: number; readonly starts: number } {
   const counting: Dealing = { ...dealing, setupIterations: 1 };
-  const scratch = createDealingScratch(counting);
+  const scratch = getDealingScratch(counting);
   return (block, group) => {
     const withStarts = computeGroupDepth(reader, counting, block, group, scratch);
     const depth = findLargest(scratch.lanes);

@@ -18,7 +18,7 @@ import {
 import { findLargest } from '../../numeric/compact.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
-import { createDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
+import { getDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
 import { sortRow } from './blocks.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
@@ -178,7 +178,7 @@ function samplePlainly(
     const chosen = choose(order, dealing);
     const depths = new Float64Array(chosen.blocks.length * W);
     const plain = { ...dealing, setupIterations: 0 };
-    const scratch = createDealingScratch(plain);
+    const scratch = getDealingScratch(plain);
     const strideOf = findStrides(order, dealing);
     chosen.blocks.forEach((block, i) => {
       const stride = strideOf(block);
@@ -194,7 +194,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
   const counting = { ...dealing, setupIterations: 1 };
-  const scratch = createDealingScratch(counting);
+  const scratch = getDealingScratch(counting);
   const strideOf = findStrides(order, dealing);
   blocks.forEach((block, i) => {
     const stride = strideOf(block);
@@ -222,7 +222,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
     const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
     const count = Math.min(groups, wanted);
     const counting = { ...dealing, setupIterations: 1 };
-    const scratch = createDealingScratch(counting);
+    const scratch = getDealingScratch(counting);
     const uniform = quickGenerator(0);
     return new Float64Array(count).map((_, at) => {
       // Even steps could meet the same place of every window.

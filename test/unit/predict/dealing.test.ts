@@ -4,7 +4,7 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import {
   addStart,
-  createDealingScratch,
+  getDealingScratch,
   computeGroupDepth,
   beginGroup,
   sumLongest,
@@ -152,7 +152,7 @@ describe('a reader of a sorted order', () => {
         ascends: () => false,
       };
       const depthOf = (order: UnitOrder): number =>
-        computeGroupDepth(order, dealing, block, group, createDealingScratch(dealing));
+        computeGroupDepth(order, dealing, block, group, getDealingScratch(dealing));
       const { units, slotsPerBlock, gridBlocks } = dealing;
       // If units end within the last round of a group, its last lane has one unit less than the others.
       const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
@@ -228,7 +228,7 @@ describe('depths of dealt units', () => {
     const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
     const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
     const { depths } = computeAllBlocks(reader, dealing);
-    const scratch = createDealingScratch(dealing);
+    const scratch = getDealingScratch(dealing);
     const last = Math.floor((units % (dealing.slotsPerBlock * dealing.gridBlocks)) / dealing.slotsPerBlock);
     for (let block = one.all ? 0 : last; block < (one.all ? dealing.gridBlocks : last + 1); block++) {
       const exact = Float64Array.from({ length: W }, (_, g) =>
@@ -322,7 +322,7 @@ describe('depths of dealt units', () => {
           longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
           ascends: () => false,
         };
-        const scratch = createDealingScratch(dealing);
+        const scratch = getDealingScratch(dealing);
         for (let block = 0; block < gridBlocks; block++)
           for (let g = 0; g < W; g++) {
             const lanes = Array.from({ length: n }, (_, lane) => {
@@ -348,9 +348,11 @@ describe('depths of dealt units', () => {
 });
 
 it('the starts of a group are counted once each, for any number of them and for lengths that are not whole', () => {
-  const scratch = createDealingScratch({ unitsPerGroup: 4 });
+  const scratch = getDealingScratch({ unitsPerGroup: 4 });
   const random = seededRandom(5);
-  for (const count of [3, 5000, 40, 700]) {
+  // The number of the group begins again, and then none of the old entries counts.
+  for (const count of [3, 5000, 40, 700, 5000]) {
+    if (count === 700) scratch.group = 2 ** 31 - 2;
     beginGroup(scratch);
     const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
     const added = [...starts, ...starts].map((start) => addStart(scratch, start));

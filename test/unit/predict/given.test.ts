@@ -11,7 +11,7 @@ import { countLengths } from '../../../src-workers/models/workload/generated.ts'
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { listKnownBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
-import { createDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { getDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
 import { computeLossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
 import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
@@ -173,7 +173,7 @@ describe('a given order', () => {
       const order = arrangeUnits(lengths, units, law, kind, n);
       const blocks = listKnownBlocks(computeGivenLaunch(order, dealing, 1).depths, W);
       expect(blocks.lives.length).toBe(G);
-      const scratch = createDealingScratch(dealing);
+      const scratch = getDealingScratch(dealing);
       const { lengthAt } = readGiven(order, dealing);
       // Units are read one by one, without the reader's knowledge of the order.
       const plain = {
