@@ -6,7 +6,7 @@ import { copyCode, measure, simulate } from './actions.ts';
 /** Commands that use the recommendation, available in every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
   const { docked } = advice;
-  const enabled = app.study !== null;
+  const enabled = app.study !== null && advice.applies;
   const ready = enabled && advice.current;
   return [
     {

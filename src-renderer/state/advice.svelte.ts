@@ -51,6 +51,11 @@ export class Advice {
   );
   /** In the Study view the whole recommendation comes first; in other views it is a line under the header. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
+  /** Whether the shown run, if any, is of the study. A sweep of the command line may belong to no saved study. */
+  readonly applies: boolean = $derived.by(() => {
+    const { run, location } = this.#app;
+    return this.docked || run === null || run.studyId === location.studyId;
+  });
   readonly #input: Asked | null = $derived.by(() => {
     const { study } = this;
     const studyId = this.#app.editor.id;
