@@ -29,3 +29,7 @@ export function lastLine(text: string): string {
 export function midSentence(label: string): string {
   return /^[A-Z][a-z ]/.test(label) ? `${label.charAt(0).toLowerCase()}${label.slice(1)}` : label;
 }
+
+/** What to do about a number with separators of thousands, as the end of a message; empty for any other text. */
+export const thousandsHint = (text: string): string =>
+  /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. Write it without separators of thousands' : '';

@@ -1,6 +1,7 @@
 import type { Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { takeLengths, type LengthForm, type ReadLengths } from './length-taker.ts';
+import { thousandsHint } from '../domain/text.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
 const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 'degree', 'work'];
@@ -77,7 +78,8 @@ export function parseLengthsCsv(
     let taken: ReturnType<typeof takeLengths> | undefined;
 
     const takeRecord = (record: readonly string[], line: number): void => {
-      if (record.length === 1 && record[0] === '') return;
+      // A single column may have an empty name. Below it, `""` is a missing value.
+      if (!columns && record.length === 1 && record[0] === '') return;
       if (!columns || !taken) {
         const headed = chosen ? hasHeader(record, chosen) : isHeader(record);
         const found = chosen ? chosenColumns(record, chosen, headed, label, line) : findColumns(record, label, line);
@@ -120,7 +122,8 @@ const EDGE_ENDS = [VERTEX, VERTEX] as const;
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
   if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty, not ${expected}`);
   const value = DECIMAL.test(field) ? Number(field) : NaN;
-  if (!Number.isFinite(value)) refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}`);
+  if (!Number.isFinite(value))
+    refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}${thousandsHint(field)}`);
   return value;
 }
 
@@ -140,7 +143,7 @@ function findPosition(column: string, header: readonly string[] | null, width: n
   const number = /^\d+$/.test(column) ? Number(column) : NaN;
   if (number >= 1 && number <= width) return number - 1;
   return header
-    ? `no column is named ${shown(column)}. The header is ${shown(header.join(','))}`
+    ? `no column is named ${shown(column)}. The header is ${shown(header.join(', '))}`
     : `the file has no header, so a column is its number from 1 to ${width}, not ${shown(column)}`;
 }
 
@@ -208,8 +211,8 @@ export function findColumns(
     return refuse(
       label,
       { line },
-      `the header ${shown(record.join(','))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
-        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges`,
+      `the header ${shown(record.join(', '))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
+        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges. Name the column after the file: FILE.csv#COLUMN`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
   return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };

@@ -7,6 +7,7 @@ import {
   MAX_SUPPORT_POINTS,
   PROBABILITY_SUM_TOLERANCE,
 } from '../models/workload/laws.ts';
+import { thousandsHint } from '../domain/text.ts';
 import { refuse, shown, type Place } from './source.ts';
 
 /**
@@ -77,7 +78,7 @@ export function takeLengths(
         refuse(
           label,
           place(at, false),
-          `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1`,
+          `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1${thousandsHint(written ?? '')}`,
         );
       if (form !== 'lengths' && !(weight >= 0))
         refuse(label, place(at, true), `${form} value ${shown(String(weight))} is not a number ≥ 0`);

@@ -116,7 +116,8 @@ export function inspectTable(
     let records = 0;
     let ragged: TableSummary['ragged'] = null;
     await eachCsvLine(whole, label, csvSyntax(delimiter), 'a table as CSV', (fields, line) => {
-      if (fields.length === 1 && fields[0] === '') return;
+      // As in `parseLengthsCsv`.
+      if (first === null && fields.length === 1 && fields[0] === '') return;
       if (first === null) {
         if (fields.length > MAX_COLUMNS)
           refuse(label, { line }, `the file has ${fields.length} columns; the limit is ${MAX_COLUMNS}`);

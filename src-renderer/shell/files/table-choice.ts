@@ -1,4 +1,5 @@
 import type { TableColumn, TableSummary } from '../../../src-workers/domain/table.ts';
+import { thousandsHint } from '../../../src-workers/domain/text.ts';
 import { PROBABILITY_SUM_TOLERANCE } from '../../../src-workers/models/workload/laws.ts';
 import { count, counted, plain } from '../../format/numbers.ts';
 
@@ -67,7 +68,10 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   // Each length appears once, with its number of units.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
-  return { meaning: 'unit', length: best(varied.length > 0 ? varied : wholes), weight: null };
+  if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
+  // A column with faults is suggested too: the sheet says what is wrong, and numbers of records are no lengths.
+  const filled = columns.flatMap((column, i) => (column.kind === 'empty' || isIndex(column, records) ? [] : [i]));
+  return { meaning: 'unit', length: best(filled.length > 0 ? filled : wholes), weight: null };
 
   function best(among: readonly number[]): number {
     for (const words of LENGTH_WORDS) {
@@ -163,7 +167,8 @@ function notNumber(table: TableSummary, at: number): string {
   if (kind === 'empty' || firstText === null) return `${name} is empty. Choose a column of numbers.`;
   if (firstText.field === '')
     return `Line ${count(firstText.line)} has no value in ${name}. Fill it in or delete the line.`;
-  return `Line ${count(firstText.line)} of ${name} has the text “${firstText.field}”. Choose a column of numbers.`;
+  const hint = thousandsHint(firstText.field) || '. Choose a column of numbers';
+  return `Line ${count(firstText.line)} of ${name} has the text “${firstText.field}”${hint}.`;
 }
 
 /** Converts the choice to the form of the engine and the command line. */

@@ -30,6 +30,18 @@ describe('the interpretation of a table', () => {
     expect(reading).toEqual({ ok: true, units: 4, text: '4 units, 3 distinct lengths' });
     expect(columns).toEqual({ length: 'hops seen', header: true, delimiter: 'comma' });
   });
+  it('prefers a column with faults to the numbers of the lines, and says what is wrong', async () => {
+    const { choice, reading } = await suggested(lines('id;length', '1;5', '2;-3', '3;', '4;7'));
+    expect(choice.length).toBe(1);
+    expect(reading).toMatchObject({ ok: false, problem: expect.stringMatching(/^Line [34] /) as string });
+    const thousands = await suggested(lines('Knoten;Anzahl', '1;12', '2;1.234.567', '3;7'));
+    expect(thousands.reading).toMatchObject({
+      ok: false,
+      problem: 'Line 3 of Anzahl has the text “1.234.567”. Write it without separators of thousands.',
+    });
+    const gap = await suggested('len\n5\n""\n7\n');
+    expect(gap.reading).toMatchObject({ ok: false, problem: expect.stringContaining('Line 3 has no value') as string });
+  });
   it.each([
     ['a;b\n1;2\n', 'semicolon', true],
     ['a\tb\n1\t2\n', 'tab', true],
