@@ -342,6 +342,10 @@ describe('advice where some inputs are not known', () => {
     const report = await exported('markdown');
     expect(report).toContain(`\`${robust.text}\``);
     expect(report).toContain(usual);
+    const { text } = await call(engine, 'export.render', { runId, format: 'kernel-tuner', limit: 2 });
+    expect(text).toContain('The last one is the chosen design, which is not among the fastest by prediction.');
+    const { timeMs } = ofRun.row;
+    expect(text).toContain(`: ${Number(timeMs.toPrecision(6))},\n}\n`);
   });
 
   it('has a report that says when its study has changed', async () => {

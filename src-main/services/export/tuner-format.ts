@@ -163,10 +163,8 @@ function tunerDesigns(
   // A form with predictions at other numbers of units considers more designs than it lists, because these predictions
   // choose among the designs.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
-  const seen = new Set<string>();
-  const designs: TunedDesign[] = [];
-  for (const index of list) {
-    if (designs.length === most) break;
+  const found = new Map<string, TunedDesign>();
+  const add = (index: number): void => {
     const launch = axes.launch[axisPosition(ranking, AXIS.launch, index)];
     const row = rankRow(view, index, 0, false);
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
@@ -174,12 +172,22 @@ function tunerDesigns(
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
     // One launch that is written in two ways is listed once. The two differ only at other numbers of units.
     const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
-    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched];
-    if (seen.has(key.join('|'))) continue;
-    seen.add(key.join('|'));
-    designs.push({ row, ...own });
+    const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched].join('|');
+    if (!found.has(key)) found.set(key, { row, ...own });
+  };
+  for (const index of list) {
+    if (found.size === most) break;
+    add(index);
   }
-  return ok({ designs, of: list.length, leftOut });
+  const fastest = found.size;
+  if (!form.otherUnits && list.includes(chosen.designIndex)) add(chosen.designIndex);
+  const designs = [...found.values()];
+  if (designs.length > fastest) {
+    // The chosen design, which is the recommended one by default, takes the place of the slowest one.
+    if (designs.length > most) designs.splice(most - 1, 1);
+    leftOut = `${leftOut} The last one is the chosen design, which is not among the fastest by prediction.`;
+  }
+  return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }
 
 /** The digits of times in a tuner's file: more than a prediction is accurate to, fewer than a double has. */
