@@ -166,7 +166,7 @@ function sayRecommendation(
   if (draws > 1 && shown) {
     say(
       terminal,
-      `The chance that this design is within ${percent(within)} of the best is ${chanceText(shown.chanceBest)}. On average it is ${lossText(shown.expectedRegret)} slower than the best (${draws} draws of the assumed inputs).`,
+      `The chance that this design is within ${percent(within)} of the best is ${chanceText(shown.chanceBest)}. On average it is ${lossText(shown.expectedRegret)} slower than the best (${draws} draws of the assumed inputs and of the model's own errors).`,
     );
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
   }

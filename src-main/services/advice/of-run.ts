@@ -77,7 +77,7 @@ export function weighedPick({
   if (draws === 1) return { designIndex, isPoint, weighed: '' };
   const usual = isPoint ? '' : ` With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
   const weighed =
-    `Over ${draws} draws of ${drawnText(unknown)}, it has the least expected loss against the best of each draw, ${lossText(robust.expectedRegret)}; ` +
+    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, it has the least expected loss against the best of each draw, ${lossText(robust.expectedRegret)}; ` +
     `it is ${chanceText(robust.chanceBest)} sure to be within ${percent(within)} of the best.${usual}`;
   return { designIndex, isPoint, weighed };
 }
