@@ -15,10 +15,11 @@ export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0])
 /**
  * Settings of V8 for a Node process of the engine, whose workers have them too. By default, new objects of the main
  * thread take up to 128 MB, old objects are collected only when they have doubled, and V8 keeps the memory of the
- * largest heap. Twice these values, 16 kB in `ENGINE_MALLOC` and 48 MB for `KEPT_BYTES` together took 58 MB more after
- * six minutes of edits, and answered 8 % more edits.
+ * largest heap. Twice the first two values, 16 kB in `ENGINE_MALLOC` and 48 MB for `KEPT_BYTES` together took 58 MB
+ * more after six minutes of edits, and answered 8 % more edits. The third setting moves objects together where a fifth
+ * of a page is free, instead of most of it. It takes 51 of 365 MB less after 30 edits, for 14 % more processor time.
  */
-export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=25'];
+export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=25', '--memory-saver-mode'];
 
 /**
  * Settings of glibc, which only a new process reads. An array of at least this size, bytes, gets memory of its own,
