@@ -180,6 +180,19 @@ test('in other views the recommendation is one line, which a key opens and Escap
   await expect(line).toBeFocused();
 });
 
+test('above a run that belongs to no study there is no recommendation of the open one', async ({ page, own }) => {
+  const study = join(ROOT, 'db/examples/software.json');
+  const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', study, '--db', own.databaseFile];
+  await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
+  await open(page, own, '#/ranking');
+  await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
+  await expect(page.getByText(/^Run \d+ belongs to no saved study\./)).toBeVisible();
+  await expect(rankRows(page).first()).toBeVisible();
+  await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();
+  await page.keyboard.press('0');
+  await expect(card(page)).toBeHidden();
+});
+
 test('the copied header names the assumed values', async ({ page, host, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, host);

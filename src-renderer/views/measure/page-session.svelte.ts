@@ -47,7 +47,10 @@ class PageSession {
     offPing();
     this.#abort = null;
     this.#runId = null;
-    if (!result.ok && !abort.signal.aborted) report(result.error);
+    if (result.ok || abort.signal.aborted) return;
+    // The engine refuses the records of a run that was just cancelled, perhaps before `run.finished` arrives.
+    const isOver = result.error.code === 'conflict' && (await engine.call('runs.wait', { id: runId })).ok;
+    if (!isOver) report(result.error);
   }
 
   stop(): void {

@@ -97,8 +97,7 @@ class Tuning {
       });
     const ended = await app.engine.call('runs.wait', { id: runId });
     this.#runId = null;
-    // A page that begins to measure a run which was just cancelled finds it ended.
-    if (stopped) return this.#cancelled ? CANCELLED : { ok: false, error: stopped };
+    if (stopped) return { ok: false, error: stopped };
     if (!ended.ok) return ended;
     return ended.value.state === 'cancelled' ? CANCELLED : ok({ id: runId });
   }
