@@ -2,7 +2,7 @@ import { spaceSize } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { InputChange } from './change.ts';
 import { pickDesign } from './pick.ts';
-import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../sweep/ties.ts';
+import { tieFraction, type TieTable } from '../sweep/ties.ts';
 import { predictTimes, surveyFastest } from './survey.ts';
 
 /** The effect of one input: times over its range, and how far the recommended design stays within the tie band. */
@@ -41,8 +41,6 @@ export interface TrialOptions {
   readonly known: Best | null;
 }
 
-/** Number of designs of one search. Its columns take some 10 MB. */
-const SEARCHED_DESIGNS = 65_536;
 /** Number of designs that are kept for each tried value. They are the candidates for the values between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
@@ -65,9 +63,10 @@ export interface Best {
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, ties } = options;
+  // A set keeps its order, so the recommended design is the first one.
   const candidates = new Set([recommended, ...(options.known?.candidates ?? [])]);
   const bestOf = (at: number): Best => {
-    const found = findBest(predictorAt(at), recommended, candidates);
+    const found = findBest(predictorAt(at), Uint32Array.from(candidates));
     for (const design of found.candidates) candidates.add(design);
     return found;
   };
@@ -127,34 +126,27 @@ function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
-/** @param candidates designs that are probably fast, which make the search short */
-function findBest(predictor: Predictor, recommended: number, candidates: ReadonlySet<number>): Best {
+/**
+ * Finds the fastest designs of the whole space.
+ * @param candidates the recommended design, then others that are probably fast, which shorten the search
+ */
+function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const { axes } = predictor.plan;
-  const candidateMs = predictTimes(predictor, Uint32Array.from(candidates));
-  const recommendedMs = candidateMs[[...candidates].indexOf(recommended)];
-  let bestMs = candidateMs.reduce(smaller, Infinity);
-  const found = new Map<number, { readonly timeMs: number; readonly gridBlocks: number }>();
-  const size = spaceSize(axes);
-  for (let first = 0; first < size; first += SEARCHED_DESIGNS) {
-    const part = { first, count: Math.min(SEARCHED_DESIGNS, size - first) };
-    const { designs, columns } = surveyFastest(predictor, part, bestMs);
-    designs.forEach((design, at) =>
-      found.set(design, { timeMs: columns.timeMs[at], gridBlocks: columns.gridBlocks[at] }),
-    );
-    bestMs = columns.timeMs.reduce(smaller, bestMs);
-  }
+  const [recommended] = candidates;
+  const candidateMs = predictTimes(predictor, candidates);
+  const whole = { first: 0, count: spaceSize(axes) };
+  const { designs, columns } = surveyFastest(predictor, whole, candidateMs.reduce(smaller, Infinity));
+  const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const figures = {
-    timeMs: (design: number) => found.get(design)!.timeMs,
-    gridBlocks: (design: number) => found.get(design)!.gridBlocks,
+    timeMs: (design: number) => columns.timeMs[at.get(design)!],
+    gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
   };
-  const tied = [...found.keys()]
-    .filter((design) => figures.timeMs(design) <= bestMs * (1 + AGREEMENT_FRACTION))
-    .sort((a, b) => figures.timeMs(a) - figures.timeMs(b) || a - b);
+  const tied = [...designs].sort((a, b) => figures.timeMs(a) - figures.timeMs(b) || a - b);
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {
     best: tied[0] ?? recommended,
-    bestMs,
-    recommendedMs,
+    bestMs: columns.timeMs.reduce(smaller, Infinity),
+    recommendedMs: candidateMs[0],
     picked,
     candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],
   };
