@@ -60,8 +60,7 @@ interface Task {
   /** The steps at the last check, and whether there were more than at the start. */
   steps: number;
   counts: boolean;
-  /** The worker's processor time at the last check, and at the last check with a new step, ms. */
-  seenMs: number;
+  /** The worker's processor time at the last check with a new step, ms; 0 before the first check. */
   steppedMs: number;
   stopping: NodeJS.Timeout | undefined;
   givesWay: boolean;
@@ -74,9 +73,8 @@ interface Task {
  */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
   if (steps !== task.steps) task.counts = true;
-  if (steps !== task.steps || task.seenMs === 0) task.steppedMs = nowMs;
+  if (steps !== task.steps || task.steppedMs === 0) task.steppedMs = nowMs;
   task.steps = steps;
-  task.seenMs = nowMs;
   const limitMs = task.counts ? limits.stepMs : limits.taskMs;
   const seconds = Math.round((nowMs - task.steppedMs) / 1000);
   if (nowMs - task.steppedMs > limitMs)
@@ -197,7 +195,6 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
           cells: null,
           steps: 0,
           counts: false,
-          seenMs: 0,
           steppedMs: 0,
           stopping: undefined,
           givesWay: false,
