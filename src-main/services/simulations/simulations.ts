@@ -196,7 +196,7 @@ function runSimulations(
     execution.progress();
   };
 
-  const finished = (async (): Promise<Result<RunRecord>> => {
+  const finished = execution.finishAfter(async () => {
     execution.progress();
     let next = 0;
     await Promise.all(
@@ -209,8 +209,8 @@ function runSimulations(
       }),
     );
     const end = failure ?? (execution.done() === total ? 'complete' : 'cancelled');
-    return execution.finish(end, bestDesign(view, best));
-  })();
+    return { end, best: bestDesign(view, best) };
+  });
 
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
