@@ -186,7 +186,9 @@ test('above a run that belongs to no study there is no recommendation of the ope
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
   await open(page, own, '#/ranking');
   await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
-  await expect(page.getByText(/^Run \d+ belongs to no saved study\./)).toBeVisible();
+  await expect(
+    page.getByText(/^Run \d+ is not of this study\. The report in Export names the recommended design of the run\.$/),
+  ).toBeVisible();
   await expect(rankRows(page).first()).toBeVisible();
   await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();
   await page.keyboard.press('0');
