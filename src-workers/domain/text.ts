@@ -30,6 +30,6 @@ export function midSentence(label: string): string {
   return /^[A-Z][a-z ]/.test(label) ? `${label.charAt(0).toLowerCase()}${label.slice(1)}` : label;
 }
 
-/** What to do about a number with separators of thousands, as the end of a message; empty for any other text. */
+/** The end of a message about a number that may have thousands separators; otherwise empty. */
 export const thousandsHint = (text: string): string =>
-  /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. Write it without separators of thousands' : '';
+  /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';

@@ -37,7 +37,7 @@ describe('the interpretation of a table', () => {
     const thousands = await suggested(lines('Knoten;Anzahl', '1;12', '2;1.234.567', '3;7'));
     expect(thousands.reading).toMatchObject({
       ok: false,
-      problem: 'Line 3 of Anzahl has the text “1.234.567”. Write it without separators of thousands.',
+      problem: 'Line 3 of Anzahl has the text “1.234.567”. If it has thousands separators, remove them.',
     });
     const gap = await suggested('len\n5\n""\n7\n');
     expect(gap.reading).toMatchObject({ ok: false, problem: expect.stringContaining('Line 3 has no value') as string });
