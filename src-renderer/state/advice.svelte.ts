@@ -51,7 +51,7 @@ export class Advice {
   );
   /** In the Study view the whole recommendation comes first; in other views it is a line under the header. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
-  /** Whether the shown run, if any, is of the study. A sweep of the command line may belong to no saved study. */
+  /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {
     const { run, location } = this.#app;
     return this.docked || run === null || run.studyId === location.studyId;

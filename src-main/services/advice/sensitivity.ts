@@ -35,7 +35,7 @@ export interface SensitivityOptions {
 
 /** The number of values to try for each input, in addition to the present value. */
 const VALUES = 4;
-/** The number of values for inputs of which few values tell little, because they act in steps or decide the sharing. */
+/** The number of values for inputs that act in steps, or that decide how many threads share a unit. */
 const MORE_VALUES = 7;
 const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);
 /** The ranges of the number of units and of the spread of lengths, as factors of the present value. */

@@ -27,7 +27,7 @@ export interface TunerSource extends CodeSource {
   readonly designs: readonly TunedDesign[];
   /** The number of valid designs from which these were chosen. */
   readonly of: number;
-  /** A sentence about what was left out; empty if nothing was. */
+  /** Sentences about designs that were left out, or listed although others are faster; empty if there are none. */
   readonly leftOut: string;
 }
 

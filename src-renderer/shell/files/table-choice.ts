@@ -69,7 +69,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
-  // A column with faults is suggested too: the sheet says what is wrong, and numbers of records are no lengths.
+  // Lengths with faults come before a column that only numbers the records, because the sheet says what is wrong.
   const filled = columns.flatMap((column, i) => (column.kind === 'empty' || isIndex(column, records) ? [] : [i]));
   return { meaning: 'unit', length: best(filled.length > 0 ? filled : wholes), weight: null };
 
