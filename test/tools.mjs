@@ -109,13 +109,13 @@ export const TOOLS = {
   chromium: {
     use: 'the browser tests',
     get: 'npx playwright install chromium, or name one in LOCKSTEP_CHROMIUM',
-    debian: 'chromium',
+    debian: 'chromium-headless-shell',
     find: () => process.env.LOCKSTEP_CHROMIUM || inPath(CHROMIUM_NAMES) || chromiumOfPlaywright(),
   },
   swiftshader: {
     use: 'measuring with WebGPU on a software adapter (Linux)',
     get: 'it comes with Chromium',
-    debian: 'chromium',
+    debian: 'chromium-headless-shell',
     find: swiftShader,
   },
   'g++': program(
