@@ -164,6 +164,25 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
   };
 }
 
+/** Seconds of silence after which a command says that it still works. */
+const PATIENCE_S = 2;
+
+/** Shows on a terminal how many seconds a call takes, if they are many. */
+export async function showSeconds<T>(terminal: Terminal, label: string, work: Promise<T>): Promise<T> {
+  if (!terminal.interactive) return work;
+  let seconds = 0;
+  const timer = setInterval(() => {
+    seconds += 1;
+    if (seconds >= PATIENCE_S) terminal.err(`\r\x1b[2K${label}, ${seconds} s`);
+  }, 1000);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (seconds >= PATIENCE_S) terminal.err('\r\x1b[2K');
+  }
+}
+
 /** Parses `2,4,8`: whole numbers ≥ 1. Returns null if the text is not a list of them. */
 export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { lacks } from '../tools.mjs';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { progressBar } from '../../src-main/cli/output.ts';
+import { progressBar, showSeconds } from '../../src-main/cli/output.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
@@ -899,4 +899,24 @@ it.each([40, 80, 200])('progress stays on one line of a terminal with %i columns
   expect(err.length - '\r\u001b[2K'.length).toBeLessThan(columns);
   expect(err).toContain('1,234,567 of 64,000,000');
   if (columns >= 80) expect(err).toMatch(/1,234,567 of 64,000,000 12\.3 s left/);
+});
+
+it('a long call shows its seconds on a terminal, and a short one nothing', async () => {
+  vi.useFakeTimers();
+  try {
+    let err = '';
+    const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns: 80 };
+    const wait = (ms: number): Promise<string> => new Promise((done) => setTimeout(done, ms, 'answer'));
+    const short = showSeconds(terminal, 'Comparing designs', wait(1500));
+    await vi.advanceTimersByTimeAsync(1500);
+    expect([await short, err]).toEqual(['answer', '']);
+    const long = showSeconds(terminal, 'Comparing designs', wait(3500));
+    await vi.advanceTimersByTimeAsync(3500);
+    expect([await long, err]).toEqual([
+      'answer',
+      '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K',
+    ]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

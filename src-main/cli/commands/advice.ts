@@ -24,7 +24,17 @@ import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
+import {
+  EXIT_OK,
+  percent,
+  printJson,
+  printTable,
+  say,
+  showSeconds,
+  type Terminal,
+  timeCells,
+  usage,
+} from '../output.ts';
 
 /** Accepts the inputs to vary by their current or older names. */
 function inputOption(): Option {
@@ -124,7 +134,11 @@ export async function advised(
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<number> {
   const input = unwrap(await advised(what, options.device));
   const asked = { ...input, ...(options.device === undefined ? {} : { deviceId: options.device }) };
-  const found = await call(engine, 'advice.recommend', { ...asked, robust: true });
+  const found = await showSeconds(
+    terminal,
+    'Comparing designs',
+    call(engine, 'advice.recommend', { ...asked, robust: true }),
+  );
   const { row, landscape: _landscape, uncertainty, ...rest } = found;
   const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertainty!;
   if (options.json)
@@ -198,12 +212,13 @@ async function sensitivityCommand(
   options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
 ): Promise<number> {
   const input = unwrap(await advised(what, options.device));
-  const found = await call(engine, 'advice.sensitivity', {
+  const asked = call(engine, 'advice.sensitivity', {
     ...input,
     ...(options.device === undefined ? {} : { deviceId: options.device }),
     ...(options.design === undefined ? {} : { designIndex: options.design }),
     ...(options.input === undefined ? {} : { inputs: [...options.input] }),
   });
+  const found = await showSeconds(terminal, 'Varying inputs', asked);
   if (options.json) printJson(terminal, found);
   else saySensitivity(terminal, found);
   return EXIT_OK;
@@ -249,11 +264,12 @@ async function robustCommand(
     runIds.push(id);
   }
   const vary = usage(variations(options.vary ?? []));
-  const found = await call(engine, 'advice.robust', {
+  const asked = call(engine, 'advice.robust', {
     runIds,
     vary,
     ...(options.device === undefined ? {} : { deviceIds: [...options.device] }),
   });
+  const found = await showSeconds(terminal, 'Comparing designs', asked);
   const { scenarios, designs, ownBest, common } = found;
   if (options.json) {
     printJson(terminal, found);
