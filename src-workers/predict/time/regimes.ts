@@ -66,7 +66,8 @@ export const REGIMES: readonly Regime[] = [
 
 /** The regime that computes the time of a launch. */
 export function findRegime(launch: TimedLaunch): Regime {
-  return REGIMES.find((regime) => regime.when(launch))!;
+  for (const regime of REGIMES) if (regime.when(launch)) return regime;
+  throw new TypeError('No regime fits the launch.');
 }
 
 /** Expected time of a launch, cycles. */
@@ -74,13 +75,15 @@ export function computeLaunchCycles(launch: TimedLaunch): number {
   return findRegime(launch).cycles(launch);
 }
 
+const UNKNOWN_PLACES: readonly PlacedBlocks[] = [];
+
 /** A launch of independent blocks of one kind. */
 export function makePlainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
   return {
     residency,
     gridBlocks,
     multiprocessors,
-    placed: [],
+    placed: UNKNOWN_PLACES,
     inOrder: null,
     shorter: null,
     fullerBlocks: 0,
@@ -141,16 +144,20 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
  * alone, by the shares of the two kinds.
  */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
-  const { residency, shorter, fullerBlocks, gridBlocks, multiprocessors } = launch;
-  const at = (kind: Residency, blocks: number): number =>
-    computeLaunchCycles(makePlainLaunch(kind, blocks, multiprocessors));
-  const none = at(shorter!, gridBlocks);
-  if (fullerBlocks < 1) {
-    // Only some slots of one block have an additional unit.
-    const one = computeUnevenGridCycles({ ...launch, fullerBlocks: 1 });
-    return none + fullerBlocks * Math.max(0, one - none);
-  }
+  const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
+  if (launch.fullerBlocks >= 1) return timeBothKinds(launch, launch.fullerBlocks, none);
+  // Only some slots of one block have an additional unit.
+  return none + launch.fullerBlocks * Math.max(0, timeBothKinds(launch, 1, none) - none);
+}
+
+/** @param none time of a launch whose blocks all have the smaller number of units, cycles */
+function timeBothKinds(launch: TimedLaunch, fullerBlocks: number, none: number): number {
+  const { residency, gridBlocks } = launch;
   const part = fullerBlocks / gridBlocks;
-  const mixed = part * at(residency, gridBlocks) + (1 - part) * none;
-  return Math.max(mixed, at(residency, fullerBlocks));
+  const mixed = part * timeKind(launch, residency, gridBlocks) + (1 - part) * none;
+  return Math.max(mixed, timeKind(launch, residency, fullerBlocks));
+}
+
+function timeKind({ multiprocessors }: TimedLaunch, kind: Residency, blocks: number): number {
+  return computeLaunchCycles(makePlainLaunch(kind, blocks, multiprocessors));
 }
