@@ -147,7 +147,6 @@ constexpr size_t STACK_BYTES = 128 << 10;
 enum class Meeting { none, warp, shuffle, vote, match, active, block };
 
 struct Lane {
-  ucontext_t context;
   dim3 index;
   unsigned number = 0;
   bool finished = false;
@@ -160,12 +159,21 @@ struct Lane {
   unsigned lane() const { return number % WIDTH; }
 };
 
+/// A stack on which the lanes of one number run, block after block. Once started, it continues at `place`.
+struct Fibre {
+  bool started = false;
+  void* place[5];
+};
+
 struct Machine {
   std::vector<Lane> lanes;
+  /// By the number of the lane.
+  std::vector<Fibre> fibres;
   /// The stacks are not cleared, since a page that no lane touches then takes no memory.
   std::unique_ptr<char[]> stacks;
   Lane* current = nullptr;
-  ucontext_t scheduler;
+  /// Where the lanes continue the host.
+  void* scheduler[5];
   void (*body)(void*) = nullptr;
   void* arguments = nullptr;
   unsigned multiprocessor = 0;
@@ -190,15 +198,18 @@ inline cudaError_t answer(cudaError_t code) {
   return code;
 }
 
+/// Continues at a place that __builtin_setjmp has saved; the compiler allows this in other functions only. Unlike
+/// swapcontext it needs no call of the system, which would take most of the time of a kernel that shuffles.
+[[noreturn, gnu::noinline]] inline void jump(void** place) { __builtin_longjmp(place, 1); }
+
 inline void yield() {
-  Lane* self = machine.current;
-  swapcontext(&self->context, &machine.scheduler);
+  Fibre& own = machine.fibres[machine.current->number];
+  if (__builtin_setjmp(own.place) == 0) jump(machine.scheduler);
 }
 
 [[noreturn]] inline void broken(const char* why) {
   machine.fault = why;
-  setcontext(&machine.scheduler);
-  std::abort();
+  jump(machine.scheduler);
 }
 
 /// Lanes that meet all get the latest clock among them.
@@ -272,9 +283,28 @@ inline uint64_t meet(Meeting kind, Mask mask, uint64_t value, unsigned source) {
 }
 
 inline void enter() {
-  machine.body(machine.arguments);
-  machine.current->finished = true;
-  setcontext(&machine.scheduler);
+  for (;;) {
+    machine.body(machine.arguments);
+    machine.current->finished = true;
+    yield();
+  }
+}
+
+/// Runs a lane until it waits, ends or causes a fault.
+inline void resume(Lane& lane) {
+  machine.current = &lane;
+  threadIdx = lane.index;
+  Fibre& fibre = machine.fibres[lane.number];
+  if (__builtin_setjmp(machine.scheduler) != 0) return;
+  if (fibre.started) jump(fibre.place);
+  fibre.started = true;
+  ucontext_t first;
+  getcontext(&first);
+  first.uc_stack.ss_sp = machine.stacks.get() + lane.number * STACK_BYTES;
+  first.uc_stack.ss_size = STACK_BYTES;
+  first.uc_link = nullptr;
+  makecontext(&first, enter, 0);
+  setcontext(&first);
 }
 
 /// Answers which lanes are active: the lanes of a group that ask at the same place while all others wait, ask elsewhere
@@ -306,16 +336,12 @@ inline long long runBlock(dim3 block, long long startClock) {
   const unsigned threads = block.x * block.y * block.z;
   machine.lanes.assign(threads, Lane());
   if (!machine.stacks) machine.stacks.reset(new char[THREADS_PER_BLOCK * STACK_BYTES]);
+  if (machine.fibres.empty()) machine.fibres.resize(THREADS_PER_BLOCK);
   for (unsigned i = 0; i < threads; ++i) {
     Lane& lane = machine.lanes[i];
     lane.number = i;
     lane.index = dim3(i % block.x, i / block.x % block.y, i / block.x / block.y);
     lane.clock = startClock;
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = machine.stacks.get() + i * STACK_BYTES;
-    lane.context.uc_stack.ss_size = STACK_BYTES;
-    lane.context.uc_link = nullptr;
-    makecontext(&lane.context, enter, 0);
   }
   for (;;) {
     bool progress = false;
@@ -323,9 +349,7 @@ inline long long runBlock(dim3 block, long long startClock) {
     for (Lane& lane : machine.lanes) {
       if (lane.finished || lane.waiting != Meeting::none) continue;
       progress = true;
-      machine.current = &lane;
-      threadIdx = lane.index;
-      swapcontext(&machine.scheduler, &lane.context);
+      resume(lane);
       if (machine.fault) return startClock;
     }
     bool blocked = true;
