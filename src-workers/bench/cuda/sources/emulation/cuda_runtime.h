@@ -159,18 +159,17 @@ struct Lane {
   unsigned lane() const { return number % WIDTH; }
 };
 
-/// A stack on which the lanes of one number run, block after block. Once started, it continues at `place`.
+/// The lanes of one number, block after block. They share a stack, which the first of them makes, and continue at
+/// `place`. The stack is not cleared, since a page that no lane touches then takes no memory.
 struct Fibre {
-  bool started = false;
+  std::unique_ptr<char[]> stack;
   void* place[5];
 };
 
 struct Machine {
   std::vector<Lane> lanes;
   /// By the number of the lane.
-  std::vector<Fibre> fibres;
-  /// The stacks are not cleared, since a page that no lane touches then takes no memory.
-  std::unique_ptr<char[]> stacks;
+  Fibre fibres[THREADS_PER_BLOCK];
   Lane* current = nullptr;
   /// Where the lanes continue the host.
   void* scheduler[5];
@@ -198,8 +197,9 @@ inline cudaError_t answer(cudaError_t code) {
   return code;
 }
 
-/// Continues at a place that __builtin_setjmp has saved; the compiler allows this in other functions only. Unlike
-/// swapcontext it needs no call of the system, which would take most of the time of a kernel that shuffles.
+/// Continues at a place that __builtin_setjmp has saved. Unlike swapcontext this needs no call of the system, which
+/// would take most of the time of a kernel that shuffles. A function must not both save a place and continue there, so
+/// this one is never inlined.
 [[noreturn, gnu::noinline]] inline void jump(void** place) { __builtin_longjmp(place, 1); }
 
 inline void yield() {
@@ -296,11 +296,11 @@ inline void resume(Lane& lane) {
   threadIdx = lane.index;
   Fibre& fibre = machine.fibres[lane.number];
   if (__builtin_setjmp(machine.scheduler) != 0) return;
-  if (fibre.started) jump(fibre.place);
-  fibre.started = true;
+  if (fibre.stack) jump(fibre.place);
+  fibre.stack.reset(new char[STACK_BYTES]);
   ucontext_t first;
   getcontext(&first);
-  first.uc_stack.ss_sp = machine.stacks.get() + lane.number * STACK_BYTES;
+  first.uc_stack.ss_sp = fibre.stack.get();
   first.uc_stack.ss_size = STACK_BYTES;
   first.uc_link = nullptr;
   makecontext(&first, enter, 0);
@@ -335,8 +335,6 @@ inline bool releaseActive() {
 inline long long runBlock(dim3 block, long long startClock) {
   const unsigned threads = block.x * block.y * block.z;
   machine.lanes.assign(threads, Lane());
-  if (!machine.stacks) machine.stacks.reset(new char[THREADS_PER_BLOCK * STACK_BYTES]);
-  if (machine.fibres.empty()) machine.fibres.resize(THREADS_PER_BLOCK);
   for (unsigned i = 0; i < threads; ++i) {
     Lane& lane = machine.lanes[i];
     lane.number = i;
