@@ -144,6 +144,9 @@ export interface ProgressBar {
   clear(): void;
 }
 
+/** Goes to the start of a terminal's line and clears it. */
+const CLEAR_LINE = '\r\x1b[2K';
+
 /** Shows a progress bar on a terminal, and nothing otherwise. */
 export function progressBar(terminal: Terminal, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
@@ -158,9 +161,9 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
       const left = remainingMs === null ? '' : ` ${(remainingMs / 1000).toFixed(1)} s left`;
       const line = `${label} ${bar}${done.toLocaleString('en')} of ${total.toLocaleString('en')}${left}${note ? `, ${note}` : ''}`;
       // A longer line would wrap, and the next update would not overwrite all of it.
-      terminal.err(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`);
+      terminal.err(`${CLEAR_LINE}${line.slice(0, terminal.columns - 1)}`);
     },
-    clear: () => terminal.err('\r\x1b[2K'),
+    clear: () => terminal.err(CLEAR_LINE),
   };
 }
 
@@ -173,13 +176,13 @@ export async function showSeconds<T>(terminal: Terminal, label: string, work: Pr
   let seconds = 0;
   const timer = setInterval(() => {
     seconds += 1;
-    if (seconds >= PATIENCE_S) terminal.err(`\r\x1b[2K${label}, ${seconds} s`);
+    if (seconds >= PATIENCE_S) terminal.err(`${CLEAR_LINE}${label}, ${seconds} s`);
   }, 1000);
   try {
     return await work;
   } finally {
     clearInterval(timer);
-    if (seconds >= PATIENCE_S) terminal.err('\r\x1b[2K');
+    if (seconds >= PATIENCE_S) terminal.err(CLEAR_LINE);
   }
 }
 
