@@ -1,10 +1,12 @@
 /**
- * `npm run bench [NAME …]` runs the benchmarks, one process each, so that none warms the machine for another. `npm run
- * bench -- --against REV` compares a short one with another revision (`against.ts`).
+ * `npm run bench [NAME …]` runs the benchmarks, one process each, so that none warms the machine for another. What
+ * follows a single name is passed on: `npm run bench -- advice acts --fields lengths`. `npm run bench -- --against REV`
+ * compares a short one with another revision (`against.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ENGINE_ARGUMENTS, engineEnvironment } from '../../src-main/hosts/runtimes.mjs';
 import { benchAgainst } from './against.ts';
 
 const BENCHES = [
@@ -24,25 +26,33 @@ const BENCHES = [
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
 };
-const { values: options, positionals: asked } = parseArgs({
-  allowPositionals: true,
-  options: { against: { type: 'string' }, rounds: { type: 'string', default: '9' } },
-});
-const unknown = asked.find((name) => !BENCHES.includes(name));
-const rounds = Number(options.rounds);
-if (options.against !== undefined) {
+const ends = process.argv.slice(2).findIndex((word) => !BENCHES.includes(word));
+const asked = process.argv.slice(2, ends === -1 ? undefined : 2 + ends);
+const others = ends === -1 ? [] : process.argv.slice(2 + ends);
+
+function compare(): void {
+  const { values: options } = parseArgs({
+    options: { against: { type: 'string' }, rounds: { type: 'string', default: '9' } },
+  });
+  const rounds = Number(options.rounds);
   const isCount = Number.isInteger(rounds) && rounds > 0;
   if (!isCount) process.stderr.write(`--rounds is "${options.rounds}". Specify a whole number from 1.\n`);
-  process.exitCode = isCount ? benchAgainst(options.against, rounds) : 2;
-} else if (unknown !== undefined) {
-  process.stderr.write(`No benchmark has the name "${unknown}". Specify some of ${BENCHES.join(', ')}.\n`);
+  process.exitCode = isCount && options.against ? benchAgainst(options.against, rounds) : 2;
+}
+
+if (others.some((word) => /^--against(=|$)/.test(word))) compare();
+else if (others.length > 0 && asked.length !== 1) {
+  process.stderr.write(`No benchmark has the name "${others[0]}". Specify some of ${BENCHES.join(', ')}.\n`);
   process.exitCode = 2;
 } else
   for (const name of asked.length > 0 ? asked : BENCHES) {
     process.stdout.write(`\n${name}\n`);
-    for (const args of OPTIONS[name] ?? [[]]) {
+    for (const args of others.length > 0 ? [others] : (OPTIONS[name] ?? [[]])) {
       const bench = join(import.meta.dirname, `${name}.ts`);
-      const { status } = spawnSync(process.execPath, [bench, ...args], { stdio: 'inherit' });
+      // The answers of the Study view are timed with the settings that the engine has in the application.
+      const [settings, env] =
+        name === 'advice' ? [ENGINE_ARGUMENTS, engineEnvironment(process.env)] : [[], process.env];
+      const { status } = spawnSync(process.execPath, [...settings, bench, ...args], { stdio: 'inherit', env });
       if (status !== 0) process.exitCode = 1;
     }
   }
