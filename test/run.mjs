@@ -96,9 +96,7 @@ async function fetchTools() {
     forgetTools();
     if (missing().includes('chromium')) say(`  failed: ${lastLine(output, code)}`);
   }
-  for (const name of missing()) {
-    const { npm } = TOOLS[name];
-    if (npm === undefined) continue;
+  const install = async (/** @type {string} */ name, /** @type {string} */ npm) => {
     say(`fetching ${npm}: npm install`);
     const options = '--no-save --ignore-scripts --no-audit --no-fund';
     const { code, output } = await run(
@@ -106,9 +104,10 @@ async function fetchTools() {
       {},
       FETCH_LIMIT_MS,
     );
-    if (code !== 0) say(`  failed: ${lastLine(output, code)}`);
-    forgetTools();
-  }
+    if (code !== 0) say(`  failed: ${npm}: ${lastLine(output, code)}`);
+  };
+  await Promise.all(missing().map((name) => TOOLS[name].npm && install(name, TOOLS[name].npm)));
+  forgetTools();
   const packages = [...new Set(missing().flatMap((name) => TOOLS[name].debian?.split(' ') ?? []))];
   if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;
   const asRoot = process.getuid?.() === 0 ? '' : 'sudo -n ';
@@ -230,6 +229,7 @@ if (asks('--changed')) {
 
 const all = asks('--all');
 
+const building = check('build', 'npm run --silent build');
 await fetchTools();
 // The libraries of Playwright's Chromium are not in the usual places.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
@@ -271,11 +271,11 @@ const desktop = () =>
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
 /**
- * The build, the checks and the browser tests run one after another beside the computing tests. More at once would not
- * be faster on two cores, and tests would exceed their time limits.
+ * The checks and the browser tests run one after another beside the computing tests. More at once would not be faster
+ * on two cores, and tests would exceed their time limits.
  */
 const built = async () => {
-  const isBuilt = await check('build', 'npm run --silent build');
+  const isBuilt = await building;
   await checks();
   if (wrapper !== null) await (isBuilt ? desktop() : unbuilt('desktop'));
   await (isBuilt ? browser() : unbuilt('browser'));

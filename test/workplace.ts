@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
@@ -14,6 +14,18 @@ export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/**
+ * Makes a cache in a folder and returns it, for XDG_CACHE_HOME. Its CUDA and HIP programs are those of all tests, because
+ * most tests need the same one, which lists the devices and takes seconds to compile.
+ */
+export function cacheIn(folder: string): string {
+  const kept = join(import.meta.dirname, '../node_modules/.cache/lockstep-cuda');
+  mkdirSync(kept, { recursive: true });
+  mkdirSync(join(folder, 'cache/lockstep'), { recursive: true });
+  symlinkSync(kept, join(folder, 'cache/lockstep/cuda'));
+  return join(folder, 'cache');
 }
 
 /** Returns the ids of processes with this text in the command line, on Linux. */

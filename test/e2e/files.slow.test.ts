@@ -103,7 +103,7 @@ test('the import of an Optuna storage asks for the time unit and the axes, and r
   page,
   own,
 }) => {
-  const trials = [15_387, 15_501].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
+  const trials = [8_590, 8_638].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
   const storage = optunaStorage([{ name: 'walk', trials }]);
   const axis = (parameter: string) => sheet(page).getByRole('combobox', { name: new RegExp(`^Axis of ${parameter}:`) });
   const use = sheet(page).getByRole('button', { name: 'Import times' });

@@ -62,10 +62,10 @@ test('a map zooms by wheel and key, a dragged rectangle filters every view, and 
   await page.keyboard.press('-');
   await expect(whole).toBeHidden();
 
-  // The rectangle goes from about the first to the third column, over most of the rows.
+  // The rectangle goes from about the first to the third of twelve columns, over most of the rows.
   await page.mouse.move(box.x + 62, box.y + 60);
   await page.mouse.down();
-  await page.mouse.move(box.x + 100, box.y + box.height - 120, { steps: 4 });
+  await page.mouse.move(box.x + box.width / 4, box.y + box.height - 120, { steps: 4 });
   await page.mouse.up();
   const chip = page.getByRole('button', { name: /^Remove the filter block size 32 to/ });
   await expect(chip).toBeVisible();

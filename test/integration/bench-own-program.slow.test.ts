@@ -14,7 +14,7 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lockstep } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
-import { processesThatRun, testEngine, testFolder } from '../workplace.ts';
+import { cacheIn, processesThatRun, testEngine, testFolder } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
 // These tests run a user's own program for each launch of a design.
@@ -39,7 +39,7 @@ const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine>
   await testEngine(databaseFile, { host });
 
 beforeAll(async () => {
-  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
+  vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
   engine = await open('cli');
   const { id } = await call(engine, 'studies.save', { study });
   runId = (await ended(engine, 'runs.start', { studyId: id })).id;

@@ -11,7 +11,7 @@ import type { FakeBench } from '../data/bench/fake-child.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { cacheIn, testEngine, testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -136,7 +136,7 @@ it('names the failure, and shows a failed run like any other', async () => {
 it.skipIf(lacks('g++'))('stops at Ctrl-C, keeps the measurements, leaves no process behind, and resumes', async () => {
   const own = join(folder, 'stopped.db');
   vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
-  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
+  vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
   const file = join(folder, 'slow.json');
   const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [4, 8] };
   const workload = { lengths: 'geometric(0.05)', units: 1500 };

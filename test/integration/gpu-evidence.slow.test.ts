@@ -6,11 +6,12 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { inspectedSpmvStudy } from '../data/bench/spmv-reference.ts';
 import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
-import { testFolder, useEngines } from '../workplace.ts';
+import { cacheIn, testFolder, useEngines } from '../workplace.ts';
 
 // A dry run of `npm run gpu-evidence` on the emulation of CUDA: few designs of few units.
 const ROOT = join(import.meta.dirname, '..', '..');
 const out = testFolder();
+const cache = cacheIn(out);
 
 function evidence(...args: readonly string[]) {
   return spawnSync(
@@ -18,7 +19,7 @@ function evidence(...args: readonly string[]) {
     [join(ROOT, 'test/bench/gpu-evidence.ts'), '--out', out, '--tiny', '--device', 'nvidia-rtx-4090', ...args],
     {
       encoding: 'utf8',
-      env: { ...process.env, NVCC: join(ROOT, 'test/data/cuda-shim/nvcc'), XDG_CACHE_HOME: join(out, 'cache') },
+      env: { ...process.env, NVCC: join(ROOT, 'test/data/cuda-shim/nvcc'), XDG_CACHE_HOME: cache },
     },
   );
 }

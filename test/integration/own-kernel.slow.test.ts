@@ -11,7 +11,7 @@ import { FailureError } from '../../src-workers/domain/result.ts';
 import { spmvReference, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
 import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { cacheIn, testEngine, testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
 // Measures the SpMV kernels of the examples on a small matrix: WGSL on the device that Dawn finds here, CUDA on the
@@ -58,7 +58,7 @@ const reduced = (study: StudyFile): StudyFile => ({
 });
 
 beforeAll(async () => {
-  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
+  vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
   rows = (await writeSpmvKernel(MATRIX, folder)).lengths.length;
   engine = await open('cli');
   runId = await sweep(reduced);

@@ -8,7 +8,7 @@ import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import { finished } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
-import { testFolder, useBench } from '../workplace.ts';
+import { cacheIn, testFolder, useBench } from '../workplace.ts';
 import { benchPlan } from '../measuring.ts';
 
 const it = always.skipIf(lacks('g++'));
@@ -20,7 +20,7 @@ const { call, engine } = useBench();
 
 beforeAll(async () => {
   vi.stubEnv('NVCC', join(ROOT, 'test', 'data', 'cuda-shim', 'nvcc'));
-  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
+  vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
 });
 afterAll(() => vi.unstubAllEnvs());
 
