@@ -106,7 +106,12 @@ async function fetchTools() {
     );
     if (code !== 0) say(`  failed: ${npm}: ${lastLine(output, code)}`);
   };
-  await Promise.all(missing().map((name) => TOOLS[name].npm && install(name, TOOLS[name].npm)));
+  await Promise.all(
+    missing().flatMap((name) => {
+      const { npm } = TOOLS[name];
+      return npm === undefined ? [] : [install(name, npm)];
+    }),
+  );
   forgetTools();
   const packages = [...new Set(missing().flatMap((name) => TOOLS[name].debian?.split(' ') ?? []))];
   if (packages.length === 0 || process.platform !== 'linux' || (await run('command -v apt-get')).code !== 0) return;
