@@ -18,7 +18,7 @@ const LICENCES = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0
 /** Packages under another licence, which build or test the program and are not part of it. */
 const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^lightningcss(-|$)/, 'MPL-2.0'],
-  [/^(axe-core|@axe-core\/playwright)$/, 'MPL-2.0'],
+  [/^axe-core$/, 'MPL-2.0'],
   [/^caniuse-lite$/, 'CC-BY-4.0'],
   [/^argparse$/, 'Python-2.0'],
   [/^truncate-utf8-bytes$/, 'WTFPL'],
