@@ -375,6 +375,9 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const matrix = own.filter(({ unit }) => unit === 'matrix');
   const [halves, pairs] = [perIteration('half'), perIteration('two halves')];
   const names = [...new Set(matrix.map(({ text }) => splitOperation(text).name))];
+  const isAtomic = ({ text, access }: Instruction): boolean =>
+    access !== null && /^(atom|red)/i.test(splitOperation(text).name);
+  const atomics = Number((own.filter(isAtomic).length / unrolled).toPrecision(4));
   return [
     ...(matrix.length > 0
       ? [
@@ -386,6 +389,12 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
       ? [
           `An iteration has ${halves + pairs} instructions on halves of 16 bits, ${pairs} of them on two at once. ` +
             'They count as FP32.',
+        ]
+      : []),
+    ...(atomics > 0
+      ? [
+          `An iteration has ${atomics} ${atomics === 1 ? 'atomic' : 'atomics'} on device memory. They count as ` +
+            'accesses. Predictions do not know how many meet at one address, where each waits for the others.',
         ]
       : []),
   ];

@@ -26,12 +26,22 @@ export function parsePtx(text: string): KernelCode[] {
       }
     } else open.take(line);
     if (open?.closed && entry !== null) {
-      kernels.push({ entry, arch, instructions: open.instructions, labels: open.labels });
+      kernels.push({ entry, arch, instructions: withoutUnusedResults(open.instructions), labels: open.labels });
       open = null;
       entry = null;
     }
   }
   return kernels;
+}
+
+/** An atomic whose result no instruction reads becomes a reduction in machine code: like for a store, nothing waits. */
+function withoutUnusedResults(instructions: readonly Instruction[]): readonly Instruction[] {
+  const read = new Set(instructions.flatMap(({ reads }) => reads));
+  return instructions.map((one) =>
+    /^(@\S+\s+)?atom\b/.test(one.text) && !one.writes.some((register) => read.has(register))
+      ? { ...one, writes: [], loads: false, exchange: null, differs: false }
+      : one,
+  );
 }
 
 /** Returns the text without block comments. Line comments stay, because they may be marks. */

@@ -77,6 +77,39 @@ describe('loops of PTX', () => {
     },
   );
 
+  it.each([
+    ['', 1],
+    ['st.global.u32 [%rd4], %r5;', 2],
+  ])('waits for an atomic only if its result is read: %j', (use, dependentLoads) => {
+    const ptx = `.version 9.0
+.target sm_90
+.visible .entry histogram(.param .u64 counts, .param .u64 keys, .param .u32 n)
+{
+	ld.param.u64 %rd1, [counts];
+	ld.param.u64 %rd2, [keys];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x;
+	mul.wide.u32 %rd3, %r2, 4;
+	add.s64 %rd4, %rd2, %rd3;
+	mov.u32 %r3, 0;
+$L1:
+	ld.global.u32 %r4, [%rd4];
+	mul.wide.u32 %rd5, %r4, 4;
+	add.s64 %rd6, %rd1, %rd5;
+	atom.global.add.u32 %r5, [%rd6], 1;
+	${use}
+	add.s64 %rd4, %rd4, 128;
+	add.s32 %r3, %r3, 1;
+	setp.lt.u32 %p1, %r3, %r1;
+	@%p1 bra $L1;
+	ret;
+}
+`;
+    const found = read({ ptx });
+    expect(chosenOf(found).dependentLoads).toBe(dependentLoads);
+    expect(found.notes.join(' ')).toContain('An iteration has 1 atomic on device memory.');
+  });
+
   it('divides an unrolled loop by the step of its counter, by a given number, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
