@@ -10,6 +10,7 @@
 // --desktop [COMMAND …]   also the desktop tests, started through COMMAND if it is given
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { changedFiles, nearestTests } from './changed.mjs';
@@ -275,19 +276,19 @@ const desktop = () =>
   );
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-/**
- * The checks and the browser tests run one after another beside the computing tests. More at once would not be faster
- * on two cores, and tests would exceed their time limits.
- */
-const built = async () => {
+const checked = async () => {
   const isBuilt = await building;
   await checks();
   if (wrapper !== null) await (isBuilt ? desktop() : unbuilt('desktop'));
   await (isBuilt ? browser() : unbuilt('browser'));
 };
-await Promise.all([
-  built(),
-  tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest),
-]);
+const computed = () => tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest);
+// Both use two cores each. On fewer, they would take as long together as one after the other, and a page that has to
+// wait for its turn would exceed the time limits of its test.
+if (availableParallelism() >= 4) await Promise.all([checked(), computed()]);
+else {
+  await checked();
+  await computed();
+}
 
 end(absent);
