@@ -370,18 +370,18 @@ function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>,
 /** Notes on instructions of an iteration for which a prediction has no figures. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const own = [...listInstructions(graph, loop.own)].map((at) => graph.code[at]);
-  const perIteration = (kind: Instruction['unit']): number =>
-    Number((own.filter(({ unit }) => unit === kind).length / unrolled).toPrecision(4));
+  const perIteration = (counted: readonly Instruction[]): number => Number((counted.length / unrolled).toPrecision(4));
   const matrix = own.filter(({ unit }) => unit === 'matrix');
-  const [halves, pairs] = [perIteration('half'), perIteration('two halves')];
+  const halves = perIteration(own.filter(({ unit }) => unit === 'half'));
+  const pairs = perIteration(own.filter(({ unit }) => unit === 'two halves'));
   const names = [...new Set(matrix.map(({ text }) => splitOperation(text).name))];
-  const isAtomic = ({ text, access }: Instruction): boolean =>
-    access !== null && /^(atom|red)/i.test(splitOperation(text).name);
-  const atomics = Number((own.filter(isAtomic).length / unrolled).toPrecision(4));
+  const atomics = perIteration(
+    own.filter(({ text, access }) => access !== null && /^(atom|red)/i.test(splitOperation(text).name)),
+  );
   return [
     ...(matrix.length > 0
       ? [
-          `An iteration has ${perIteration('matrix')} matrix instructions of tensor cores (${names.join(', ')}). They ` +
+          `An iteration has ${perIteration(matrix)} matrix instructions of tensor cores (${names.join(', ')}). They ` +
             'count as one instruction each, but predictions do not model tensor cores: do not trust the times.',
         ]
       : []),

@@ -34,12 +34,12 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/** An atomic whose result no instruction reads becomes a reduction in machine code: like for a store, nothing waits. */
+/** Nothing waits for an atomic whose result no instruction reads. In machine code, most of them are reductions. */
 function withoutUnusedResults(instructions: readonly Instruction[]): readonly Instruction[] {
   const read = new Set(instructions.flatMap(({ reads }) => reads));
   return instructions.map((one) =>
     /^(@\S+\s+)?atom\b/.test(one.text) && !one.writes.some((register) => read.has(register))
-      ? { ...one, writes: [], loads: false, exchange: null, differs: false }
+      ? { ...one, loads: false }
       : one,
   );
 }

@@ -26,9 +26,9 @@ const BENCHES = [
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
 };
-const ends = process.argv.slice(2).findIndex((word) => !BENCHES.includes(word));
-const asked = process.argv.slice(2, ends === -1 ? undefined : 2 + ends);
-const others = ends === -1 ? [] : process.argv.slice(2 + ends);
+const words = process.argv.slice(2);
+const other = words.findIndex((word) => !BENCHES.includes(word));
+const [asked, others] = other === -1 ? [words, []] : [words.slice(0, other), words.slice(other)];
 
 function compare(): void {
   const { values: options } = parseArgs({
