@@ -183,7 +183,7 @@ it.skipIf(lacks('nvcc', 'hipcc'))('generates hosts that nvcc and hipcc compile, 
     });
     expect([nvcc.status, nvcc.stderr]).toEqual([0, '']);
     const hip = [
-      ...'-x hip -fsyntax-only --offload-arch=gfx90a -DLOCKSTEP_GROUP_WIDTH=64 -DHALF=<hip/hip_fp16.h>'.split(' '),
+      ...'-x hip --offload-arch=gfx90a -DLOCKSTEP_GROUP_WIDTH=64 -DHALF=<hip/hip_fp16.h>'.split(' '),
       ...defined,
     ];
     const hipcc = spawnSync(findTool('hipcc')!, hip, {
