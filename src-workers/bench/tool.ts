@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fail, ok, systemReason, type Result, unsupported, notFound } from '../domain/result.ts';
-import { childEnvironment, ownNode } from './parent.ts';
+import { startGuarded, type StartError } from './guard.ts';
+import { childEnvironment } from './parent.ts';
 
 export interface ToolRun {
   readonly code: number;
@@ -41,71 +41,30 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The script between this process and a tool, which is its only child. When this process ends in any way, the channel
- * closes, and the script kills the tool with all that it started. The channel also reports a tool that cannot be
- * started.
- */
-const GUARD = `
-const [program, ...args] = process.argv.slice(1);
-const stdio = ['ignore', 'inherit', 'inherit'];
-const child = require('node:child_process').spawn(program, args, { stdio, windowsHide: true });
-process.once('disconnect', () => {
-  if (process.platform !== 'win32') process.kill(0, 'SIGKILL');
-  child.kill('SIGKILL');
-  process.exit(1);
-});
-child.once('error', ({ code, message }) => process.send({ code, message }, () => process.exit(1)));
-// A signal is reported as 128 plus its number, as shells do.
-child.once('exit', (code, signal) => process.exit(code ?? 128 + require('node:os').constants.signals[signal]));
-`;
-
-/** Why a tool cannot be started, as reported by the guard or Node. */
-interface StartError {
-  readonly code?: string;
-  readonly message: string;
-}
-
-/** Maximum length of a tool's output; the rest is cut. The important part of a compiler's output is its beginning. */
-export const MAX_OUTPUT_CHARACTERS = 4_000_000;
-
-/**
  * Runs a tool to its end, without a shell. The tool and all processes that it started are killed at its end, at the
  * time limit, on cancel, and when this process is killed.
  * An exit code other than 0 is not a failure here. Fails with `not-found` if there is no such program, with
  * `unsupported` if it takes too long, and with `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
-  const { timeLimitMs, signal } = options;
+  const { cwd, timeLimitMs, signal } = options;
   if (signal?.aborted) return Promise.resolve(fail('cancelled', `${program} was cancelled`));
   return new Promise((resolve) => {
-    // With a separate process group, the processes behind a compiler can be killed together.
-    const ownGroup = process.platform !== 'win32';
-    const child = spawn(process.execPath, ['-e', GUARD, '--', program, ...args], {
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: childEnvironment({ ...options.env, ...ownNode() }),
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      detached: ownGroup,
-      windowsHide: true,
-    });
     const output = { stdout: '', stderr: '' };
-    for (const stream of ['stdout', 'stderr'] as const) {
-      child[stream]!.setEncoding('utf8').on('data', (text: string) => {
-        if (output[stream].length < MAX_OUTPUT_CHARACTERS) output[stream] += text;
-      });
-    }
     let stopped: Result<never> | null = null;
-    const killAll = (): void => {
-      if (child.pid === undefined) return;
-      try {
-        if (ownGroup) process.kill(-child.pid, 'SIGKILL');
-        else child.kill('SIGKILL');
-      } catch {
-        // The tool has ended in the meantime.
-      }
+    const end = (result: Result<ToolRun>): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      resolve(stopped ?? result);
     };
+    const kill = startGuarded({ program, args, cwd, env: childEnvironment(options.env) }, (report) => {
+      if ('text' in report) output[report.stream] += report.text;
+      else if ('code' in report) end(ok({ code: report.code, ...output }));
+      else end(cannotStart(program, report.error));
+    });
     const stop = (why: Result<never>): void => {
       stopped ??= why;
-      killAll();
+      kill();
     };
     const timer = setTimeout(
       () => stop(unsupported(`${program} took longer than ${timeLimitMs} ms and was stopped`)),
@@ -113,21 +72,11 @@ export function runTool(program: string, args: readonly string[], options: ToolO
     );
     const cancel = (): void => stop(fail('cancelled', `${program} was cancelled`));
     signal?.addEventListener('abort', cancel, { once: true });
-    const end = (result: Result<ToolRun>): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
-      resolve(stopped ?? result);
-    };
-    const cannotStart = (error: StartError): void =>
-      end(
-        error.code === 'ENOENT' || error.code === 'EACCES'
-          ? notFound(`${program} cannot be started (${systemReason(error)})`)
-          : fail('internal', `${program} cannot be started: ${error.message}`),
-      );
-    child.on('error', cannotStart);
-    child.on('message', (message) => cannotStart(message as StartError));
-    // Processes that the tool left running would hold the pipes open and disturb the next measurement.
-    child.on('exit', killAll);
-    child.on('close', (code) => end(ok({ code: code ?? 1, ...output })));
   });
+}
+
+function cannotStart(program: string, error: StartError): Result<never> {
+  return error.code === 'ENOENT' || error.code === 'EACCES'
+    ? notFound(`${program} cannot be started (${systemReason(error)})`)
+    : fail('internal', `${program} could not be run: ${error.message}`);
 }

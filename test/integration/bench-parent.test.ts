@@ -1,5 +1,5 @@
 import type { BenchCase } from '../../src-workers/domain/benchmark.ts';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,21 +58,49 @@ it.each([true, false])(
 );
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
-/** Runs a compiler like the engine: it starts another program, records its id, and waits for it. */
+/**
+ * Runs a compiler like the engine: it starts another program, records its id, and waits for it. With a last word, the
+ * engine is killed as soon as it has asked for the compiler.
+ */
 const COMPILING = `
-  const [tool, file] = process.argv.slice(1);
-  const args = ['-c', 'sleep 600 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait', 'sh', file];
-  import(tool).then(({ runTool }) => runTool('/bin/sh', args, { timeLimitMs: 600_000 }));
+  const [tool, file, killed] = process.argv.slice(1);
+  const compile = (words) => runTool('/bin/sh', ['-c', words, 'sh', file], { timeLimitMs: 600_000 });
+  const { runTool } = await import(tool);
+  if (killed) await compile(':');
+  void compile('sleep 600 & echo $! >"$1.draft"; mv "$1.draft" "$1"; wait');
+  if (killed) process.kill(process.pid, 'SIGKILL');
 `;
+const compiling = (...words: string[]): ChildProcess =>
+  spawn(process.execPath, ['--input-type=module', '-e', COMPILING, TOOL, ...words], { stdio: 'inherit' });
 
 it('takes a working compiler with it, and what the compiler started', async () => {
   const file = join(folder, 'compiler');
-  const engine = spawn(process.execPath, ['-e', COMPILING, TOOL, file], { stdio: 'inherit' });
+  const engine = compiling(file);
   await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
   const behind = Number(readFileSync(file, 'utf8'));
   expect(processLives(behind)).toBe(true);
   engine.kill('SIGKILL');
   await expect.poll(() => processLives(behind), { timeout: 120_000 }).toBe(false);
+});
+
+it('takes a compiler with it that starts while it is killed', async () => {
+  const files = Array.from({ length: 5 }, (_, at) => join(folder, `starting-${at}`));
+  for (const file of files) await once(compiling(file, 'killed'), 'exit');
+  // A compiler that was not killed records its id by now.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const started = files.filter((file) => existsSync(file)).map((file) => Number(readFileSync(file, 'utf8')));
+  await expect.poll(() => started.filter(processLives), { timeout: 30_000 }).toEqual([]);
+});
+
+it.skipIf(process.platform === 'win32')('ends a program whose guard is killed', async () => {
+  const file = join(folder, 'guard');
+  const words = ['-c', 'echo "$PPID $$" >"$1.draft"; mv "$1.draft" "$1"; sleep 600', 'sh', file];
+  const ended = runTool('/bin/sh', words, { timeLimitMs: 600_000 });
+  await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
+  const [guard, program] = readFileSync(file, 'utf8').split(' ').map(Number);
+  process.kill(guard, 'SIGKILL');
+  expect(await ended).toMatchObject({ error: { message: expect.stringContaining('the guard has ended') } });
+  await expect.poll(() => processLives(program), { timeout: 120_000 }).toBe(false);
 });
 
 it('passes none of its secrets to programs and compilers', async () => {
