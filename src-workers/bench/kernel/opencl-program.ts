@@ -15,7 +15,7 @@ import { lastLine } from '../../domain/text.ts';
 import { readDevices } from '../cuda/local.ts';
 import type { Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
-import { isProgram, pathFolders, runTool } from '../tool.ts';
+import { findProgram, pathFolders, runTool } from '../tool.ts';
 import type { KernelProgram } from './cuda-program.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
@@ -40,26 +40,25 @@ export interface OpenclHost {
 }
 
 /**
- * The first Python of PATH with PyOpenCL, and the devices of all its platforms. Fails with `not-found` and the missing
- * part.
+ * The first Python in PATH with PyOpenCL, and the devices of all its platforms. One Python in each folder is asked.
+ * Fails with `not-found` and the missing part.
  * @param host path of `opencl/host.py`
  */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {
   let lacking = notFound('OpenCL needs Python, which is not in PATH');
-  for (const folder of pathFolders(process.env))
-    for (const name of ['python3', 'python', 'python.exe']) {
-      const python = join(folder, name);
-      if (!(await isProgram(python))) continue;
-      const ran = await runTool(python, [host], { timeLimitMs: ASK_LIMIT_MS, signal });
-      if (!ran.ok && ran.error.code === 'cancelled') return ran;
-      if (ran.ok && ran.value.code === 0) {
-        const devices = readDevices(ran.value.stdout);
-        return devices.ok ? ok({ python, devices: devices.value }) : devices;
-      }
-      const said = ran.ok ? lastLine(ran.value.stderr) : ran.error.message;
-      const missing = /No module named '(\w+)/.exec(said)?.[1];
-      lacking = notFound(missing ? `${python} has no module ${missing}, which OpenCL needs` : `${python}: ${said}`);
+  for (const folder of pathFolders(process.env)) {
+    const python = await findProgram(['python3', 'python', 'python.exe'], [folder]);
+    if (python === null) continue;
+    const ran = await runTool(python, [host], { timeLimitMs: ASK_LIMIT_MS, signal });
+    if (!ran.ok && ran.error.code === 'cancelled') return ran;
+    if (ran.ok && ran.value.code === 0) {
+      const devices = readDevices(ran.value.stdout);
+      return devices.ok ? ok({ python, devices: devices.value }) : devices;
     }
+    const said = ran.ok ? lastLine(ran.value.stderr) : ran.error.message;
+    const missing = /No module named '(\w+)/.exec(said)?.[1];
+    lacking = notFound(missing ? `${python} has no module ${missing}, which OpenCL needs` : `${python}: ${said}`);
+  }
   return lacking;
 }
 
