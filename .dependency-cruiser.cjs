@@ -1,4 +1,4 @@
-/** The layering of the project. No exceptions list: a rule that hurts is a design to change. */
+/** The layering of the project, as in the table of ARCHITECTURE.md. A rule that hurts is a design to change. */
 const only = (name, from, allowed) => ({
   name,
   severity: 'error',
@@ -42,6 +42,16 @@ module.exports = {
     ]),
     only('tune imports domain, numeric and models', '^src-workers/tune', ['^src-workers/(domain|numeric|models)']),
     only('parse imports domain, numeric and models', '^src-workers/parse', ['^src-workers/(domain|numeric|models)']),
+    only('ranking imports domain and numeric', '^src-workers/sweep', ['^src-workers/(domain|numeric)']),
+    only('the simulation imports domain, numeric, models and predict', '^src-workers/simulate', [
+      '^src-workers/(domain|numeric|models|predict)',
+    ]),
+    only('measuring imports what predicts and parses', '^src-workers/bench', [
+      '^src-workers/(domain|numeric|models|predict|parse)',
+    ]),
+    only('evidence imports what predicts, parses and advises', '^src-workers/evidence', [
+      '^src-workers/(domain|numeric|models|predict|parse|advise|sweep)',
+    ]),
     only('workers import workers only', '^src-workers', ['^src-workers']),
     only('db imports domain', '^db', ['^src-workers/domain']),
     only('contract imports domain', '^src-main/contract', ['^src-workers/domain']),

@@ -25,7 +25,10 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/** A launch whose units are known, sorted or in a given order. It does not depend on the device. */
+/**
+ * A launch whose units are known, sorted or in a given order: all its blocks, or a sample. A device only decides which of
+ * the two (`everyBlock`).
+ */
 export interface KnownLaunch {
   readonly groupsPerBlock: number;
   /** Every block in the order of its start, for several equally likely orders; empty if only a sample is known. */
