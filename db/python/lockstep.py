@@ -339,7 +339,7 @@ class Lockstep:
             the designs of ``rank``. An omitted parameter has the study's only value. Other names are ignored.
         map: parameters with other names, such as ``{"BX": "block_threads"}``; None marks a name to ignore.
         device: the device, if the study has several.
-        why: also return why there is no time, as in ``(None, "registers of one block exceed the device")`` or
+        why: also return why there is no time, as in ``(None, "one block needs more registers than a multiprocessor has")`` or
             ``(0.4, None)``.
         """
         asked = [parameters] if isinstance(parameters, Mapping) else list(parameters)

@@ -10,6 +10,7 @@ import {
 import type { GpuDevice } from '../domain/device.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
 import { computeSetupIterations, withSetupIterations } from '../domain/provenance.ts';
+import { invalidDesign } from '../domain/design.ts';
 import { ok, type Result, badInput, unsupported, conflict } from '../domain/result.ts';
 import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
@@ -32,7 +33,6 @@ import { computeBalancingTime, describeDesign } from '../predict/designs.ts';
 import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
-import type { Predictor } from '../predict/tables.ts';
 
 /** A design's measured time, without the ordering of units, which happens before the launch. */
 export interface MeasuredDesign {
@@ -85,7 +85,7 @@ export function calibrateFromDesigns(
     return unsupported(`${device.name} is a CPU, whose model has no parameters to fit. Use a GPU`);
   if (plan.axes.implementations)
     return unsupported(
-      `the study has ${plan.axes.implementations.length} implementations with separate kernels, but a calibration fits one kernel. Calibrate a study of one implementation.`,
+      'the study has implementations with their own kernels, but a calibration fits one kernel. Calibrate a study without implementations.',
     );
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
@@ -187,15 +187,10 @@ export function predictMeasured(
   const times = new Float64Array(designIndices.length);
   for (const [i, index] of designIndices.entries()) {
     const breakdown = explainDesign(predictor, index);
-    if (!breakdown) return invalidDesign(predictor, index);
+    if (!breakdown) return invalidDesign(index, describeDesign(predictor, index).invalid!);
     times[i] = breakdown.timeMs - computeBalancingTime(predictor, index) + launchOverheadMs;
   }
   return ok(times);
-}
-
-function invalidDesign(predictor: Predictor, index: number): Result<never> {
-  const { invalid } = describeDesign(predictor, index);
-  return conflict(`design ${index} is invalid (${invalid}) and cannot run.`, { design: index });
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;

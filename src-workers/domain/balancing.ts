@@ -1,12 +1,15 @@
 import type { Balancing, LengthClass } from './design.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-const FORMS =
-  'none, shuffle, quantile-buckets(K), best-buckets(K), window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ' +
-  'dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) or mixed(THREADS:LENGTH,…,THREADS), with K 1 to 64; on a CPU row-split; nonzero-split or merge-path on both';
-
 /** The maximum number of buckets. With more, the passes cost more than the buckets can ever save. */
 const MAX_BUCKETS = 64;
+
+/** The maximum number of classes. Each class is a launch. */
+export const MAX_CLASSES = 8;
+
+const FORMS =
+  `none, shuffle, quantile-buckets(K) or best-buckets(K) with K 1 to ${MAX_BUCKETS}, window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ` +
+  `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; nonzero-split or merge-path on both`;
 
 /** Maximum number of units of one fetch. With larger fetches, only a few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
@@ -100,8 +103,6 @@ export function formatBalancing(balancing: Balancing): string {
   }
 }
 
-/** The maximum number of classes. Each class is a launch. */
-export const MAX_CLASSES = 8;
 const MIXED_FORMS =
   `Use mixed(K) with 2 to ${MAX_CLASSES} classes, or name them, the shortest first: mixed(1:8,group:256,block) gives units of at most 8 ` +
   'iterations one thread each, of at most 256 a thread group, and all others the block. Threads are powers of two up to 1024, group or block';

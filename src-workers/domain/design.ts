@@ -1,5 +1,6 @@
 import type { Device } from './device.ts';
 import type { LoopForm } from './kernel.ts';
+import { conflict, type Result } from './result.ts';
 
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or independent
@@ -165,8 +166,8 @@ export function designText(design: Design): string {
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },
   { code: 'block-threads', text: 'more threads per block than the device allows' },
-  { code: 'registers', text: 'registers of one block exceed the device' },
-  { code: 'shared-memory', text: 'shared memory of one block exceeds the device' },
+  { code: 'registers', text: 'one block needs more registers than a multiprocessor has' },
+  { code: 'shared-memory', text: 'one block needs more shared memory than a multiprocessor has' },
   { code: 'grid-blocks', text: 'more blocks than the device can launch' },
   { code: 'block-not-multiple', text: 'block is not a multiple of the threads per unit' },
   { code: 'lengths-unknown', text: 'balancing needs lengths that are not known before launch' },
@@ -187,6 +188,14 @@ export const INVALID_REASONS = [
   },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
+
+/** Why a design cannot run, in words. */
+export const reasonText = (reason: InvalidReason): string => INVALID_REASONS.find(({ code }) => code === reason)!.text;
+
+/** A failure because of a design that cannot run. */
+export function invalidDesign(index: number, reason: InvalidReason): Result<never> {
+  return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid one.`, { design: index });
+}
 
 /** Bits of `limitedBy`, numbered as in NVIDIA's occupancy header. */
 export const LIMITING_FACTORS = [

@@ -246,7 +246,9 @@ describe('calibration from measured designs', () => {
         blockThreads: [256],
       },
     };
-    expect(refusal([{ ...first, designIndex: 0 }], two)).toContain('conflict: design 0 is invalid (lengths-unknown)');
+    expect(refusal([{ ...first, designIndex: 0 }], two)).toContain(
+      'conflict: Design 0 cannot run: balancing needs lengths that are not known before launch',
+    );
     expect(refusal([{ ...first, designIndex: 1 }], two)).toContain('bad-input: design 1 belongs to V100');
     expect(refusal(many, two, 2)).toContain('unsupported: ');
   });

@@ -3,6 +3,7 @@ import type { RankPage, RunProgress, RunSummary, SimulatedDesign } from '../../s
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
+import { reasonText } from '../../src-workers/domain/design.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from './engine-calls.ts';
@@ -193,7 +194,7 @@ describe('simulating the best of a sweep', () => {
     );
     const { designIndex, invalid: reason } = invalid.rows[0];
     expect(await message({ designs: [designIndex] })).toMatch(
-      new RegExp(`^conflict: Design ${designIndex} is invalid \\(${reason}\\)`),
+      new RegExp(`^conflict: Design ${designIndex} cannot run: ${reasonText(reason!)}`),
     );
     expect(await message({ deviceId: 'nvidia-v100' })).toMatch(/^not-found: .*"nvidia-v100" is not in this run/);
     expect(await message({ runId: 99 })).toMatch(/^not-found/);

@@ -40,7 +40,7 @@ A line of FILE is a design: a JSON object, or CSV after a header. Parameters are
 block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation. Their values need not be on the
 axes of the study. A parameter that is left out has the study's only value, and an
 empty cell is none. Other names are ignored.
-Each line is printed again with predicted_ms and reason: why there is no time, as in "registers of one block exceed the device".
+Each line is printed again with predicted_ms and reason: why there is no time, as in "one block needs more registers than a multiprocessor has".
 With --json: {device, designs: [{…, predicted_ms, reason}]}.
   lockstep predict study.json designs.csv > predicted.csv
   echo '{"threads_per_unit": 4, "block_threads": 128, "units_per_thread": 1}' | lockstep predict study.json -`,

@@ -1,5 +1,5 @@
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
-import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { reasonText } from '../../../src-workers/domain/design.ts';
 import { DESIGN_NAMES, type DesignField } from '../../../src-workers/domain/design-names.ts';
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import {
@@ -95,7 +95,7 @@ export async function predictAsked(
     else if (!Number.isNaN(ms)) reasons.push(null);
     else {
       const { invalid } = describeDesign(predictor, indices[at]);
-      reasons.push(INVALID_REASONS.find(({ code }) => code === invalid)?.text ?? null);
+      reasons.push(invalid && reasonText(invalid));
     }
   }
   const named = { device: { id: device.device.id, name: device.device.name }, timesMs, reasons };

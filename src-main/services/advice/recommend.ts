@@ -14,7 +14,7 @@ import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { expectedTimes } from '../evidence/time-errors.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
-import { designText } from '../../../src-workers/domain/design.ts';
+import { designText, invalidDesign } from '../../../src-workers/domain/design.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
@@ -76,9 +76,7 @@ export function studyDesign(
     return conflict(`Design ${designIndex} belongs to ${device.device.id}. Specify a design of ${deviceId}.`);
   const design = designIndex - device.firstDesign;
   const { invalid } = describeDesign(device.predictor(), design);
-  return invalid === null
-    ? ok({ device, design })
-    : conflict(`Design ${designIndex} is invalid (${invalid}). Specify a valid one.`);
+  return invalid === null ? ok({ device, design }) : invalidDesign(designIndex, invalid);
 }
 
 /** Predicts the requested devices, and picks a design of the fastest. */

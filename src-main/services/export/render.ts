@@ -1,3 +1,4 @@
+import { invalidDesign } from '../../../src-workers/domain/design.ts';
 import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -37,8 +38,7 @@ async function exportJob(
   const chosen = chosenRow(view, within, design);
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
     return conflict(`Design ${chosen.designIndex} belongs to ${chosen.deviceId}. Specify a design of ${deviceId}.`);
-  if (chosen.invalid !== null)
-    return conflict(`Design ${chosen.designIndex} is invalid (${chosen.invalid}). Specify a valid one.`);
+  if (chosen.invalid !== null) return invalidDesign(chosen.designIndex, chosen.invalid);
   const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
   return ok({ context, view, input, base, within, chosen, recommended: recommended.value });
 }

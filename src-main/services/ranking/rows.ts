@@ -1,5 +1,5 @@
 import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
-import { INVALID_REASONS, limitingFactors } from '../../../src-workers/domain/design.ts';
+import { INVALID_REASONS, invalidDesign, limitingFactors } from '../../../src-workers/domain/design.ts';
 import { implementationKind, isMeasured, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result, notFound, conflict, badInput } from '../../../src-workers/domain/result.ts';
 import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
@@ -44,7 +44,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   const known = checkDesign(view, design);
   if (!known.ok) return known;
   const { invalid } = describeDesign(view.predictor, design);
-  if (invalid !== null) return conflict(`Design ${design} is invalid (${invalid}). Specify a valid one.`);
+  if (invalid !== null) return invalidDesign(design, invalid);
   if (!Number.isNaN(timeOf(view.ranking, design))) return ok(null);
   if (view.run.kept)
     return conflict(

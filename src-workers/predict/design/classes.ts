@@ -13,7 +13,7 @@ import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
 /** Maximum number of classes whose units and laws are kept, because edits of a kernel often choose the same ones. */
-const MAX_CLASSES = 16;
+const KEPT_CLASSES = 16;
 /** The units of each class. The key is the order of all units. */
 const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
@@ -37,7 +37,7 @@ export function getClasses(predictor: Predictor, balancing: MixedBalancing, devi
       const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
       if (!plan) return [];
       const { budget, classes: known } = predictor.caches;
-      const caches = kept(known, MAX_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
+      const caches = kept(known, KEPT_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
       return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
     });
     byDevice[deviceAt] = classes;
@@ -68,7 +68,7 @@ function makeClassPlan(
   };
   if (given) {
     const key = `${law.label} ${units} ${above} ${upTo}`;
-    const own = keptFor(givenClasses, given, MAX_CLASSES, key, () => {
+    const own = keptFor(givenClasses, given, KEPT_CLASSES, key, () => {
       const first = given.subarray(0, units);
       const lengths = first.filter(isOf);
       if (lengths.length === 0) return null;
@@ -145,7 +145,7 @@ export function chooseClasses(
   const classes: LengthClass[] = [];
   for (let stage = stages.length - 1, end = points; end > 0; stage--) {
     const { from, choice } = stages[stage];
-    // A choice with fewer classes was equally good.
+    // This stage did not improve on fewer classes.
     if (from[end] < 0) continue;
     const upTo = support[cuts[end] - 1];
     classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
