@@ -47,7 +47,8 @@ export function engineEnvironment(environment) {
  */
 export function findElectron(root) {
   const named = process.env.LOCKSTEP_ELECTRON;
-  if (named) return existsSync(named) ? { file: named } : { missing: `LOCKSTEP_ELECTRON names no file: ${named}` };
+  if (named)
+    return existsSync(named) ? { file: named } : { missing: `LOCKSTEP_ELECTRON is ${named}, which does not exist` };
   const folder = join(root, 'node_modules/electron');
   const pointer = join(folder, 'path.txt');
   if (existsSync(pointer)) {

@@ -19,7 +19,7 @@ export interface LaunchMaps {
   readonly to: number;
   /** The texts at the ends of the scale. */
   readonly ends: readonly [from: string, to: string];
-  /** Whether the colours diverge from the middle. */
+  /** Whether the colours show the difference from the middle of the scale. */
   readonly diverging?: boolean;
   readonly format: (value: number) => string;
 }

@@ -53,7 +53,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     registerCap: [`${register} cap`, `A limit on ${say('register', 'many')} per ${thread} for the compiler. More ${blocks} fit, but some values are spilled to memory.`],
     serialFraction: ['serial fraction σ', `Part of a split iteration that does not get faster when ${threads} share a unit, 0 to 1.`],
     cooperation: ['cooperation step κ', `Cost of one exchange between ${threads} that share a unit and split its iterations, as a fraction of an iteration.`],
-    setup: ['once a unit', 'Instructions of a thread for each unit besides its iterations: they find the unit and store its result. Every lane runs all of them, even if several share the unit.'],
+    setup: ['once per unit', 'Instructions of a thread for each unit besides its iterations: they find the unit and store its result. Every lane runs all of them, even if several share the unit.'],
     dependentLoad: ['dependent load', 'A load from device memory that must wait for another one. Each adds a memory latency to an iteration.'],
     spill: ['spill', `A value that a ${register} cap moves to memory; each costs extra instructions.`],
     latencyFloor: ['latency floor', `Time of one iteration on an otherwise empty ${multiprocessor}, given by the latency of its instructions and loads.`],

@@ -227,8 +227,8 @@ export function listUnknown({
       : []),
     ...(accesses?.some(({ pattern }) => pattern === 'scattered')
       ? [
-          'The size of the arrays that it reads at scattered places (footprintBytes): the reads are assumed to come ' +
-            'from device memory, which favours designs that wait less.',
+          'The size of the arrays that it reads at scattered places (footprintBytes). Until it is given, all these reads ' +
+            'are assumed to miss the caches, which favours designs that hide latency.',
         ]
       : []),
     ...(bytesPerIteration === 0

@@ -127,7 +127,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide)',
   },
   unit: {
-    label: 'Once a unit',
+    label: 'Once per unit',
     unit: 'instructions',
     level: 'basic',
     assumed: 18,
@@ -135,7 +135,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim',
   },
   prologue: {
-    label: 'Once a thread',
+    label: 'Once per thread',
     unit: 'instructions',
     level: 'advanced',
     assumed: 20,
@@ -237,7 +237,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 0,
     usual: [0, 0.5],
-    source: 'chosen: up to one half it changes nothing; only long chains of multiply-adds have more',
+    source: 'chosen: up to one half it has no effect, and only long chains of multiply-adds exceed that',
   },
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',
@@ -765,13 +765,13 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
 }
 
 /**
- * Writes an input as one phrase, such as `Serial fraction σ 0.05`, `Memory latency 472 cycles (estimate)`, or `Set-up
- * per unit 2 iterations (from the example)`.
+ * Writes an input as one phrase, such as `Serial fraction σ = 0.05`, `Memory latency = 472 cycles (estimate)`, or
+ * `Set-up per unit = 2 iterations (from the example)`.
  */
 export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
   const note = field.startsWith('device.') ? ' (estimate)' : origin === 'example' ? ` (${EXAMPLE_NOTE})` : '';
-  return `${label} ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
+  return `${label} = ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
 /**
@@ -793,7 +793,7 @@ export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] 
   return facts.filter(({ origin }) => isAssumed(origin));
 }
 
-/** Returns, for example, `Serial fraction σ 0, Set-up per unit 0 iterations`; `nothing` if nothing is assumed. */
+/** Returns, for example, `Serial fraction σ = 0, Set-up per unit = 0 iterations`; `nothing` if nothing is assumed. */
 export function assumedPhrase(facts: readonly InputFact[]): string {
   return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

@@ -11,7 +11,7 @@ export type Vocabulary = (typeof VOCABULARIES)[number]['id'];
 interface Words {
   readonly one: string;
   readonly many: string;
-  /** The short form, for table heads and the ends of axes. */
+  /** The short form, for column headings and the labels of axes. */
   readonly short: string;
 }
 

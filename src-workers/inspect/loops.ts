@@ -345,7 +345,7 @@ function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>,
   const rest = [...rests].findLast(([, main]) => main === at)?.[0];
   const asked = unrolled !== iterationsOf(found[at]);
   return [
-    ...(unrolled > 1 ? [`A pass of loop ${at + 1} is ${unrolled} iterations; the figures are for one.`] : []),
+    ...(unrolled > 1 ? [`Loop ${at + 1} is unrolled ${unrolled} times. The figures are for one iteration.`] : []),
     ...(rest === undefined
       ? []
       : [

@@ -120,7 +120,7 @@ const VERTEX = 'the number of a vertex. Number the vertices from 0, as networkx.
 const EDGE_ENDS = [VERTEX, VERTEX] as const;
 
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
-  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty, not ${expected}`);
+  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty; expected ${expected}`);
   const value = DECIMAL.test(field) ? Number(field) : NaN;
   if (!Number.isFinite(value))
     refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}${thousandsHint(field)}`);

@@ -94,7 +94,7 @@ function got(value: unknown): string {
   return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
-/** The key of the list of configurations, for each format. */
+/** The format of a file, by the key under which it lists its configurations. */
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**

@@ -629,7 +629,6 @@ function getKnownLaunch(predictor: Predictor, candidate: Candidate, device: GpuD
     }
     if (given !== null && isEvenShare(balancing)) {
       const shared = getSharedUnits(balancing, given, plan.units);
-      const overhead = getShareOverhead(predictor, candidate);
       const launch = (isSample: boolean): GivenLaunch =>
         computeShareLaunch(shared, dealt, candidate.itemsPerSlot, overhead, meanLength, isSample);
       return computeOrderedLaunch(

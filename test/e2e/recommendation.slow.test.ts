@@ -90,7 +90,7 @@ test('after edits the card shows one of the tied best designs of the full rankin
 }) => {
   await open(page, own);
   await predicted(page, 1);
-  const edits = [['Serial fraction', '0.2'], ['Once a unit', '1500'], ['Memory traffic per iteration', '16'], ['Dependent loads per iteration', '2'], ['Number of units', '50000']] as const; // prettier-ignore
+  const edits = [['Serial fraction', '0.2'], ['Once per unit', '1500'], ['Memory traffic per iteration', '16'], ['Dependent loads per iteration', '2'], ['Number of units', '50000']] as const; // prettier-ignore
   for (const [name, value] of edits) await fill(page, name, value);
   const shown = await settled(page);
   const [main, rest] = await shown.locator('.main, .rest.selectable').allTextContents();

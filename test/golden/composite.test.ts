@@ -39,7 +39,7 @@ describe('the composite prediction against the event simulation', () => {
     const measured: number[] = [];
     while (predicted.length < 80) {
       const { label, ...launch } = randomDesign(random, 5e4);
-      // Without imbalance both are exact (test/property/composite.test.ts), so it does not count here.
+      // For constant lengths, prediction and simulation are both exact (test/property/composite.test.ts).
       if (label.startsWith('constant')) continue;
       const groups = launch.gridBlocks * launch.groupsPerBlock;
       const times = simulated(launch, {

@@ -18,7 +18,7 @@ interface Rule {
   /** The largest error of the prediction. */
   readonly within: number;
   readonly simulation: { readonly seed: number; readonly halfWidth: number; readonly maxReplications: number };
-  /** Whether units are draws from the law of the example, even if its lengths have an order. */
+  /** Whether the order of the example's lengths is ignored, so that units are draws from their law. */
   readonly isDrawn?: boolean;
   readonly latencyCycles?: number;
   readonly kneeSoftness?: number;

@@ -234,7 +234,7 @@ describe('the recommendation', () => {
         'm',
       ),
     );
-    expect(text).toMatch(/^\/\/ Assumed: Spill cost 2 instructions per register\.$/m);
+    expect(text).toMatch(/^\/\/ Assumed: Spill cost = 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const saved = await call(engine, 'export.render', { runId, deviceId, format: 'cuda' });

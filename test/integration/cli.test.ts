@@ -144,7 +144,7 @@ describe('sweep', () => {
     );
     expect(whole.out).toContain(`\n${recommended.rule}\n`);
     expect(whole.out).toMatch(
-      /\nAssumed for .*: .*Memory traffic per iteration 8 B, .*Once a unit 32 instructions,.*\.\n$/,
+      /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,
     );
     const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
@@ -163,7 +163,9 @@ describe('sweep', () => {
     writeFileSync(file, JSON.stringify(smallStudy({ kernel })));
     const { status, out } = await run(['sweep', file, '--db', at('none.db')]);
     expect(status).toBe(0);
-    expect(out).toMatch(/ 0 valid, .*\nNot valid: .*[\d,]+ shared memory of one block exceeds the device.*\.\n$/);
+    expect(out).toMatch(
+      / 0 valid, .*\nNot valid: .*[\d,]+ one block needs more shared memory than a multiprocessor has.*\.\n$/,
+    );
   });
 
   it('says why the best design is not the one with the least time', async () => {
@@ -361,7 +363,7 @@ describe('lists runs and ranks designs', () => {
     expect(rows.map(({ device }) => device)).toEqual(new Array(5).fill(other.device));
     const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
     expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
-    expect(text).toMatch(/^\| Once a unit \|.*\| 32 instructions \|/m);
+    expect(text).toMatch(/^\| Once per unit \|.*\| 32 instructions \|/m);
     const wrong = ['export', '1', '--format', 'cuda', '--device', other.device, '--design', `${fastest.designIndex}`];
     expect(await failure(1, ...wrong, '--db', db)).toMatch(/belongs to .*\. Specify a design of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
@@ -525,7 +527,7 @@ describe('advice', () => {
     const { out: header, err } = await run(['export', '1', '--format', 'cuda', '--db', db]);
     expect(err).toBe(''); // The header has one design.
     expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
-    expect(header).toContain('// Assumed: Cooperation step kappa 0.05 iterations.');
+    expect(header).toContain('// Assumed: Cooperation step kappa = 0.05 iterations.');
     expect(header).toMatch(/Measurements may order \d+ designs of this device differently/);
     expect(header).toContain(recommended.rule);
     const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
@@ -537,7 +539,7 @@ describe('advice', () => {
       /\nThe chance that this design is within 3\.0.% of the best is [\d.]+.%\. On average it is [\d.]+.% slower than the best \(/,
     );
     expect(text).toMatch(/Computed from the properties of .*; no measured run was used\.\n/);
-    expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once a unit 32 instructions.*\.\n$/);
+    expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once per unit = 32 instructions.*\.\n$/);
     expect((await run(['recommend', '1', '--db', db])).out).not.toMatch(/Assumed|Computed from/);
   });
 

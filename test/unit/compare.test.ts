@@ -306,7 +306,7 @@ describe('names and marks', () => {
     expect(
       withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
     ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
-    // If the name were used as a replacement pattern, this sign would be interpreted.
+    // `$&` has a meaning in a replacement pattern, but must stay as it is here.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });
   it('give 25 devices different pairs of colour and shape', () => {

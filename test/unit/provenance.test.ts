@@ -104,7 +104,7 @@ describe('facts of a prediction', () => {
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');
     expect(facts.find(({ field }) => field === 'workload.lengths')).toMatchObject({ origin: 'imported' });
-    expect(assumedPhrase(facts)).toMatch(/Knee softness 6.5/);
+    expect(assumedPhrase(facts)).toMatch(/Knee softness = 6.5/);
   });
 
   it('mark an estimate of a device as assumed, with its note', async () => {

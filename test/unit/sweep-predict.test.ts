@@ -275,7 +275,7 @@ describe('the reconvergence stack', () => {
       axes: { blockThreads: [128], unitsPerThread: [unitsPerThread] },
     });
 
-  it("adds the paper's cost for a Kepler, once a unit", async () => {
+  it("adds the paper's cost for a Kepler, once per unit", async () => {
     // There are 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths, which take 864 cycles. Each
     // group waits 79.6 iterations of 40 instructions.
     const k20 = gpu('nvidia-k20');

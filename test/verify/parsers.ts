@@ -30,7 +30,7 @@ import { unpacked } from '../../src-workers/parse/unpack.ts';
 import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 import { chunks, encode } from '../data.ts';
 
-/** The readers of all foreign files, each with files to read. */
+/** A reader of a foreign format, and a generator of files for it. */
 interface Parser {
   readonly name: string;
   readonly files: fc.Arbitrary<Uint8Array>;

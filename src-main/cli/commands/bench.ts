@@ -585,8 +585,8 @@ async function packBundle(
     say(
       terminal,
       slurmTasks === undefined
-        ? `Packed ${cases} cases into ${path}. Run ./run.sh in it on a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, then lockstep import results.jsonl here.`
-        : `Packed ${cases} cases into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
+        ? `Packed ${counted(cases, 'case')} into ${path}. Copy it to a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, run ./run.sh in it there, copy results.jsonl back, then lockstep import results.jsonl.`
+        : `Packed ${counted(cases, 'case')} into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
     );
   return EXIT_OK;
 }

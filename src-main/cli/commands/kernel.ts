@@ -41,7 +41,7 @@ const positiveNumber = (text: string): number => {
 /** The commands that read the results of a kernel's compilation. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  const kernel = group(program, 'kernel', "what a kernel's code shows");
+  const kernel = group(program, 'kernel', 'registers, loops and instructions of compiled code');
   command(
     kernel,
     'inspect <file>',
@@ -402,8 +402,8 @@ function print(terminal: Terminal, inspection: Inspection): void {
 }
 
 const PHASE_TEXT = {
-  prologue: 'once a thread',
-  unit: 'once a unit',
+  prologue: 'once per thread',
+  unit: 'once per unit',
   combine: 'a step of the tree',
   refill: 'change of the unit',
 } as const;

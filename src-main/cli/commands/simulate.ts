@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { isContradicted } from '../../contract/accuracy.ts';
 import type { RunSummary, SimulatedDesign } from '../../contract/api.ts';
 import { partialText } from '../../contract/counts.ts';
+import { counted } from '../../services/export/text.ts';
 import { validate } from '../../contract/parse.ts';
 import { procedures } from '../../contract/procedures.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -71,8 +72,7 @@ export async function reportSimulations(
   run: RunSummary,
   options: { readonly json?: boolean },
 ): Promise<number> {
-  const found = await call(engine, 'simulations.list', { runId: run.id });
-  const rows = found;
+  const rows = await call(engine, 'simulations.list', { runId: run.id });
   const agreement = predictionAgreement(rows);
   const gaps = await evidenceGapsOf(engine, run.sourceRunId, rows);
   const sweep = run.sourceRunId === null ? null : await engine.call('runs.get', { id: run.sourceRunId });
@@ -90,7 +90,7 @@ export async function reportSimulations(
   }
   say(
     terminal,
-    `Run ${run.id}: the ${rows.length} best of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
+    `Run ${run.id}: ${counted(rows.length, 'design')} of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
   const { unit, cell } = timeCells(rows.flatMap((row) => [row.simulated.medianMs, row.predictedMs]));
   const ties = rows.filter((row) => row.tied).length;
@@ -105,7 +105,7 @@ export async function reportSimulations(
       `simulated, ${unit}`,
       '±',
       'median',
-      'runs',
+      'replications',
       `predicted, ${unit}`,
       'difference',
       '',
@@ -129,7 +129,7 @@ export async function reportSimulations(
   if (random.length < rows.length)
     say(
       terminal,
-      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with 1 run'}. Equal times then show only that model and simulation agree, not that the time is right.`,
+      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with one replication'}. Equal times then show only that model and simulation agree, not that the time is right.`,
     );
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);

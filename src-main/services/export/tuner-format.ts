@@ -157,7 +157,7 @@ function tunerDesigns(
       positions[axis] = new Set([axisPosition(ranking, axis, like)]);
     const { design } = rankRow(view, like, 0, false);
     const named = design.implementation === undefined ? '' : `written as ${design.implementation}, `;
-    leftOut = `Only designs ${named}with the order ${design.balancing} and a ${design.loop} loop: ${form.name} does not vary these. ${form.launchable}`;
+    leftOut = `The file has only designs ${named}with the order ${design.balancing} and a ${design.loop} loop, because ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
   // A form with predictions at other numbers of units considers more designs than it lists, because these predictions

@@ -27,7 +27,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   if (file.size > MAX_UPLOAD_BYTES)
     return refuse(
       `It has ${bytesText(file.size)}; at most ${bytesText(MAX_UPLOAD_BYTES)} can be imported. ` +
-        'Count its lengths first, and import a CSV of length and count. Or name the file in the study as file:PATH, which has no limit.',
+        'Import a histogram of its lengths (a CSV of length and count), or name the file in the study as file:PATH, which has no limit.',
     );
   if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
   const bytes = new Uint8Array(await file.arrayBuffer());

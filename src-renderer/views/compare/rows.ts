@@ -264,7 +264,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       format: (value) => fixed(value, 3),
       hint: 'Lockstep time over work: 1 is no loss',
     }),
-    row('ideal', 'Time that is work', {
+    row('ideal', 'Useful work', {
       unit: '%',
       better: 'higher',
       value: (_, { breakdown }) => (breakdown ? (100 * breakdown.parts.idealWork) / breakdown.timeMs : null),

@@ -72,7 +72,7 @@ export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; rea
   best: { label: 'Best', hint: 'Fastest by prediction: is the first choice right?' },
   random: { label: 'Random', hint: 'Drawn over all valid designs: how good is the model everywhere?' },
   spread: { label: 'Spread', hint: 'Evenly from best to worst by prediction: best for calibrating.' },
-  named: { label: 'Selected', hint: 'Handed over from Ranking or Landscape.' },
+  named: { label: 'Selected', hint: 'Selected in Ranking or Landscape.' },
 };
 
 /** The content of the set-up panel. */

@@ -97,7 +97,7 @@ function onceFields(speak: Term): readonly KernelField[] {
   return [
     field(
       'unit',
-      'Once a unit',
+      'Once per unit',
       'instr.',
       'Instructions before and after the iterations of a unit: its bounds, a pointer, storing its result.',
     ),
@@ -117,7 +117,7 @@ function onceFields(speak: Term): readonly KernelField[] {
       'refill',
       'Change of unit',
       'instr.',
-      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, it takes as long as once a unit.',
+      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, it takes as long as once per unit.',
     ),
     field(
       'search',

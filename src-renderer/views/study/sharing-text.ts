@@ -58,5 +58,5 @@ export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
     sharing === 'deal'
       ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
       : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
-  return `${iterations}; plus what each lane runs once a unit and in log₂u combining steps, converted to iterations by its instructions`;
+  return `${iterations}; plus what each lane runs once per unit and in log₂u combining steps, converted to iterations by its instructions`;
 }

@@ -28,7 +28,7 @@ export interface BundleContents {
 }
 
 /**
- * All files that a machine with a GPU and nvcc (hipcc for a plan of HIP) needs to measure the plan without Lockstep:
+ * All files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep:
  * sources, plan, and `run.sh`, which writes the result file `results.jsonl`. Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {

@@ -155,7 +155,7 @@ function definitions(
       return unsupported(`The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
   const { threadsPerUnit, gridBlocks, registerCap } = design;
   if (registerCap !== null && platform === 'hip')
-    return unsupported(`A cap of ${registerCap} registers per thread: hipcc cannot cap registers`);
+    return unsupported(`hipcc cannot cap registers, and the design has a cap of ${registerCap} per thread`);
   const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
   const defined: string[] = [];
   for (const [name, value] of Object.entries(constants)) {

@@ -137,7 +137,7 @@ export function openclLaunches(
   const found = findEntry(manifest, design);
   if (!found.ok) return found;
   if (design.registerCap !== null)
-    return unsupported(`A cap of ${design.registerCap} registers per thread: OpenCL cannot cap registers`);
+    return unsupported(`OpenCL cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
   const launches: OpenclLaunch[] = [];
   for (const launch of unitLaunches(design, lengths)) {
     const described = openclLaunch(manifest.arguments, found.value, launchValues(design, launch, units));

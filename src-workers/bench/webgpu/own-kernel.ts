@@ -107,7 +107,7 @@ export async function prepareOwnKernel(
   if (!found.ok) return found;
   const { entry, constants } = found.value;
   if (design.registerCap !== null)
-    return unsupported(`A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
+    return unsupported(`WebGPU cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
   const launches = unitLaunches(design, lengths);
   const maxBlocks = device.limits.maxComputeWorkgroupsPerDimension;
   const widest = Math.max(...launches.map(({ gridBlocks }) => gridBlocks));

@@ -62,7 +62,7 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
-    return unsupported(`A cap of ${design.registerCap} registers per thread: WebGPU cannot cap registers`);
+    return unsupported(`WebGPU cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));

@@ -25,9 +25,9 @@ export interface RepeatsSummary {
   readonly maxNs: number;
   /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
-  /** Number of repeats at the start that were slower than the second half, which means that more warm-up was needed. */
+  /** Number of first repeats that were slower than the second half of all repeats. Above 0, more warm-up was needed. */
   readonly slowStarts: number;
-  /** `null` with fewer than `MIN_TREND` repeats. */
+  /** The trend of the times from first to last repeat; `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
   readonly warnings: readonly RepeatWarning[];
 }

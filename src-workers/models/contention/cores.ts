@@ -5,7 +5,7 @@ import { staircaseMs } from './time.ts';
 export interface CoreSweep {
   /** Entry c − 1 is the time with c cores, ms. */
   readonly timeMs: Float64Array;
-  /** The fewest cores with the smallest time, apart from rounding. */
+  /** The smallest number of cores with the shortest time. Times that differ only by rounding are equal. */
   readonly bestCores: number;
   /** The fewest cores whose time is within `ENOUGH_FRACTION` of the smallest; more cores are wasted. */
   readonly enoughCores: number;

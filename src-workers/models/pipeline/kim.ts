@@ -147,8 +147,8 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Whether a kernel whose blocks all wait for each other never ends: g > N_slot, because the waiting blocks hold all
- * slots. The poster determines the sizes of the state buffers in this way.
+ * Whether a kernel deadlocks in which every block waits for all others: with g > N_slot, the waiting blocks hold all
+ * slots, and some blocks never start. The poster finds the sizes of the state buffers by such kernels.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);

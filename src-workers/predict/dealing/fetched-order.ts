@@ -70,7 +70,7 @@ function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterat
   };
 }
 
-/** Fetches of the played groups, in the order of their start. */
+/** All fetches of the played groups, in the order of their times. */
 interface PlayedFetches {
   readonly fetches: number;
   /** Number of iterations after which any lane of a group found no unit. */

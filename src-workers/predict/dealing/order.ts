@@ -99,7 +99,7 @@ function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float6
 const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
-/** Lists the window of each of `count` units. The choice is arbitrary, and always the same. */
+/** Assigns each of `count` units to a window. The assignment is arbitrary, but the same each time. */
 function listWindows(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);

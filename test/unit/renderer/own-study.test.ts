@@ -79,7 +79,7 @@ describe('a file that is imported into an example', () => {
     expect(kernelOrigin(example('acts').kernel, 'registersPerThread')).not.toBe('assumed');
     expect(kernelOrigin(own.kernel, 'registersPerThread')).toBe('example');
     const fact = { field: 'kernel.registersPerThread', label: 'Registers per thread', value: 40, unit: '', note: '', usual: null }; // prettier-ignore
-    expect(factText({ ...fact, origin: 'example' })).toBe('Registers per thread 40 (from the example)');
+    expect(factText({ ...fact, origin: 'example' })).toBe('Registers per thread = 40 (from the example)');
     expect(originText('example', [24, 128])).toMatch(/^From the example: .* Usual: 24 to 128\.$/);
     expect(kernelOrigin(asOwn(example('spmv-implementations'), 'a').kernel, 'registersPerThread')).toBe('assumed');
   });

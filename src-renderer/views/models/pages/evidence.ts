@@ -219,7 +219,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
                 })),
               },
               hint(
-                'It is low where most matrices take little longer than a launch: neighbours in rank differ by less than the noise of the measurement. The measured times of the nearest matrices, without a model, order all matrices hardly better.',
+                'The rank correlation is low where most matrices take little longer than an empty launch: neighbours in rank differ by less than the noise of the measurement. The measured times of the nearest matrices, without a model, order all matrices hardly better.',
               ),
             ],
           }
