@@ -7,7 +7,7 @@ import { keptWith } from './kept.ts';
  * others, so the last use alone would keep the wrong ones.
  */
 export interface Budget {
-  readonly bytes: number;
+  bytes: number;
   used: number;
   /** The rank of the value that was dropped last. Values that are used later rank above it by their cost. */
   floor: number;

@@ -331,6 +331,11 @@ export const MAX_SLABS = 8;
  * 15 % longer. With 40 MB they take as long as with 32 MB.
  */
 export const KEPT_BYTES = 32 * 2 ** 20;
+/**
+ * The same for each length of a workload in a given order: eight orders of two bytes. Each number of threads per unit and
+ * each balancing has an order of its own, and all are needed again for every draw of the assumed inputs.
+ */
+export const KEPT_BYTES_PER_LENGTH = 16;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
 /** Size of a depth law with its table, bytes. */

@@ -15,7 +15,7 @@ import { OPEN_PROBABILITY, ORDER_BYTES, ORDER_MS, PACE_BYTES, PACE_MS } from './
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
 import { makeCoresShape, makeShape } from './design/shapes.ts';
-import { threadBudget } from './memory.ts';
+import { makeRoomForOrders, threadBudget } from './memory.ts';
 import { makeGivenLengths } from './ordered.ts';
 import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
@@ -26,6 +26,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
+  if (!isClass) makeRoomForOrders(plan.ordered?.iterations.length ?? 0);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
   // A kernel changes laws only through its setup, and the keys of the laws contain the setup.
   const own = implementations.map(({ name, kernel, allows }) =>

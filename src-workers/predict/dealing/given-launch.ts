@@ -319,6 +319,14 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   const stride = slots * each;
   const step = (stride / common) % period;
   const depths = getDepths(blocks.length * W);
+  if (part === 1 && blocks.length === G && slotsPerBlock % n === 0) {
+    // All groups of a round are neighbours, so adding up round by round reads the lengths in their order.
+    addUpRounds(depths, longest, 0, stride / n, Math.floor(units / n));
+    const inLast = (rounds - 1) % each === 0 ? Math.floor((units - (rounds - 1) * slots) / n) : depths.length;
+    if (units % n > 0 && inLast < depths.length) depths[inLast] += findLongestUnit(order, units - (units % n), units);
+    scaleBy(depths, rounds / Math.ceil(rounds / each));
+    return depths;
+  }
   for (let i = 0, to = 0; i < blocks.length; i++)
     for (let g = 0; g < W; g++, to++) {
       const first = blocks[i] * slotsPerBlock + g * n;
@@ -606,24 +614,11 @@ function computeLaneWork(
   stride: number,
   lanes: Float64Array,
 ): void {
-  const kept = lengths.length;
   lanes.fill(0);
-  let position = first;
-  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a unit for every
-  // lane and lie within one repetition of the lengths.
-  const fits = (from: number): boolean => from % kept <= kept - lanes.length;
-  if (part === 1)
-    for (; position + 3 * stride <= units - lanes.length; position += 4 * stride) {
-      const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];
-      if (fits(a) && fits(b) && fits(c) && fits(d)) addRounds(lanes, lengths, a % kept, b % kept, c % kept, d % kept);
-      else for (const from of [a, b, c, d]) addRound(lanes, lengths, from, lanes.length);
-    }
-  for (; position < units; position += stride) {
+  if (part === 1) return addUpRounds(lanes, lengths, first, stride, units);
+  const kept = lengths.length;
+  for (let position = first; position < units; position += stride) {
     const count = Math.min(lanes.length, units - position);
-    if (part === 1) {
-      addRound(lanes, lengths, position, count);
-      continue;
-    }
     for (let lane = 0; lane < count;) {
       const inGroup = (position + lane) % n;
       const run = Math.min(n - inGroup, count - lane);
@@ -633,12 +628,28 @@ function computeLaneWork(
   }
 }
 
+/** Adds to each of some consecutive sums the values at `first`, `first` + stride … before `end`. The values repeat. */
+function addUpRounds(sums: Float64Array, values: CompactNumbers, first: number, stride: number, end: number): void {
+  const period = values.length;
+  let position = first;
+  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a value for every
+  // sum and lie within one repetition of the values.
+  const fits = (from: number): boolean => from % period <= period - sums.length;
+  for (; position + 3 * stride <= end - sums.length; position += 4 * stride) {
+    const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];
+    if (fits(a) && fits(b) && fits(c) && fits(d))
+      addRounds(sums, values, a % period, b % period, c % period, d % period);
+    else for (const from of [a, b, c, d]) addRound(sums, values, from, sums.length);
+  }
+  for (; position < end; position += stride) addRound(sums, values, position, Math.min(sums.length, end - position));
+}
+
 function addRounds(lanes: Float64Array, lengths: CompactNumbers, a: number, b: number, c: number, d: number): void {
   for (let lane = 0; lane < lanes.length; lane++)
     lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
 }
 
-/** Adds a round that starts with the unit at `position`. Beyond the last length, the lengths repeat. */
+/** Adds `count` lengths from a position on. Beyond the last length, the lengths repeat. */
 function addRound(lanes: Float64Array, lengths: CompactNumbers, position: number, count: number): void {
   const kept = lengths.length;
   for (let lane = 0, from = position % kept; lane < count; from = 0) {
