@@ -248,11 +248,14 @@ const absent = missing().map((name) => {
 if (process.env.CI === 'true' && absent.length > 0)
   report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
+/** Most parts of the checks use one core, so two of them run at a time. */
 const checks = async () => {
-  await check('types', 'npm run --silent check:types');
-  await check('lint', 'npm run --silent check:lint');
-  await check('imports', 'npm run --silent check:imports');
-  await check('unused', 'npm run --silent check:unused');
+  const others = async () => {
+    await check('lint', 'npm run --silent check:lint');
+    await check('imports', 'npm run --silent check:imports');
+    await check('unused', 'npm run --silent check:unused');
+  };
+  await Promise.all([check('types', 'npm run --silent check:types'), others()]);
 };
 /** The selected test files for each runner. Playwright's filter is a regular expression. */
 const files = all
