@@ -34,7 +34,7 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first 
     const token = packed[from++];
     const literals = lengthOf(token >> 4);
     if (from + literals > packed.length || to + literals > bytes.length)
-      throw new Error(`a damaged LZ4 block: ${literals} literals exceed its size`);
+      throw new Error(`LZ4 with ${literals} literals, which exceed its block`);
     bytes.set(packed.subarray(from, from + literals), to);
     from += literals;
     to += literals;

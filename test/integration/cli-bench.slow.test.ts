@@ -181,7 +181,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   // This machine has no AMD device, and the bundle needs no nvcc here.
   const ofHip = join(folder, 'hip-bundle');
   const forHip = await run('bench', '1', '--device', DEVICE, '--top', '4', '--target', 'hip:0', '--bundle', ofHip);
-  expect(forHip.out).toMatch(/Run \.\/run\.sh in it on a machine with a HIP device/);
+  expect(forHip.out).toMatch(/Copy it to a machine with a HIP device, run \.\/run\.sh in it there/);
   expect(readFileSync(join(ofHip, 'run.sh'), 'utf8')).not.toContain('nvcc ');
   expect(existsSync(join(ofHip, 'run.ps1'))).toBe(false);
   const ofCpu = await run('bench', '1', '--target', 'cpu', '--bundle', join(folder, 'cpu-bundle'));

@@ -98,7 +98,7 @@ wrote("floats.csv")
 gaps = table[["length"]].astype(float)
 gaps.loc[3, "length"] = np.nan
 gaps.assign(x=1).to_csv("gaps.csv", index=False)
-wrote("gaps.csv", "line 5, column 1: the field is empty, not a length", length="length")
+wrote("gaps.csv", "line 5, column 1: the field is empty; expected a length", length="length")
 counts = table.length.value_counts().rename_axis("length").rename("count")
 counts.to_csv("counts.csv")
 wrote("counts.csv", np.sort(lengths))
