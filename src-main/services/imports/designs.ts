@@ -1,5 +1,5 @@
 import type { CaseResult } from '../../../src-workers/domain/benchmark.ts';
-import { INVALID_REASONS, type Design } from '../../../src-workers/domain/design.ts';
+import { reasonText, type Design } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
@@ -305,7 +305,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       const known = checkDesign(view, value);
       if (!known.ok) return known.error.message;
       const { invalid } = describeDesign(view.predictor, value);
-      return invalid === null ? value : `design ${value} is not valid: ${invalidText(invalid)}`;
+      return invalid === null ? value : `design ${value} is not valid: ${reasonText(invalid)}`;
     }
     const pick = <T>(field: DesignField, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
       const asked = wanted[field];
@@ -366,10 +366,10 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         const { design, invalid } = describeDesign(view.predictor, index);
         // The launches of CPUs do not apply to GPUs, and those of GPUs do not apply to CPUs.
         if (invalid === 'not-on-device') continue;
-        if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${invalidText(invalid)}`;
+        if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${reasonText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
         if (!isKind(axes.launch[launch].kind, wanted)) continue;
-        if (invalid !== null) reason = `not valid: ${invalidText(invalid)}`;
+        if (invalid !== null) reason = `not valid: ${reasonText(invalid)}`;
         else {
           const key = JSON.stringify([device, design]);
           if (!hits.has(key)) hits.set(key, index);
@@ -450,8 +450,4 @@ function tooLittle(
 function isNamed(device: Device, name: string | null): boolean {
   if (name === null) return false;
   return device.id === name || device.name === name || isSameDevice(device, { name, multiprocessors: null });
-}
-
-function invalidText(invalid: string): string {
-  return INVALID_REASONS.find(({ code }) => code === invalid)?.text ?? invalid;
 }
