@@ -10,7 +10,7 @@
 // --desktop [COMMAND …]   also the desktop tests, started through COMMAND if it is given
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { setPriority } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { changedFiles, nearestTests } from './changed.mjs';
@@ -27,15 +27,18 @@ const env = {
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** Time limit of a download. A slow network may take minutes for a browser; a network that refuses does so at once. */
 const FETCH_LIMIT_MS = 5 * 60_000;
+/** A "nice value" of Unix. */
+const LOWER_PRIORITY = 5;
 const say = (/** @type {string} */ line) => void process.stdout.write(`${line}\n`);
 
 /**
  * @param {string} command shell words
  * @param {Record<string, string>} [more] of the environment
  * @param {number} [timeout] ms
+ * @param {number} [priority] of the command and all that it starts
  * @returns {Promise<{ code: number, output: string }>}
  */
-function run(command, more = {}, timeout) {
+function run(command, more = {}, timeout, priority) {
   return new Promise((resolve) => {
     const child = spawn(command, {
       cwd: root,
@@ -44,6 +47,7 @@ function run(command, more = {}, timeout) {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout,
     });
+    if (priority !== undefined && child.pid !== undefined) setPriority(child.pid, priority);
     let output = '';
     const read = (/** @type {Buffer} */ data) => void (output += data.toString());
     child.stdout.on('data', read);
@@ -149,12 +153,14 @@ async function check(/** @type {string} */ label, /** @type {string} */ command)
  * @param {string} command
  * @param {string} file
  * @param {(report: never) => { passed: number, failed: number, skipped: number }} read
+ * @param {number} [priority]
  */
-async function tests(label, command, file, read) {
+async function tests(label, command, file, read, priority) {
   const start = performance.now();
   const path = join(results, file);
   rmSync(path, { force: true });
-  const { code, output } = await run(command, { PLAYWRIGHT_JSON_OUTPUT_NAME: path, PLAYWRIGHT_JSON_OUTPUT_FILE: path });
+  const reportTo = { PLAYWRIGHT_JSON_OUTPUT_NAME: path, PLAYWRIGHT_JSON_OUTPUT_FILE: path };
+  const { code, output } = await run(command, reportTo, undefined, priority);
   let counts = { passed: 0, failed: 0, skipped: 0 };
   try {
     counts = read(/** @type {never} */ (JSON.parse(readFileSync(path, 'utf8'))));
@@ -279,19 +285,18 @@ const desktop = () =>
   );
 const unbuilt = (/** @type {string} */ label) =>
   report(label, { passed: 0, failed: 1 }, performance.now(), 'not run: the build failed');
-const checked = async () => {
-  const isBuilt = await building;
-  await checks();
+const inPages = async () => {
   if (wrapper !== null) await (isBuilt ? desktop() : unbuilt('desktop'));
   await (isBuilt ? browser() : unbuilt('browser'));
 };
-const computed = () => tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest);
-// Both use two cores each. On fewer, they would take as long together as one after the other, and a page that has to
-// wait for its turn would exceed the time limits of its test.
-if (availableParallelism() >= 4) await Promise.all([checked(), computed()]);
-else {
-  await checked();
-  await computed();
-}
+/**
+ * Pages often wait, so the computing tests run beside them. A page that waits for its turn too long would exceed the
+ * time limits of its test, so its processes take three times as much of a core as those of the computing tests.
+ */
+const computed = () =>
+  tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest, LOWER_PRIORITY);
+const isBuilt = await building;
+await checks();
+await Promise.all([inPages(), computed()]);
 
 end(absent);
