@@ -1,7 +1,7 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import { AXIS, decodeInto, type SpaceAxes } from '../domain/space.ts';
 import { examine, type Candidate } from '../predict/design/candidate.ts';
-import type { TimedDesign } from '../predict/pipeline.ts';
+import type { TimedDesign } from '../predict/time-design.ts';
 import { writeInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { sortByValue } from '../sweep/sort.ts';
@@ -254,16 +254,16 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           const design = ((launch + at) * caps + cap) * blocks + block;
           if (design < part.first || design >= end) continue;
           positions[AXIS.registerCap] = cap;
-          const own = examine(predictor, positions, candidate);
+          examine(predictor, positions, candidate);
           if (candidate.invalid !== 0) continue;
           // All grids of a fetching design that are larger than the device have the same bound.
-          const isFetching = own.balancing[candidate.balancingAt].kind === 'dynamic-fetch';
+          const isFetching = candidate.balancing.kind === 'dynamic-fetch';
           if (!isFetching || candidate.workingBlocks !== working[cap]) {
-            bound[cap] = closestBound(own, candidate);
+            bound[cap] = closestBound(candidate);
             working[cap] = candidate.workingBlocks;
           }
           if (bound[cap] > kept.limitMs()) continue;
-          writeInto(kept.columns, kept.next(), own, candidate, timed);
+          writeInto(kept.columns, kept.next(), candidate, timed);
           predicted += 1;
           kept.add(design);
         }

@@ -1,24 +1,21 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
-import type { GpuDevice } from '../domain/device.ts';
 import { indexedQueue } from '../numeric/queue.ts';
-import { examine, examineFamily, type Candidate } from '../predict/design/candidate.ts';
+import { examine, examineFamily, isOneLaunch, type Candidate, type GpuCandidate } from '../predict/design/candidate.ts';
 import { isOneLoop } from '../predict/cost/mean-round.ts';
 import { getGivenOrder } from '../predict/plan.ts';
 import { getPace } from '../predict/cost/pace.ts';
+import { computeCounterCycles, computeFetchingCycles } from '../predict/fetches.ts';
+import { computeBalancingMs, computeBlockStartsMs, computeIterationFactor } from '../predict/launch-costs.ts';
 import {
   computeAloneCycles,
-  computeBalancingMs,
-  computeBlockStartsMs,
   computeCloseBusyCycles,
-  computeCounterCycles,
-  computeFetchingCycles,
   countFewestIterations,
-  computeIterationFactor,
-  computeSureSetup,
-  type TimedDesign,
-} from '../predict/pipeline.ts';
+  countLosslessIterations,
+} from '../predict/least-cycles.ts';
 import { predictInto } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
+import type { TimedDesign } from '../predict/time-design.ts';
+import { isSorted } from '../predict/time/dealt-launch.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
@@ -75,18 +72,16 @@ export function boundsOf(predictor: Predictor): Bounds {
   const { counts } = predictor;
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
-  const examined = (design: number): Predictor => {
+  const examined = (design: number): Candidate => {
     decodeInto(positions, counts, design);
-    return examine(predictor, positions, candidate);
+    examine(predictor, positions, candidate);
+    return candidate;
   };
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const perFamily = perLaunch * counts[AXIS.launch];
   const families = new Map<number, number>();
   return {
-    invalidReason(design) {
-      examined(design);
-      return candidate.invalid;
-    },
+    invalidReason: (design) => examined(design).invalid,
     ofFamily(design) {
       // The first launch represents the family.
       const first = design - (design % perFamily) + (design % perLaunch);
@@ -97,16 +92,13 @@ export function boundsOf(predictor: Predictor): Bounds {
       }
       return ms;
     },
-    shortest(design) {
-      const own = examined(design);
-      return candidate.invalid === 0 ? launchesMs(own, candidate, fullyBusyCycles) : NaN;
-    },
-    withLoss: (design) => closestBound(examined(design), candidate),
+    shortest: (design) => (examined(design).invalid === 0 ? launchesMs(candidate, fullyBusyCycles) : NaN),
+    withLoss: (design) => closestBound(examined(design)),
   };
 }
 
 /** Cycles of a launch on multiprocessors that are always busy. */
-type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => number;
+type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
  * A lower bound of the time of any launch, ms, with the given values of all other axes, as in `Bounds.shortest`;
@@ -115,67 +107,61 @@ type BusyCycles = (own: Predictor, candidate: Candidate, device: GpuDevice) => n
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
-  const own = examineFamily(predictor, positions, candidate);
+  examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
-  if (own.balancing[candidate.balancingAt].kind === 'mixed' || candidate.device.kind === 'cpu') return 0;
+  if (!isOneLaunch(candidate)) return 0;
   // In a single loop over units in their order, lanes may balance each other and lose less than the mean round assumes.
-  const isMoving = isOneLoop(own, candidate) && getPace(own, candidate).transferCycles > 0;
-  if (isMoving && getGivenOrder(own.plan) !== null) return 0;
-  return launchesMs(own, candidate, familyCycles);
+  const isMoving = isOneLoop(candidate) && getPace(candidate).transferCycles > 0;
+  if (isMoving && getGivenOrder(candidate.predictor.plan) !== null) return 0;
+  return launchesMs(candidate, familyCycles);
 }
 
 /** Busy cycles if all multiprocessors hold as many thread groups as possible. */
-function familyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const { shape } = candidate;
-  const rate = getPace(own, candidate).findBestRate(shape.residentBlocks * shape.groupsPerBlock);
-  return (countFewestIterations(own, candidate, device) / device.multiprocessors) * rate;
+function familyCycles(candidate: GpuCandidate): number {
+  const { shape, device } = candidate;
+  const rate = getPace(candidate).findBestRate(shape.residentBlocks * shape.groupsPerBlock);
+  return (countFewestIterations(candidate) / device.multiprocessors) * rate;
 }
 
 /** A lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
-export function closestBound(own: Predictor, candidate: Candidate): number {
-  return launchesMs(own, candidate, lossyCycles);
+export function closestBound(candidate: Candidate): number {
+  return launchesMs(candidate, lossyCycles);
 }
 
 /** Time of the launch of a design, or of the launches of its classes, and of the work before it, ms; 0 on a CPU. */
-function launchesMs(own: Predictor, candidate: Candidate, busy: BusyCycles): number {
-  const { device, classes } = candidate;
-  if (device.kind === 'cpu') return 0;
-  const before = computeBalancingMs(own, candidate, device);
-  if (classes)
-    return classes.reduce((sum, each) => sum + launchesMs(each.units.predictor, each.candidate, busy), before);
-  const alone = computeAloneCycles(own, candidate) / getPace(own, candidate).iterationFactor;
-  const factor = computeIterationFactor(own, candidate, device);
+function launchesMs(candidate: Candidate, busy: BusyCycles): number {
+  const before = computeBalancingMs(candidate);
+  if (!isOneLaunch(candidate))
+    return candidate.classes?.reduce((sum, each) => sum + launchesMs(each.candidate, busy), before) ?? 0;
+  const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
+  const factor = computeIterationFactor(candidate);
   const cycles = Math.max(
-    (1 - getSlack(own, candidate)) * Math.max(busy(own, candidate, device), alone) * factor,
-    (1 - COUNTER_SLACK) * computeCounterCycles(own, candidate),
+    (1 - getSlack(candidate)) * Math.max(busy(candidate), alone) * factor,
+    (1 - COUNTER_SLACK) * computeCounterCycles(candidate),
   );
-  return Math.max(cycles / (device.clockMhz * 1e3), computeBlockStartsMs(device, candidate.gridBlocks)) + before;
+  return Math.max(cycles / (candidate.device.clockMhz * 1e3), computeBlockStartsMs(candidate)) + before;
 }
 
-function getSlack(own: Predictor, candidate: Candidate): number {
+function getSlack(candidate: GpuCandidate): number {
   const isFamily = candidate.gridBlocks === 0;
-  if (!isOneLoop(own, candidate)) return isFamily ? FAMILY_SLACK : SLACK;
-  const isMoving = getPace(own, candidate).transferCycles > 0;
+  if (!isOneLoop(candidate)) return isFamily ? FAMILY_SLACK : SLACK;
+  const isMoving = getPace(candidate).transferCycles > 0;
   if (isFamily) return isMoving ? MOVING_FAMILY_SLACK : FAMILY_SLACK;
-  if (isMoving) return getGivenOrder(own.plan) === null ? MOVING_SLACK : MOVING_IN_ORDER_SLACK;
-  const { kind } = own.balancing[candidate.balancingAt];
-  return kind === 'window-sort' || kind === 'full-sort' ? SORTED_SLACK : SLACK;
+  if (isMoving) return getGivenOrder(candidate.predictor.plan) === null ? MOVING_SLACK : MOVING_IN_ORDER_SLACK;
+  return isSorted(candidate.balancing) ? SORTED_SLACK : SLACK;
 }
 
 /** Busy cycles if no lane waited for another. */
-function fullyBusyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
-  const { plan, meanLength } = own;
-  const { shape, workingBlocks, unitsPerGroup } = candidate;
+function fullyBusyCycles(candidate: GpuCandidate): number {
+  const { shape, workingBlocks, device } = candidate;
   const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
-  const groups = blocks * shape.groupsPerBlock;
-  const groupIterations =
-    ((plan.units / unitsPerGroup) * (meanLength + computeSureSetup(own, candidate))) / device.multiprocessors;
-  return groupIterations * getPace(own, candidate).findBestRate(groups);
+  const rate = getPace(candidate).findBestRate(blocks * shape.groupsPerBlock);
+  return (countLosslessIterations(candidate) / device.multiprocessors) * rate;
 }
 
 /** Busy cycles including the time in which lanes wait, and the cost of fetches. */
-function lossyCycles(own: Predictor, candidate: Candidate, device: GpuDevice): number {
-  return computeCloseBusyCycles(own, candidate, device) + computeFetchingCycles(own, candidate, device);
+function lossyCycles(candidate: GpuCandidate): number {
+  return computeCloseBusyCycles(candidate) + computeFetchingCycles(candidate);
 }
 
 /** The limit of a search that need not be complete. */

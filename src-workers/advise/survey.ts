@@ -1,7 +1,7 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
 import { examine, type Candidate } from '../predict/design/candidate.ts';
 import { predictInto, predictRanges } from '../predict/ranges.ts';
-import type { TimedDesign } from '../predict/pipeline.ts';
+import type { TimedDesign } from '../predict/time-design.ts';
 import type { Predictor } from '../predict/tables.ts';
 import { decodeInto } from '../domain/space.ts';
 import { wavesOn } from '../sweep/ranking.ts';

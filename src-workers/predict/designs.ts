@@ -8,17 +8,10 @@ import {
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS, getBlockWidth, decodeInto } from '../domain/space.ts';
-import { examine, getLockstepBalancing, type Candidate, type ClassCandidate } from './design/candidate.ts';
+import { examine, isOneLaunch, type Candidate, type ClassCandidate, type GpuCandidate } from './design/candidate.ts';
 import { getPace } from './cost/pace.ts';
-import {
-  computeBalancingMs,
-  computeBlockStartsMs,
-  computeIterationFactor,
-  playFetches,
-  type SimulatedFetches,
-  getSetupIterations,
-  getShareOverhead,
-} from './pipeline.ts';
+import { playFetches, type SimulatedFetches } from './fetches.ts';
+import { computeBalancingMs, computeBlockStartsMs, computeIterationFactor } from './launch-costs.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable, Schedulers } from './time/cycles.ts';
 
@@ -56,10 +49,8 @@ export function describeDesign(
   /** Bytes that one lane moves in an iteration; `null` if the accesses are unknown or differ between classes. */
   readonly bytesPerIteration: number | null;
 } {
-  const positions = new Int32Array(predictor.counts.length);
-  decodeInto(positions, predictor.counts, index);
-  const candidate = {} as Candidate;
-  const { kernel } = examine(predictor, positions, candidate).plan;
+  const { positions, candidate } = examineDesign(predictor, index);
+  const { kernel } = candidate.predictor.plan;
   const { axes } = predictor.plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
   return {
@@ -90,7 +81,7 @@ function describeClass({ units, candidate }: ClassCandidate): DesignClass {
   return {
     upTo: units.upTo === Infinity ? null : units.upTo,
     threadsPerUnit: candidate.threadsPerUnit,
-    units: units.predictor.plan.units,
+    units: candidate.predictor.plan.units,
     gridBlocks: candidate.gridBlocks,
   };
 }
@@ -143,39 +134,41 @@ export interface PlayableLaunch {
  * @returns an empty list if the design is invalid or runs on a CPU
  */
 export function listPlayableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
-  const { predictor, candidate } = examineDesign(whole, index);
-  if (candidate.invalid !== 0 || candidate.device.kind === 'cpu') return [];
-  if (!candidate.classes) return [{ predictor, design: makePlayable(predictor, candidate, candidate.device) }];
-  const { device } = candidate;
-  const balancing = computeBalancingMs(predictor, candidate, device);
-  return candidate.classes.map(({ units, candidate: own }, at) => {
-    const design = makePlayable(units.predictor, own, device);
-    return { predictor: units.predictor, design: at === 0 ? { ...design, balancingMs: balancing } : design };
-  });
+  const { candidate } = examineDesign(whole, index);
+  if (candidate.invalid !== 0) return [];
+  if (isOneLaunch(candidate)) return [makePlayable(candidate)];
+  const launches = (candidate.classes ?? []).map(({ candidate: own }) => makePlayable(own));
+  return launches.map(({ predictor, design }, at) => ({
+    predictor,
+    design: at === 0 ? { ...design, balancingMs: computeBalancingMs(candidate) } : design,
+  }));
 }
 
 /** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
 export function computeBalancingTime(whole: Predictor, index: number): number {
-  return listPlayableLaunches(whole, index)[0]?.design.balancingMs ?? 0;
+  const { candidate } = examineDesign(whole, index);
+  return candidate.invalid === 0 ? computeBalancingMs(candidate) : 0;
 }
 
 function examineDesign(
   whole: Predictor,
   index: number,
-): { readonly predictor: Predictor; readonly candidate: Candidate } {
+): { readonly positions: Int32Array; readonly candidate: Candidate } {
   const positions = new Int32Array(whole.counts.length);
   decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
-  return { predictor: examine(whole, positions, candidate), candidate };
+  examine(whole, positions, candidate);
+  return { positions, candidate };
 }
 
-function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDevice): PlayableDesign {
-  const { shape, threadsPerUnit } = candidate;
+function makePlayable(candidate: GpuCandidate): PlayableLaunch {
+  const { predictor, device, balancing, shape, threadsPerUnit } = candidate;
   const { axes } = predictor.plan;
-  const msPerCycle = computeIterationFactor(predictor, candidate, device) / (device.clockMhz * 1e3);
-  return {
+  const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);
+  const { getCycles, schedulers, setupIterations, overheadIterations } = getPace(candidate);
+  const design: PlayableDesign = {
     device,
-    balancing: getLockstepBalancing(predictor, candidate),
+    balancing,
     loop: axes.loop[candidate.loopAt],
     unitsPerGroup: candidate.unitsPerGroup,
     unitsPerThread: candidate.unitsPerThread,
@@ -184,13 +177,14 @@ function makePlayable(predictor: Predictor, candidate: Candidate, device: GpuDev
     threadGroupsPerGroup: shape.threadGroupsPerGroup,
     residentBlocks: shape.residentBlocks,
     gridBlocks: candidate.gridBlocks,
-    setupIterations: getSetupIterations(predictor, candidate),
-    overheadIterations: getShareOverhead(predictor, candidate),
-    cyclesPerIteration: getPace(predictor, candidate).getCycles(),
-    schedulers: getPace(predictor, candidate).schedulers,
-    fetches: playFetches(predictor, candidate, device),
+    setupIterations,
+    overheadIterations,
+    cyclesPerIteration: getCycles(),
+    schedulers,
+    fetches: playFetches(candidate),
     msPerCycle,
-    leastCycles: computeBlockStartsMs(device, candidate.gridBlocks) / msPerCycle,
-    balancingMs: computeBalancingMs(predictor, candidate, device),
+    leastCycles: computeBlockStartsMs(candidate) / msPerCycle,
+    balancingMs: computeBalancingMs(candidate),
   };
+  return { predictor, design };
 }

@@ -1,5 +1,4 @@
 import type { Achieved, Breakdown } from '../domain/breakdown.ts';
-import type { GpuDevice } from '../domain/device.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
@@ -9,20 +8,14 @@ import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
 import {
   examine,
-  getLockstepBalancing,
-  getPartition,
+  isOnCpu,
+  isOneLaunch,
   type Candidate,
   type ClassCandidate,
+  type GpuCandidate,
 } from './design/candidate.ts';
-import {
-  computeBalancingMs,
-  getCpuLoads,
-  computeIterationFactor,
-  getSetupIterations,
-  computeStackFactor,
-  timeOnGpu,
-  type TimedOnGpu,
-} from './pipeline.ts';
+import { computeBalancingMs, computeIterationFactor, computeStackFactor } from './launch-costs.ts';
+import { getCpuLoads, timeOnGpu, type TimedOnGpu } from './time-design.ts';
 import type { SweepPlan } from './plan.ts';
 import { phaseDemand } from '../models/pipeline/derive.ts';
 import { getPace } from './cost/pace.ts';
@@ -41,15 +34,19 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
   const positions = new Int32Array(whole.counts.length);
   decodeInto(positions, whole.counts, index);
   const candidate = {} as Candidate;
-  const predictor = examine(whole, positions, candidate);
-  return candidate.invalid === 0 ? explainCandidate(predictor, candidate) : null;
+  examine(whole, positions, candidate);
+  if (candidate.invalid !== 0) return null;
+  if (isOneLaunch(candidate)) return explainLaunch(candidate);
+  if (!isOnCpu(candidate)) return explainClasses(candidate, candidate.classes!);
+  const { predictor, device, balancing, gridBlocks } = candidate;
+  return explainCpu(getCpuLoads(predictor), device, balancing, gridBlocks);
 }
 
 /** Adds up the parts of a mixed design over its launches. */
-function explainClasses(predictor: Predictor, candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
-  const each = classes.map(({ units, candidate: own }) => explainCandidate(units.predictor, own));
+function explainClasses(candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
+  const each = classes.map(({ candidate: own }) => explainLaunch(own));
   const longest = each.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
-  const balancing = computeBalancingMs(predictor, candidate, candidate.device as GpuDevice);
+  const balancing = computeBalancingMs(candidate);
   const parts = { ...longest.parts };
   for (const name of Object.keys(parts) as (keyof typeof parts)[])
     parts[name] = each.reduce((sum, own) => sum + own.parts[name], name === 'balancing' ? balancing : 0);
@@ -76,37 +73,33 @@ function addAchieved(each: readonly Breakdown[], timeMs: number): Achieved {
   };
 }
 
-function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown {
-  const { device, shape } = candidate;
-  if (candidate.classes) return explainClasses(predictor, candidate, candidate.classes);
-  if (device.kind === 'cpu')
-    return explainCpu(getCpuLoads(predictor), device, getPartition(predictor, candidate), candidate.gridBlocks);
+function explainLaunch(candidate: GpuCandidate): Breakdown {
+  const { predictor, device, shape, balancing } = candidate;
   const timed = {} as TimedOnGpu;
-  timeOnGpu(predictor, candidate, device, timed);
+  timeOnGpu(candidate, timed);
   const { plan } = predictor;
   const groups = shape.residentBlocks * shape.groupsPerBlock;
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
-  const pace = getPace(predictor, candidate);
-  const balancingKind = getLockstepBalancing(predictor, candidate);
+  const pace = getPace(candidate);
   // An even share counts as one round. Its search is reported separately, below.
-  const rounds = isEvenShare(balancingKind) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
-  const round = getMeanRound(predictor, candidate, rounds);
+  const rounds = isEvenShare(balancing) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
+  const round = getMeanRound(candidate, rounds);
   // Converts cycles per thread group and round into milliseconds for all rounds of one multiprocessor.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;
   const issueCycles = pace.roundIssueCycles ?? round.iterations * stepIssueCycles;
   // Lanes that have ended move no data, but padding moves data.
   const transfer = (iterations: number): number =>
-    isPadded(balancingKind) ? (transferCycles * iterations) / round.iterations : transferCycles;
+    isPadded(balancing) ? (transferCycles * iterations) / round.iterations : transferCycles;
   const issue = (iterations: number): number => issueCycles - (round.iterations - iterations) * stepIssueCycles;
   const throughput = (iterations: number): number => Math.max(issue(iterations), transfer(iterations));
-  const iterations = roundIterations(predictor, candidate, timed, round.iterations);
+  const iterations = roundIterations(candidate, timed, round.iterations);
   const spilledMs = roundsMs * throughput(iterations);
   const cap = plan.axes.registerCap[candidate.capAt];
   const spills = preparePipeline(plan, device, cap, 0).issueCycles / preparePipeline(plan, device, null, 0).issueCycles;
   const lockstep = spilledMs / spills;
-  const useful = Math.min(iterations, isEvenShare(balancingKind) ? Infinity : predictor.meanLength);
+  const useful = Math.min(iterations, isEvenShare(balancing) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
   // With one thread per unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
@@ -132,9 +125,9 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
   const { meanBlock, meanGroup } = timed.launch.residency.block;
   // Mean fraction of a block's groups that are active while the block holds its slot.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
-  const balancing = computeBalancingMs(predictor, candidate, device) + timed.fetchingMs;
-  const withStackMs = timed.timeMs - balancing;
-  const wholeMs = withStackMs / computeStackFactor(predictor, candidate, device);
+  const balancingMs = computeBalancingMs(candidate) + timed.fetchingMs;
+  const withStackMs = timed.timeMs - balancingMs;
+  const wholeMs = withStackMs / computeStackFactor(candidate);
   const kernelMs = wholeMs * (1 - timed.searchShare);
   // Whole waves in step wait less than this, so the remaining time is an upper limit.
   const tail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
@@ -148,12 +141,12 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
     blockTail,
     lastWave: kernelMs - latencyMs - blockTail,
     divergence: withStackMs - wholeMs,
-    balancing: balancing + wholeMs - kernelMs,
+    balancing: balancingMs + wholeMs - kernelMs,
   };
-  const perIteration = getCycles()[1] * computeIterationFactor(predictor, candidate, device) * toMs;
+  const perIteration = getCycles()[1] * computeIterationFactor(candidate) * toMs;
   const length = findLongestLength(plan);
-  const longestMs = (length + getSetupIterations(predictor, candidate)) * perIteration;
-  const isCut = isEvenShare(balancingKind);
+  const longestMs = (length + pace.setupIterations) * perIteration;
+  const isCut = isEvenShare(balancing);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   const issueMs = roundsMs * issue(iterations) * Math.min(1, kernelMs / latencyMs);
   const transferMs = roundsMs * transferCycles;
@@ -170,7 +163,7 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
       limit: !isBusy ? null : issueMs >= transferMs ? 'issue' : 'bandwidth',
     },
     regime: regimeInfo(timed.regime),
-    order: isInGivenOrder(predictor, candidate) ? 'given' : 'independent',
+    order: isInGivenOrder(candidate) ? 'given' : 'independent',
     ...(longestUnit && { longestUnit }),
   };
 }
@@ -179,16 +172,9 @@ function explainCandidate(predictor: Predictor, candidate: Candidate): Breakdown
  * Iterations of a round of the launch. The mean round of a single loop assumes independent draws. Neighbours in a given
  * order are similar, so their lanes end together more often.
  */
-function roundIterations(
-  predictor: Predictor,
-  candidate: Candidate,
-  { aggregateLoss }: TimedOnGpu,
-  ofDraws: number,
-): number {
-  const balancing = getLockstepBalancing(predictor, candidate);
-  const isDealt = isInGivenOrder(predictor, candidate) && keepsOrder(balancing);
-  const isSingle = isOneLoop(predictor, candidate);
-  return isDealt && isSingle ? predictor.meanLength * aggregateLoss : ofDraws;
+function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
+  const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
+  return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;
 }
 
 /** The largest length that at least half a unit is expected to reach. For a list of lengths, it is the longest. */

@@ -3,19 +3,18 @@ import type { CompactNumbers } from '../numeric/compact.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
 import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
 import { makePaddedLaw } from './depth/padded.ts';
-import type { Candidate } from './design/candidate.ts';
+import type { GpuCandidate } from './design/candidate.ts';
 import type { Predictor } from './tables.ts';
 
 /** Whether the units of a candidate have the order of the workload, or an order that a balancing derives from it. */
-export function isInGivenOrder({ plan, balancing }: Predictor, { balancingAt }: Candidate): boolean {
-  return plan.ordered?.given === true && balancing[balancingAt].kind !== 'shuffle';
+export function isInGivenOrder({ predictor, balancing }: GpuCandidate): boolean {
+  return predictor.plan.ordered?.given === true && balancing.kind !== 'shuffle';
 }
 
 /** The order of a design's units, if the workload gives an order. */
 export function getOrder(
-  { plan }: Predictor,
+  { predictor: { plan }, unitsPerGroup }: GpuCandidate,
   balancing: GivenBalancing,
-  { unitsPerGroup }: Candidate,
   given: CompactNumbers,
 ): GivenOrder {
   return arrangeKnownUnits(given, plan.units, plan.law, balancing, unitsPerGroup);

@@ -1,7 +1,7 @@
 import { allocateChunk, type PredictionChunk, type PredictionColumns } from '../domain/columns.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 import { examine, type Candidate } from './design/candidate.ts';
-import { timeDesign, type TimedDesign } from './pipeline.ts';
+import { timeDesign, type TimedDesign } from './time-design.ts';
 import type { Predictor } from './tables.ts';
 
 /** The part of a range on one device, in positions among that device's designs. */
@@ -80,17 +80,12 @@ export function predictInto(
   candidate: Candidate,
   timed: TimedDesign,
 ): void {
-  writeInto(columns, i, examine(predictor, positions, candidate), candidate, timed);
+  examine(predictor, positions, candidate);
+  writeInto(columns, i, candidate, timed);
 }
 
 /** Predicts an examined candidate into entry `i`. */
-export function writeInto(
-  columns: PredictionColumns,
-  i: number,
-  own: Predictor,
-  candidate: Candidate,
-  timed: TimedDesign,
-): void {
+export function writeInto(columns: PredictionColumns, i: number, candidate: Candidate, timed: TimedDesign): void {
   columns.invalidReason[i] = candidate.invalid;
   columns.occupancyFraction[i] = candidate.shape.occupancyFraction;
   columns.residentBlocks[i] = candidate.shape.residentBlocks;
@@ -98,7 +93,7 @@ export function writeInto(
   columns.unitsPerThread[i] = candidate.unitsPerThread;
   columns.gridBlocks[i] = candidate.gridBlocks;
   if (candidate.invalid === 0) {
-    timeDesign(own, candidate, timed);
+    timeDesign(candidate, timed);
     columns.timeMs[i] = timed.timeMs;
     columns.meanLoss[i] = timed.meanLoss;
     columns.aggregateLoss[i] = timed.aggregateLoss;

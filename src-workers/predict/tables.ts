@@ -4,7 +4,7 @@ import type { PipelineParameters } from '../domain/kernel.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { Budget } from '../numeric/budget.ts';
-import type { KnownLaunch } from './time/known-launch.ts';
+import type { DealtLaunch } from './time/dealt-launch.ts';
 import type { FetchedOrder } from './depth/fetched.ts';
 import type { DepthMeans } from './depth/means.ts';
 import type { Shape } from './design/shapes.ts';
@@ -158,8 +158,8 @@ export interface Caches {
 /** The cached laws of one balancing. */
 export interface LawCaches {
   readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
-  /** Launches of known units. */
-  readonly launches: (key: LawKey, make: () => KnownLaunch) => KnownLaunch;
+  /** Launches of listed units. */
+  readonly launches: (key: LawKey, make: () => DealtLaunch) => DealtLaunch;
   readonly meanRounds: Map<number, MeanRound>;
 }
 
@@ -167,10 +167,10 @@ export interface DepthLaws {
   /** The law of a work group's depth, with its means. */
   readonly means: GroupDepth;
   /** Block laws by W_b, each for the `lastFilled` of the most recent design that used it. */
-  blocks: (KnownBlock | undefined)[];
+  blocks: (CachedBlock | undefined)[];
 }
 
-export interface KnownBlock {
+export interface CachedBlock {
   readonly law: BlockLaw;
   /** Residencies by device and register cap. */
   readonly residencies: (Residency | undefined)[];
@@ -199,13 +199,13 @@ export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot of the design, over the mean for which `means` was computed. */
   readonly scale: number;
-  /** The law of the blocks; `null` if the units are known in a given order. */
+  /** The law of the blocks; `null` if the units have a given order. */
   readonly laws: DepthLaws | null;
   /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot of the design, over the mean for which the time was computed. */
   readonly timeScale: number;
-  /** Fraction of the depth for search and carry, 0…1, if slots take even shares. */
-  readonly searchShare?: number;
+  /** Fraction of the depth for search and carry, 0…1; 0 unless slots take even shares. */
+  readonly searchShare: number;
 }

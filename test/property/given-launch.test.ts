@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { computeInOrderCycles } from '../../src-workers/predict/time/in-order.ts';
-import { listKnownBlocks } from '../../src-workers/predict/dealing/blocks.ts';
+import { listBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
@@ -37,7 +37,7 @@ describe('a launch in a given order', () => {
     forAllOf(300)(
       launch,
       ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
-        const blocks = listKnownBlocks(depths, groupsPerBlock);
+        const blocks = listBlocks(depths, groupsPerBlock);
         const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
         const perGroup = cyclesPerIteration.reduce((least, t, w) => (w > 0 ? Math.min(least, t / w) : least), Infinity);
         const work = depths.reduce((sum, depth) => sum + depth, 0) * perGroup;
@@ -60,7 +60,7 @@ describe('a launch in a given order', () => {
           }),
         );
         const simulated = run.run(seededRandom(0));
-        const blocks = listKnownBlocks(depths.slice(), W);
+        const blocks = listBlocks(depths.slice(), W);
         const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
         differences.push(Math.abs(predicted / simulated - 1));
       }),

@@ -3,7 +3,7 @@ import type { WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
-import { isSorted } from '../../../src-workers/predict/time/known-launch.ts';
+import { isSorted } from '../../../src-workers/predict/time/dealt-launch.ts';
 import { prepareBlockLaw } from '../../../src-workers/predict/time/block-law.ts';
 import { computeLaunchCycles, makePlainLaunch } from '../../../src-workers/predict/time/regimes.ts';
 import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';

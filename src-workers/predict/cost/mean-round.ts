@@ -2,10 +2,10 @@ import { isEvenShare, isPadded } from '../../domain/design.ts';
 import { getLossOfGroups, keepsOrder } from '../dealing/given.ts';
 import { makeGroupDepthLaw } from '../depth/group-depth.ts';
 import { countSliceUnits } from '../depth/padded.ts';
-import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
+import type { GpuCandidate } from '../design/candidate.ts';
 import { isInGivenOrder, getOrder, getPaddedLaw } from '../orders.ts';
 import { getGivenOrder } from '../plan.ts';
-import type { MeanRound, Predictor } from '../tables.ts';
+import type { MeanRound } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
@@ -13,9 +13,8 @@ import { moments } from '../../models/workload/laws.ts';
  * as independent draws.
  * @param rounds units of a slot
  */
-export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds: number): MeanRound {
-  const balancing = getLockstepBalancing(predictor, candidate);
-  const { unitsPerGroup: n, balancingAt } = candidate;
+export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
+  const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
     // A share counts as one round. The shares of a family are not known yet, so a family gets a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
@@ -25,29 +24,27 @@ export function getMeanRound(predictor: Predictor, candidate: Candidate, rounds:
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
   }
   const { meanRounds } = predictor.laws[balancingAt];
-  const loop = isOneLoop(predictor, candidate) ? 'flattened' : 'nested';
+  const loop = isOneLoop(candidate) ? 'flattened' : 'nested';
   const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
   const key = (Number(loop === 'flattened') * 128 + n) * 128 + whole;
   const known = meanRounds.get(key);
   if (known) return known;
-  const made = { ...makeRound(predictor, candidate, loop, whole), lanes: n, units: 1 };
+  const made = { ...makeRound(candidate, loop, whole), lanes: n, units: 1 };
   const round = { ...made, iterations: Math.max(made.iterations, 1e-9) };
   meanRounds.set(key, round);
   return round;
 }
 
 function makeRound(
-  predictor: Predictor,
-  candidate: Candidate,
+  candidate: GpuCandidate,
   loop: 'nested' | 'flattened',
   rounds: number,
 ): { readonly iterations: number; readonly starts: number } {
+  const { predictor, balancing, unitsPerGroup: n } = candidate;
   const { plan, meanLength } = predictor;
-  const { unitsPerGroup: n } = candidate;
-  const balancing = getLockstepBalancing(predictor, candidate);
   const given = getGivenOrder(plan);
-  if (loop === 'nested' && given && isInGivenOrder(predictor, candidate) && keepsOrder(balancing)) {
-    const order = getOrder(predictor, balancing, candidate, given);
+  if (loop === 'nested' && given && isInGivenOrder(candidate) && keepsOrder(balancing)) {
+    const order = getOrder(candidate, balancing, given);
     return { iterations: meanLength * getLossOfGroups(order, n).aggregateLoss, starts: 1 };
   }
   if (isEvenShare(balancing)) throw new TypeError('Even shares have a separate kind of round.');
@@ -65,10 +62,9 @@ function makeRound(
 }
 
 /** Whether the kernel is one loop over the iterations of all its units. */
-export function isOneLoop(predictor: Predictor, candidate: Candidate): boolean {
-  const balancing = getLockstepBalancing(predictor, candidate);
+export function isOneLoop({ predictor, balancing, loopAt }: GpuCandidate): boolean {
   // Units that a group fetches together also end together, so the loops are nested even if the design states a
   // flattened loop.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
-  return predictor.plan.axes.loop[candidate.loopAt] === 'flattened' || isEvenShare(balancing);
+  return predictor.plan.axes.loop[loopAt] === 'flattened' || isEvenShare(balancing);
 }

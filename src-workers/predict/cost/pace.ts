@@ -14,9 +14,9 @@ import {
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
-import { getLockstepBalancing, type Candidate } from '../design/candidate.ts';
+import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
-import type { Pace, Predictor } from '../tables.ts';
+import type { Pace } from '../tables.ts';
 import { ONE_SCHEDULER, smoothRounds, type CycleTable, type Schedulers } from '../time/cycles.ts';
 import { countActiveLanes } from './active-lanes.ts';
 import { isOneLoop, getMeanRound } from './mean-round.ts';
@@ -50,23 +50,23 @@ function roundToScale(rounds: number): number {
  * Returns the pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors and many
  * rounds.
  */
-export function getPace(predictor: Predictor, candidate: Candidate): Pace {
+export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
-  const { plan, paces } = predictor;
+  const { device, balancing } = candidate;
+  const { plan, paces } = candidate.predictor;
   const { axes } = plan;
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
-  if (isPlain(predictor, candidate)) {
-    const isSingle = isOneLoop(predictor, candidate);
-    const isFetching = predictor.balancing[balancingAt].kind === 'dynamic-fetch';
+  if (isPlain(candidate)) {
+    const isSingle = isOneLoop(candidate);
+    const isFetching = balancing.kind === 'dynamic-fetch';
     const at =
       ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 4 +
       2 * Number(isSingle) +
       Number(isFetching);
-    return (candidate.pace = paces.plain[at] ??= getPlainPace(predictor, candidate, isSingle, isFetching));
+    return (candidate.pace = paces.plain[at] ??= getPlainPace(candidate, isSingle, isFetching));
   }
-  const device = axes.devices[deviceAt] as GpuDevice;
   const isFamily = candidate.gridBlocks === 0;
-  const isShare = isEvenShare(getLockstepBalancing(predictor, candidate));
+  const isShare = isEvenShare(balancing);
   const rounds = isFamily ? MOST_ROUNDS : isShare ? 1 : roundToScale(candidate.meanUnitsPerThread);
   const blocks = isFamily
     ? shape.residentBlocks
@@ -81,21 +81,21 @@ export function getPace(predictor: Predictor, candidate: Candidate): Pace {
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   key = (key * 4096 + residentThreads) * 256 + activeGroups;
   // Even shares have a different number of items in every launch.
-  const make = (): Pace => makePace(predictor, candidate, device, rounds, activeGroups, isFamily);
+  const make = (): Pace => makePace(candidate, rounds, activeGroups, isFamily);
   return (candidate.pace = isShare ? make() : paces.known(key, make));
 }
 
 /** Whether a launch consists of iterations only, and these move no data. */
-function isPlain({ paces, balancing }: Predictor, { shape, balancingAt, threadsPerUnit }: Candidate): boolean {
+function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: GpuCandidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
-  return !isEvenShare(balancing[balancingAt]) && (threadsPerUnit === 1 || !paces.combines);
+  return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
 }
 
 /** Returns the pace of a launch that consists of iterations only. It is the pace of the pipeline. */
-function getPlainPace(predictor: Predictor, candidate: Candidate, isSingle: boolean, isFetching: boolean): Pace {
-  const { plan, paces } = predictor;
+function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: boolean): Pace {
+  const { device } = candidate;
+  const { plan, paces } = candidate.predictor;
   const { kernel, axes } = plan;
-  const device = axes.devices[candidate.deviceAt] as GpuDevice;
   const cap = axes.registerCap[candidate.capAt];
   const pipeline = preparePipeline(plan, device, cap, 0);
   const schedulers = isFetching ? ONE_SCHEDULER : getSchedulers(pipeline, 1, 1);
@@ -130,14 +130,8 @@ function roundSetup(setup: number): number {
   return Math.round(setup / step) * step;
 }
 
-function makePace(
-  predictor: Predictor,
-  candidate: Candidate,
-  device: GpuDevice,
-  rounds: number,
-  activeGroups: number,
-  isFamily: boolean,
-): Pace {
+function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number, isFamily: boolean): Pace {
+  const { predictor, device, balancing } = candidate;
   const { plan, elements } = predictor;
   const { kernel, axes } = plan;
   const { shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
@@ -147,13 +141,12 @@ function makePace(
   const measured = plan.pipeline[device.id] !== undefined;
   // Measured issue costs already contain the traffic.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
-  const balancing = getLockstepBalancing(predictor, candidate);
-  const isSingle = isOneLoop(predictor, candidate);
+  const isSingle = isOneLoop(candidate);
   const cost =
     computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
     (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
-  const mean = getMeanRound(predictor, candidate, rounds);
+  const mean = getMeanRound(candidate, rounds);
   const { lanes, units } = mean;
   // A family with a single loop gets a lower bound: its lanes lose no time and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;

@@ -1,5 +1,5 @@
 /** Blocks with the depths of their groups. */
-export interface KnownBlocks {
+export interface ListedBlocks {
   readonly groupsPerBlock: number;
   /** Depth of each group, iterations. Group g of block b is at b·W_b + g. */
   readonly depths: Float64Array;
@@ -10,12 +10,12 @@ export interface KnownBlocks {
 }
 
 /** The blocks of a launch of at most one wave, with their depths. */
-export interface PlacedBlocks extends KnownBlocks {
+export interface PlacedBlocks extends ListedBlocks {
   /** Block numbers in the order of dispatch. */
   readonly order: Int32Array;
 }
 
-export function listKnownBlocks(depths: Float64Array, groupsPerBlock: number): KnownBlocks {
+export function listBlocks(depths: Float64Array, groupsPerBlock: number): ListedBlocks {
   const W = groupsPerBlock;
   if (W === 1) return { groupsPerBlock: W, depths, means: depths, lives: depths };
   const means = new Float64Array(depths.length / W);
@@ -39,8 +39,8 @@ export function listKnownBlocks(depths: Float64Array, groupsPerBlock: number): K
  * @param order `null` if blocks are dispatched in the order of their numbers
  */
 export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
-  const known = listKnownBlocks(depths, groupsPerBlock);
-  return { ...known, order: order ?? Int32Array.from(known.means, (_, b) => b) };
+  const blocks = listBlocks(depths, groupsPerBlock);
+  return { ...blocks, order: order ?? Int32Array.from(blocks.means, (_, b) => b) };
 }
 
 /** Sorts a row by insertion. Rows are short, and rows of sorted units are nearly sorted already. */

@@ -22,7 +22,7 @@ import type { GivenLoss } from '../../domain/loss.ts';
 import { copyCompactly, findLargest, type CompactNumbers } from '../../numeric/compact.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import type { DepthMeans } from '../depth/means.ts';
-import { listKnownBlocks, sortRow, type KnownBlocks } from './blocks.ts';
+import { listBlocks, sortRow, type ListedBlocks } from './blocks.ts';
 import { getDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
 import { computeDepthOfStarts, countGroupStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
@@ -428,7 +428,7 @@ function deviates(parts: Float64Array, chance: number): boolean {
 
 /** Whether known blocks in some parts of the launch live longer by more than chance explains. */
 export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
-  const { means } = listKnownBlocks(depths, groupsPerBlock);
+  const { means } = listBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
   let within = 0;
   const parts = new Float64Array(TREND_PARTS).map((_, part) => {
@@ -456,7 +456,7 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
  * each stretch of the launch, alternately a short and a long one, so that long blocks are as frequent as in the launch.
  * @param mostGroups maximum number of groups of all rows together
  */
-export function spreadRows({ depths, lives, groupsPerBlock: W }: KnownBlocks, mostGroups: number): Float64Array {
+export function spreadRows({ depths, lives, groupsPerBlock: W }: ListedBlocks, mostGroups: number): Float64Array {
   const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));
   const rows = new Float64Array(count * W);
   for (let i = 0; i < count; i++) {

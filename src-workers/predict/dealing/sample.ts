@@ -33,7 +33,7 @@ export interface SampledBlocks {
 }
 
 /** Whether a launch is small enough to compute every group. */
-export function canKnowBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
+export function canListBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
   return gridBlocks * groupsPerBlock <= KNOWN_GROUPS && units <= KNOWN_LOOKUPS * unitsPerGroup;
 }
 

@@ -156,5 +156,5 @@ export interface StepLaws {
   readonly either: Float64Array;
   readonly lattice: boolean;
   /** The fields are described in `BlockLaw` (time/law.ts). */
-  readonly isKnown?: boolean;
+  readonly isExact?: boolean;
 }

@@ -4,11 +4,12 @@ import {
   isPartition,
   needsLengths,
   runsOn,
+  type Balancing,
   type LockstepBalancing,
   type MixedBalancing,
   type PartitionBalancing,
 } from '../../domain/design.ts';
-import type { Device } from '../../domain/device.ts';
+import type { CpuDevice, Device, GpuDevice } from '../../domain/device.ts';
 import { AXIS, getBlockWidth, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
 import { computeEvenShares, computeMeanItems } from '../dealing/even-share.ts';
@@ -22,6 +23,8 @@ import type { Pace, Predictor, UnitClass } from '../tables.ts';
 
 /** One design with its values on all axes, or the reason why it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {
+  /** Predicts the units of this design. */
+  predictor: Predictor;
   invalid: number;
   device: Device;
   deviceAt: number;
@@ -33,6 +36,7 @@ export interface Candidate {
   unitsPerGroup: number;
   loopAt: number;
   balancingAt: number;
+  balancing: Balancing;
   gridBlocks: number;
   /** Maximum number of units of a slot in the launch. */
   unitsPerThread: number;
@@ -48,10 +52,30 @@ export interface Candidate {
   pace: Pace | null;
 }
 
+/** A candidate of one launch on a GPU. */
+export interface GpuCandidate extends Candidate {
+  device: GpuDevice;
+  balancing: LockstepBalancing;
+}
+
+export interface CpuCandidate extends Candidate {
+  device: CpuDevice;
+  balancing: PartitionBalancing;
+}
+
 /** The launch of the units of one class. */
 export interface ClassCandidate {
   readonly units: UnitClass;
-  readonly candidate: Candidate;
+  readonly candidate: GpuCandidate;
+}
+
+/** Whether an examined candidate is one launch on a GPU, and not one launch for each class of a mixed design. */
+export function isOneLaunch(candidate: Candidate): candidate is GpuCandidate {
+  return candidate.device.kind === 'gpu' && isLockstep(candidate.balancing);
+}
+
+export function isOnCpu(candidate: Candidate): candidate is CpuCandidate {
+  return candidate.device.kind === 'cpu';
 }
 
 /** The quantities that may differ between launches with the same block size. */
@@ -155,15 +179,10 @@ function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile |
   return fits && Number.isInteger(tile.width) && Number.isInteger(tile.height) ? tile : null;
 }
 
-/**
- * Fills `candidate` from positions on the axes, and finds every invalid reason that needs no prediction.
- * @returns the predictor that predicts this design
- */
-export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+/** Fills `candidate` from positions on the axes, and finds every invalid reason that needs no prediction. */
+export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();
-  const predictor = findOwnPredictor(whole, positions);
-  examineOwn(predictor, positions, candidate);
-  return predictor;
+  examineOwn(findOwnPredictor(whole, positions), positions, candidate);
 }
 
 /**
@@ -171,7 +190,7 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
  * invalid, and skips the reasons that depend on the launch.
  * @param positions with the first launch; if there is a GPU, the first launch of a GPU
  */
-export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): Predictor {
+export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();
   const predictor = findOwnPredictor(whole, positions);
   examineShape(predictor, positions, candidate);
@@ -181,7 +200,6 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
     if (!isPlain(predictor, positions)) candidate.invalid = REASON['not-on-device'];
   } else if (candidate.invalid === 0 && violates(plan.constraints, plan, positions, candidate, OF_LAUNCH))
     candidate.invalid = REASON.constraint;
-  return predictor;
 }
 
 /** Fills in the fields of a design that do not depend on its launch, and the reasons that make every launch invalid. */
@@ -198,6 +216,8 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
         positions[AXIS.blockThreads];
   const shape = predictor.shapes[positions[AXIS.device]][shapeAt];
   const threadsPerUnit = axes.threadsPerUnit[positions[AXIS.threadsPerUnit]];
+  const balancing = predictor.balancing[positions[AXIS.balancing]];
+  candidate.predictor = predictor;
   candidate.device = device;
   candidate.deviceAt = positions[AXIS.device];
   candidate.capAt = positions[AXIS.registerCap];
@@ -208,6 +228,7 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
   candidate.threadsPerUnit = threadsPerUnit;
   candidate.loopAt = positions[AXIS.loop];
   candidate.balancingAt = positions[AXIS.balancing];
+  candidate.balancing = balancing;
   candidate.gridBlocks = 0;
   candidate.unitsPerThread = 0;
   candidate.workingBlocks = 0;
@@ -218,7 +239,6 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
   candidate.invalid = 0;
   if (device.kind === 'cpu') return;
   const launchValue = axes.launch[positions[AXIS.launch]];
-  const balancing = predictor.balancing[positions[AXIS.balancing]];
   if (launchValue.kind === 'cores' || !runsOn(balancing, 'gpu')) {
     candidate.invalid = REASON['not-on-device'];
     return;
@@ -254,12 +274,11 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   examineShape(predictor, positions, candidate);
   if (candidate.invalid !== 0) return;
   const { plan } = predictor;
-  const { device, shape, threadsPerUnit } = candidate;
+  const { device, shape, threadsPerUnit, balancing } = candidate;
   if (device.kind === 'cpu') {
     examineOnCpu(predictor, positions, candidate);
     return;
   }
-  const balancing = predictor.balancing[candidate.balancingAt];
   if (balancing.kind === 'mixed') {
     examineClasses(predictor, balancing, positions, candidate);
     return;
@@ -331,10 +350,9 @@ function examineClasses(
     own[AXIS.threadsPerUnit] = units.predictor.plan.axes.threadsPerUnit.indexOf(threads);
     own[AXIS.balancing] = 0;
     own[AXIS.implementation] = 0;
-    const launched = {} as Candidate;
-    const predictorOfClass = getDealtPredictor(units.predictor, own[AXIS.threadsPerUnit]);
-    examineOwn(predictorOfClass, own, launched);
-    return { units: { ...units, predictor: predictorOfClass }, candidate: launched };
+    const launched = {} as GpuCandidate;
+    examineOwn(getDealtPredictor(units.predictor, own[AXIS.threadsPerUnit]), own, launched);
+    return { units, candidate: launched };
   });
   candidate.classes = classes;
   candidate.unitsPerGroup = Math.min(device.threadGroupWidth, blockThreads);
@@ -364,8 +382,7 @@ function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array
 function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { plan } = predictor;
   const { axes, kernel } = plan;
-  const balancing = predictor.balancing[positions[AXIS.balancing]];
-  const { shape } = candidate;
+  const { shape, balancing } = candidate;
   if (!isPlain(predictor, positions)) candidate.invalid = REASON['not-on-device'];
   else if (predictor.allowed?.balancing[positions[AXIS.balancing]] === false) candidate.invalid = REASON.implementation;
   else if (shape.invalid !== 0) candidate.invalid = shape.invalid;
@@ -380,19 +397,4 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
     else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
     else candidate.invalid = 0;
   }
-}
-
-/** The balancing of a candidate on a GPU; `examine` has refused any other. */
-export function getLockstepBalancing(predictor: Predictor, candidate: Candidate): LockstepBalancing {
-  const balancing = predictor.balancing[candidate.balancingAt];
-  if (!isLockstep(balancing)) throw new TypeError(`${balancing.kind} is for a CPU. A GPU needs another balancing.`);
-  return balancing;
-}
-
-/** The partition of a candidate on a CPU (see `getLockstepBalancing`). */
-export function getPartition(predictor: Predictor, candidate: Candidate): PartitionBalancing {
-  const balancing = predictor.balancing[candidate.balancingAt];
-  if (!isPartition(balancing))
-    throw new TypeError(`The order ${balancing.kind} is for a GPU. A CPU needs a partition.`);
-  return balancing;
 }

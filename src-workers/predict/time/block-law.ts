@@ -171,7 +171,7 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
   return {
     groupsPerBlock: W,
     lastFilled,
-    isKnown: laws.isKnown === true,
+    isExact: laws.isExact === true,
     arena,
     rows,
     edges,

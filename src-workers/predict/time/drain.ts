@@ -25,8 +25,8 @@ import {
   type Schedulers,
 } from './cycles.ts';
 
-/** Blocks of a launch if it is known how long each lives, but not when it starts. */
-export interface KnownLives {
+/** Blocks of a launch whose lives are certain and whose starts are random. */
+export interface ExactLives {
   /** Activity of a block from its start, on the cells of the profiles. */
   readonly fresh: ActivityProfile;
   readonly gridBlocks: number;
@@ -42,7 +42,7 @@ export interface KnownLives {
  * With several schedulers, whose groups compete for issue apart, it is the slowest scheduler.
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
- * @param lives of the launch, if they are known; `null` if blocks are draws
+ * @param lives of the launch, if they are exact; `null` if blocks are draws
  */
 export function computeDrainCycles(
   profile: ActivityProfile,
@@ -50,7 +50,7 @@ export function computeDrainCycles(
   multiprocessors: number,
   cyclesPerIteration: CycleTable,
   schedulers: Schedulers,
-  lives: KnownLives | null = null,
+  lives: ExactLives | null = null,
 ): number {
   const cap = findMostCompeting(slots * profile.groupsPerBlock, schedulers, cyclesPerIteration);
   const further = countFurther(schedulers);
@@ -158,7 +158,7 @@ function writeSlowestInto(
   cyclesPerIteration: CycleTable,
   schedulers: Schedulers,
   cap: number,
-  lives: KnownLives | null,
+  lives: ExactLives | null,
 ): void {
   const { count, issueShare } = schedulers;
   const end = cells * CELL_FIELDS;
@@ -226,7 +226,7 @@ function writeSlowestInto(
 
 /**
  * Computes ln P(no block is active), if `longer` blocks live long enough to be active, and `active` of them are active
- * on average, each with the same probability. Draws may contain no block that lives this long; a launch with known
+ * on average, each with the same probability. Draws may contain no block that lives this long; a launch with exact
  * lives surely does.
  */
 function computeLogNone(longer: number, active: number): number {

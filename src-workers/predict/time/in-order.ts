@@ -10,13 +10,13 @@ import {
   type CycleTable,
   type Schedulers,
 } from './cycles.ts';
-import type { KnownBlocks } from '../dealing/blocks.ts';
+import type { ListedBlocks } from '../dealing/blocks.ts';
 import { computeSlowestCycles, findFirstPlace } from './placed.ts';
 
 const getState = createScratch();
 
 /**
- * Computes the time of a launch whose blocks are known and start in their order, cycles. Each block goes to the block
+ * Computes the time of a launch whose blocks are listed and start in their order, cycles. Each block goes to the block
  * slot that is free first.
  *
  * Each multiprocessor counts iterations, in which a block lives as long as its deepest group. Each of its schedulers
@@ -31,7 +31,7 @@ const getState = createScratch();
  * @param multiprocessors M
  */
 export function computeInOrderCycles(
-  blocks: KnownBlocks,
+  blocks: ListedBlocks,
   gridBlocks: number,
   residentBlocks: number,
   multiprocessors: number,

@@ -11,7 +11,7 @@ export interface BlockLaw {
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
   /** Whether the blocks of a launch have exactly these lives at the law's frequencies; otherwise they are draws. */
-  readonly isKnown: boolean;
+  readonly isExact: boolean;
   /** The arena of the law's arrays, including those that are made later. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `writeIntegralsInto`. */

@@ -1,6 +1,6 @@
 import { createScratch } from '../../numeric/scratch.ts';
 import { SLOWEST_CANDIDATES } from '../constants.ts';
-import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
+import type { ListedBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { countCompeting, interpolateCycles, ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
 const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new Float64Array(SLOWEST_CANDIDATES) };
@@ -13,7 +13,7 @@ const getSecond = createScratch();
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;
 
-/** Time of a launch of at most one wave whose blocks are known, cycles; see `computeSlowestCycles`. */
+/** Time of a launch of at most one wave whose blocks are listed, cycles; see `computeSlowestCycles`. */
 export function computePlacedCycles(
   blocks: PlacedBlocks,
   multiprocessors: number,
@@ -34,7 +34,7 @@ export function computePlacedCycles(
  * @param clocks cycles that each scheduler has already run, those of a multiprocessor together; `null` for 0
  */
 export function computeSlowestCycles(
-  blocks: KnownBlocks,
+  blocks: ListedBlocks,
   held: Int32Array,
   elapsed: Float64Array | null,
   multiprocessors: number,
@@ -69,7 +69,7 @@ export function computeSlowestCycles(
 }
 
 /** Blocks that multiprocessors hold, and the iterations that each of them has run. */
-interface HeldBlocks extends KnownBlocks {
+interface HeldBlocks extends ListedBlocks {
   readonly held: Int32Array;
   readonly elapsed: Float64Array | null;
   readonly M: number;

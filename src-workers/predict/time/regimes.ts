@@ -1,5 +1,5 @@
 import type { RegimeId } from '../../domain/regime.ts';
-import type { KnownBlocks, PlacedBlocks } from '../dealing/blocks.ts';
+import type { ListedBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { computePlacedCycles } from './placed.ts';
 import { computeInOrderCycles } from './in-order.ts';
 import type { Residency } from './residency.ts';
@@ -22,12 +22,12 @@ export interface TimedLaunch {
   /** M, integer ≥ 1. */
   readonly multiprocessors: number;
   /**
-   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are known and all
+   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are listed and all
    * fit the device at once.
    */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
-  readonly inOrder: KnownBlocks | null;
+  readonly inOrder: ListedBlocks | null;
   /** The blocks with one unit per slot fewer, if the grid does not divide the units; otherwise `null`. */
   readonly shorter: Residency | null;
   /** Number of first blocks with more units. Below 1, it is the share of the first block's slots that have more. */
@@ -51,11 +51,7 @@ export interface Regime {
  */
 export const REGIMES: readonly Regime[] = [
   { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
-  {
-    id: 'known-blocks',
-    when: ({ placed }) => placed.length > 0,
-    cycles: computeKnownBlocksCycles,
-  },
+  { id: 'known-blocks', when: ({ placed }) => placed.length > 0, cycles: computePlacedBlocksCycles },
   { id: 'uneven-fetch', when: isUnevenFetch, cycles: computeUnevenFetchCycles },
   { id: 'uneven-grid', when: ({ shorter }) => shorter !== null, cycles: computeUnevenGridCycles },
   { id: 'equal-blocks', when: hasEqualBlocks, cycles: computeEqualBlocksCycles },
@@ -103,7 +99,7 @@ function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residen
 }
 
 /** The mean over the orders in which the blocks may start. */
-function computeKnownBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
+function computePlacedBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   const { cyclesPerIteration, schedulers } = residency;
   let sum = 0;
   for (const blocks of placed) sum += computePlacedCycles(blocks, multiprocessors, cyclesPerIteration, schedulers);

@@ -2,7 +2,7 @@ import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import { computeApart, type ActivityProfile } from './activity.ts';
 import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
-import { computeDrainCycles, computeLastBlockCycles, type KnownLives } from './drain.ts';
+import { computeDrainCycles, computeLastBlockCycles, type ExactLives } from './drain.ts';
 import { computeMeanCycles, countFurther, findMostCompeting } from './cycles.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
@@ -63,8 +63,8 @@ export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessor
   return block.meanBlock * (fullCycles + (rest > 0 ? cyclesOfFullest(residency, rest) : 0));
 }
 
-function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): KnownLives | null {
-  return isKnown ? { fresh, gridBlocks } : null;
+function findExactLives({ fresh, isExact }: BlockLaw, gridBlocks: number): ExactLives | null {
+  return isExact ? { fresh, gridBlocks } : null;
 }
 
 /**
@@ -74,7 +74,7 @@ function findKnownLives({ fresh, isKnown }: BlockLaw, gridBlocks: number): Known
 export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration, schedulers } = residency;
   const { fresh } = block;
-  const lives = findKnownLives(block, gridBlocks);
+  const lives = findExactLives(block, gridBlocks);
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
   const drain = (blocks: number, on: number): number =>
@@ -144,7 +144,7 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
     multiprocessors,
     cyclesPerIteration,
     schedulers,
-    findKnownLives(block, gridBlocks),
+    findExactLives(block, gridBlocks),
   );
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
   // Some block surely starts last, although any given slot has this block only with a small probability.
@@ -198,7 +198,7 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
       multiprocessors,
       cyclesPerIteration,
       schedulers,
-      findKnownLives(block, gridBlocks),
+      findExactLives(block, gridBlocks),
     );
   }
   const waves = gridBlocks / (multiprocessors * R);

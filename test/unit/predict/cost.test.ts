@@ -9,7 +9,7 @@ import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';
 import { countActiveLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
 import { getPace } from '../../../src-workers/predict/cost/pace.ts';
 import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts';
-import { examine, type Candidate } from '../../../src-workers/predict/design/candidate.ts';
+import { examine, type GpuCandidate } from '../../../src-workers/predict/design/candidate.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
@@ -67,9 +67,9 @@ describe('the phases of a kernel', () => {
     for (const lengths of ['constant(20)', 'geometric(0.05)', 'mtx:ca-GrQc.mtx'])
       for (const u of [1, 4]) {
         const plan = await planned({ lengths, kernel: { serialFraction: 0.1 }, axes: { threadsPerUnit: [u] } });
-        const candidate = {} as Candidate;
-        const predictor = examine(createPredictor(plan), new Int32Array(plan.axes.devices.length + 20), candidate);
-        const pace = getPace(predictor, candidate);
+        const candidate = {} as GpuCandidate;
+        examine(createPredictor(plan), new Int32Array(plan.axes.devices.length + 20), candidate);
+        const pace = getPace(candidate);
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
         expect(Array.from(pace.getCycles())).toEqual(
@@ -127,9 +127,9 @@ describe('the cycles of a mean round', () => {
     const [blocksPerMultiprocessor, rounds] = [8, 3];
     const units = blocksPerMultiprocessor * A100.multiprocessors * 256 * rounds;
     const plan = await planned({ units, kernel, axes: { blocksPerMultiprocessor: [blocksPerMultiprocessor] } });
-    const candidate = {} as Candidate;
-    const predictor = examine(createPredictor(plan), new Int32Array(30), candidate);
-    const { iterationFactor, getCycles, setupIterations } = getPace(predictor, candidate);
+    const candidate = {} as GpuCandidate;
+    examine(createPredictor(plan), new Int32Array(30), candidate);
+    const { iterationFactor, getCycles, setupIterations } = getPace(candidate);
     expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
     const atOnce = getCycles()[blocksPerMultiprocessor * 8];
     const cycles = rounds * (32 + setupIterations) * atOnce * iterationFactor;
@@ -142,9 +142,10 @@ describe('the cycles of a mean round', () => {
       for (const schedulers of [1, 3, 4]) {
         const measured = { latencyCycles: 500, issueCycles: 9, kneeSoftness: 3, schedulers };
         const plan = await planned({ kernel, axes: { threadsPerUnit: [u] } });
-        const candidate = {} as Candidate;
+        const candidate = {} as GpuCandidate;
         const predictor = createPredictor({ ...plan, pipeline: { [A100.id]: measured } });
-        const pace = getPace(examine(predictor, new Int32Array(30), candidate), candidate);
+        examine(predictor, new Int32Array(30), candidate);
+        const pace = getPace(candidate);
         let best = Infinity;
         for (let w = 1; w < pace.getCycles().length; w += 1) {
           best = Math.min(best, pace.getCycles()[w] / w);

@@ -10,7 +10,7 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
-import { listKnownBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
+import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
 import { getDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
 import { computeLossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
@@ -171,7 +171,7 @@ describe('a given order', () => {
     forAllOf(300)(launch, ({ lengths, law, kind, dealing }) => {
       const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
       const order = arrangeUnits(lengths, units, law, kind, n);
-      const blocks = listKnownBlocks(computeGivenLaunch(order, dealing, 1).depths, W);
+      const blocks = listBlocks(computeGivenLaunch(order, dealing, 1).depths, W);
       expect(blocks.lives.length).toBe(G);
       const scratch = getDealingScratch(dealing);
       const { lengthAt } = readGiven(order, dealing);
@@ -226,10 +226,10 @@ describe('a given order', () => {
     const dealing: Dealing = { units, ...shape, loop, setupIterations: 0 };
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const order = arrangeUnits(lengths, units, law, { kind: 'none' }, 32);
-    const all = listKnownBlocks(computeGivenLaunch(order, dealing, 1).depths, 4);
+    const all = listBlocks(computeGivenLaunch(order, dealing, 1).depths, 4);
     const meanLength = Array.from(order.lengths).reduce((a, b) => a + b) / 2 ** 17;
     const { depths, weights } = computeGivenLaunch(order, dealing, meanLength, true);
-    const blocks = listKnownBlocks(depths, 4);
+    const blocks = listBlocks(depths, 4);
     expect(all.lives.length).toBe(1024);
     expect(blocks.lives.length).toBeLessThan(600);
     expect(Math.max(...blocks.lives) / Math.max(...all.lives)).toBeGreaterThan(0.95);
@@ -239,7 +239,7 @@ describe('a given order', () => {
     expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
     // The saved order must not contain the scaling of a launch.
     const again = computeGivenLaunch(order, dealing, meanLength, true);
-    expect(listKnownBlocks(again.depths, 4).means).toEqual(blocks.means);
+    expect(listBlocks(again.depths, 4).means).toEqual(blocks.means);
   });
 
   it('is sampled evenly if a launch has too many groups, so that the mean life is that of all blocks', () => {
@@ -256,7 +256,7 @@ describe('a given order', () => {
     };
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const { depths } = computeGivenLaunch(arrangeUnits(lengths, units, law, { kind: 'none' }, 1), dealing, 1);
-    const blocks = listKnownBlocks(depths, 4);
+    const blocks = listBlocks(depths, 4);
     expect(blocks.lives.length).toBeLessThan(dealing.gridBlocks / 2);
     let life = 0;
     for (let from = 0; from < units; from += 4) {

@@ -6,13 +6,13 @@ import type { StepLaws } from '../depth/depth-table.ts';
 import { makeSampledSteps, makeSteppedBlockLaw } from './block-law.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import type { BlockLaw } from './law.ts';
-import { listKnownBlocks, placeBlocks, sortRow, type KnownBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
+import { listBlocks, placeBlocks, sortRow, type ListedBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
 import type { Dealing } from '../dealing/deal.ts';
 import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
 import { getCoarseLaw } from '../depth/group-depth.ts';
 import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
-import { computeAllBlocks, canKnowBlocks, sampleBlocks } from '../dealing/sample.ts';
+import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
 
@@ -26,20 +26,20 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
 }
 
 /**
- * A launch whose units are known, sorted or in a given order: all its blocks, or a sample. A device only decides which of
- * the two (`everyBlock`).
+ * A launch to which listed units are dealt, sorted or in a given order: all its blocks, or a sample. A device only
+ * decides which of the two (`everyBlock`).
  */
-export interface KnownLaunch {
+export interface DealtLaunch {
   readonly groupsPerBlock: number;
-  /** Every block in the order of its start, for several equally likely orders; empty if only a sample is known. */
+  /** Every block in the order of its start, for several equally likely orders; empty if there is only a sample. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
-  readonly inOrder: KnownBlocks | null;
+  readonly inOrder: ListedBlocks | null;
   /** Means for one unit per slot of a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
   /** Lives of the blocks. Placed blocks get them on demand, since their time does not need them. */
   steps: StepLaws | null;
-  /** Law of a block's life, in the memory of an arena; made on demand by `makeKnownBlockLaw`. */
+  /** Law of a block's life, in the memory of an arena; made on demand by `makeDealtBlockLaw`. */
   law: BlockLaw | null;
   /** Number of values that the launch keeps. */
   readonly size: number;
@@ -55,10 +55,10 @@ export function computeSortedLaunch(
   balancing: SortedBalancing,
   dealing: Dealing,
   everyBlock: boolean,
-): KnownLaunch {
+): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const reader = readSorted(order, dealing);
-  if (!everyBlock || !canKnowBlocks(dealing)) {
+  if (!everyBlock || !canListBlocks(dealing)) {
     const steps = hasWindowLaw(order, dealing)
       ? computeWindowSteps(
           getCoarseLaw(order.law),
@@ -66,7 +66,7 @@ export function computeSortedLaunch(
           groupsPerBlock,
           dealing.setupIterations,
         )
-      : { ...makeSampledSteps(sampleBlocks(reader, dealing)), isKnown: true };
+      : { ...makeSampledSteps(sampleBlocks(reader, dealing)), isExact: true };
     return { ...UNORDERED, groupsPerBlock, placed: [], steps, size: 4 * steps.steps.length };
   }
   const { depths } = computeAllBlocks(reader, dealing);
@@ -93,10 +93,10 @@ const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
 /** Puts blocks in random order. Blocks of fully sorted or bucketed units are assumed to start in such an order. */
 function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
-  const known = listKnownBlocks(depths, groupsPerBlock);
+  const blocks = listBlocks(depths, groupsPerBlock);
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
     const random = arbitraryOrder(gridBlocks, 0);
-    return { ...known, order: v % 2 === 0 ? random : random.reverse() };
+    return { ...blocks, order: v % 2 === 0 ? random : random.reverse() };
   });
 }
 
@@ -112,9 +112,9 @@ export function computeOrderedLaunch(
   hasTrend: () => boolean,
   dealing: Dealing,
   everyBlock: boolean,
-): KnownLaunch {
+): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
-  const isPlaced = !startsInOrder && everyBlock && canKnowBlocks(dealing);
+  const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
   // Blocks that start in random order become a law, unless each block matters. If blocks start in order, they become a
   // law if they are many and none of the parts of the launch has longer blocks. The last block is not counted, so that
   // a partly empty block does not decide. Adding up the lanes of a flattened loop takes longer, so it is played up to
@@ -130,7 +130,7 @@ export function computeOrderedLaunch(
   const { depths, means } = launchOf(false);
   const launch = { ...UNORDERED, groupsPerBlock, means };
   if (startsInOrder) {
-    const inOrder = listKnownBlocks(depths, groupsPerBlock);
+    const inOrder = listBlocks(depths, groupsPerBlock);
     return { ...launch, placed: [], inOrder, size: depths.length + 2 * inOrder.lives.length };
   }
   const placed = placeRandomly(depths, groupsPerBlock, gridBlocks);
@@ -147,11 +147,11 @@ function sortRows(depths: Float64Array, W: number): Float64Array {
  * Makes the law of the blocks of a launch.
  * @param arena holds the law; clearing it makes `launch.law` invalid
  */
-export function makeKnownBlockLaw(launch: KnownLaunch, arena: Arena): BlockLaw {
+export function makeDealtBlockLaw(launch: DealtLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
-    const known = launch.inOrder ?? launch.placed[0];
-    const depths = spreadRows(known, launch.inOrder ? MAX_LAW_GROUPS : Infinity);
-    launch.steps = makeSampledSteps({ depths, groupsPerBlock: known.groupsPerBlock, weights: null });
+    const blocks = launch.inOrder ?? launch.placed[0];
+    const depths = spreadRows(blocks, launch.inOrder ? MAX_LAW_GROUPS : Infinity);
+    launch.steps = makeSampledSteps({ depths, groupsPerBlock: blocks.groupsPerBlock, weights: null });
   }
   if (launch.law === null) {
     launch.law = makeSteppedBlockLaw(launch.steps, launch.groupsPerBlock, arena);

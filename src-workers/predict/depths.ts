@@ -1,0 +1,182 @@
+import type { GroupDepth } from '../domain/depth.ts';
+import { isEvenShare, isPadded, type EvenShareBalancing } from '../domain/design.ts';
+import type { LengthLaw } from '../domain/workload.ts';
+import { keptFor } from '../numeric/kept.ts';
+import { getCachedDepth } from './caches.ts';
+import { FETCHING_GROUPS } from './constants.ts';
+import { getPace } from './cost/pace.ts';
+import { arrangeKnownUnits } from './dealing/arrange.ts';
+import { readFetchedOrder } from './dealing/fetched-order.ts';
+import { keepsOrder } from './dealing/given.ts';
+import { tabulateFetches, tabulateRounds, tabulateUnits, type TabulatedUnits } from './dealing/units-per-slot.ts';
+import { computeEvenShareDepth, computeShareStarts, type ShareStarts } from './depth/even-share.ts';
+import type { FetchedOrder } from './depth/fetched.ts';
+import { makeGroupDepthLaw } from './depth/group-depth.ts';
+import { mixMeans, type DepthMeans } from './depth/means.ts';
+import { computePaddedDepth, countSliceUnits } from './depth/padded.ts';
+import type { GpuCandidate } from './design/candidate.ts';
+import { computeBalancingMs } from './launch-costs.ts';
+import { getDealtLaunch, hasGivenShares } from './launches.ts';
+import { getPaddedLaw, isInGivenOrder } from './orders.ts';
+import { getGivenOrder } from './plan.ts';
+import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
+import { isSorted } from './time/dealt-launch.ts';
+
+/** The depths of the work groups of a design. */
+
+/** Reuses the results of the last design if the two designs differ only in their register cap. */
+export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
+  const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
+    candidate;
+  const { caches } = predictor;
+  const { setupIterations, overheadIterations } = getPace(candidate);
+  const last = caches.shared;
+  if (
+    last !== null &&
+    last.gridBlocks === gridBlocks &&
+    last.meanUnitsPerThread === meanUnitsPerThread &&
+    last.deviceAt === deviceAt &&
+    last.blockAt === blockAt &&
+    last.balancingAt === balancingAt &&
+    last.loopAt === loopAt &&
+    last.threadsPerUnit === threadsPerUnit &&
+    last.setupIterations === setupIterations &&
+    last.overheadIterations === overheadIterations &&
+    last.predictor === predictor
+  )
+    return last;
+  return (caches.shared = {
+    predictor,
+    deviceAt,
+    threadsPerUnit,
+    loopAt,
+    balancingAt,
+    blockAt,
+    gridBlocks,
+    meanUnitsPerThread,
+    setupIterations,
+    overheadIterations,
+    depths: computeDepths(candidate),
+    balancingMs: computeBalancingMs(candidate),
+  });
+}
+
+export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
+  const { balancing, meanUnitsPerThread: meanUnits, gridBlocks } = candidate;
+  if (isInGivenOrder(candidate) && keepsOrder(balancing)) {
+    const means = getDealtLaunch(candidate).means!;
+    return { ...OF_ONE_KIND, means, scale: meanUnits, laws: null, timeScale: 1 };
+  }
+  if (hasGivenShares(candidate)) {
+    const means = getDealtLaunch(candidate).means!;
+    const searchShare = getPace(candidate).overheadIterations / means.meanDepth;
+    return { ...OF_ONE_KIND, means, scale: 1, laws: null, timeScale: 1, searchShare };
+  }
+  const one = (units: TabulatedUnits): DepthOfDesign => {
+    const laws = getDepthLaws(candidate, units);
+    return { ...OF_ONE_KIND, means: laws.means, scale: units.scale, laws, timeScale: units.scale };
+  };
+  switch (balancing.kind) {
+    case 'dynamic-fetch':
+      return one(tabulateFetches(meanUnits));
+    case 'quantile-buckets':
+    case 'best-buckets':
+      return one(tabulateRounds(meanUnits));
+    case 'window-sort':
+    case 'full-sort':
+      // Sorted units have the same loss in every round. Their time is computed from the units themselves.
+      return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
+    case 'nonzero-split':
+    case 'merge-path':
+      return computeEvenShareDepths(candidate, balancing);
+    case 'none':
+    case 'shuffle':
+    case 'padded':
+    case 'padded-slice': {
+      const { fullerBlocks, timeScale, ...dealt } = tabulateUnits(meanUnits, gridBlocks);
+      if (fullerBlocks === 0) return { ...one(dealt), timeScale };
+      const shorter = getDepthLaws(candidate, dealt);
+      const units = dealt.units + 1;
+      const laws = getDepthLaws(candidate, { units, scale: 1, key: units });
+      const means = mixMeans(shorter.means, laws.means, meanUnits - dealt.units);
+      return { means, scale: dealt.scale, laws, shorter, fullerBlocks, timeScale, searchShare: 0 };
+    }
+  }
+}
+
+/** What all designs share whose blocks have the same number of units, and whose slots search nothing. */
+const OF_ONE_KIND = { shorter: null, fullerBlocks: 0, searchShare: 0 };
+
+/** All slots run the same number of items, so only the setups of their units make groups differ. */
+function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBalancing): DepthOfDesign {
+  const { predictor, itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
+  const { law } = predictor.plan;
+  const known = predictor.laws[candidate.balancingAt];
+  const { setupIterations: setup, overheadIterations: overhead } = getPace(candidate);
+  const compute = (): GroupDepth =>
+    computeEvenShareDepth(law, getShareStarts(law, balancing), { items, unitsPerGroup, unitsPerSlot }, setup, overhead);
+  const ofDepth = (means: DepthMeans, laws: DepthLaws, timeScale: number, depth: number): DepthOfDesign => ({
+    ...OF_ONE_KIND,
+    means,
+    scale: 1,
+    laws,
+    timeScale,
+    searchShare: overhead / depth,
+  });
+  if (setup === 0) {
+    // All groups are equal, so a law of depth 1 is scaled.
+    const means = compute();
+    const laws = getCachedDepth(known, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
+    return ofDepth(means, laws, means.meanDepth, means.meanDepth);
+  }
+  const laws = getCachedDepth(known, `${items} ${unitsPerSlot} ${unitsPerGroup} ${setup} ${overhead}`, compute);
+  return ofDepth(laws.means, laws, 1, laws.means.meanDepth);
+}
+
+/** The starts of shares by law, so that predictors of the same units share them. */
+const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
+
+function getShareStarts(law: LengthLaw, balancing: EvenShareBalancing): ShareStarts {
+  return keptFor(knownStarts, law, Infinity, balancing.kind, () => computeShareStarts(law, balancing));
+}
+
+/** The depth law of one work group. */
+function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
+  const { predictor, balancing, unitsPerGroup, loopAt, balancingAt } = candidate;
+  const { plan } = predictor;
+  if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
+  const loop = plan.axes.loop[loopAt];
+  // Groups of fully sorted units have the same law, whatever their number of units. The loop matters only if
+  // independent lanes take more than one unit.
+  const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
+  const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
+  const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);
+  const { setupIterations: setup } = getPace(candidate);
+  return getCachedDepth(predictor.laws[balancingAt], setup > 0 ? `${key} ${setup}` : key, () => {
+    if (isPadded(balancing)) {
+      const slice = countSliceUnits(balancing, plan.units);
+      return computePaddedDepth(plan.law, getPaddedLaw(predictor, slice), slice, unitsPerGroup, loop, units, setup);
+    }
+    return makeGroupDepthLaw(plan.law, unitsPerGroup, balancing, loop, units, {
+      setupIterations: setup,
+      poolGroups: FETCHING_GROUPS,
+      fetched: balancing.kind === 'dynamic-fetch' ? getFetchedOrder(candidate, balancing.fetch) : undefined,
+    });
+  });
+}
+
+/** The order in which groups fetch, if the units have a given order. */
+function getFetchedOrder(
+  { predictor: { plan, fetchedOrders }, unitsPerGroup }: GpuCandidate,
+  fetch: number | 'group' = 1,
+): FetchedOrder | undefined {
+  const given = getGivenOrder(plan);
+  if (!given) return undefined;
+  const key = fetch === 'group' ? -unitsPerGroup : fetch * 128 + unitsPerGroup;
+  let known = fetchedOrders.get(key);
+  if (!known) {
+    const order = arrangeKnownUnits(given, plan.units, plan.law, { kind: 'none' }, unitsPerGroup);
+    fetchedOrders.set(key, (known = readFetchedOrder(order, fetch, unitsPerGroup)));
+  }
+  return known;
+}

@@ -1,0 +1,71 @@
+import {
+  ADDITIONS_PER_CYCLE,
+  computeFetchCost,
+  computeFetchCycles,
+  computePhaseCycles,
+  makeFetchingTable,
+  mergesAdditions,
+  type FetchCost,
+} from './cost/fetch-cost.ts';
+import { getPace } from './cost/pace.ts';
+import { getSharedByCaps } from './depths.ts';
+import { countUnitsPerFetch, type GpuCandidate } from './design/candidate.ts';
+import { computeIterationFactor } from './launch-costs.ts';
+import type { SharedByCaps } from './tables.ts';
+import type { CycleTable } from './time/cycles.ts';
+
+/** The cycles that a launch spends on fetching its units. */
+
+/** Cost of the fetches of a candidate; `null` if it fetches nothing. */
+function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: SharedByCaps): FetchCost | null {
+  if (!means.fetches) return null;
+  const { workingBlocks, shape, device } = candidate;
+  const factor = computeIterationFactor(candidate);
+  const cost = computeFetchCost(device, means.fetches, workingBlocks * shape.groupsPerBlock, factor);
+  return { ...cost, fetching: { ...cost.fetching, iterations: cost.fetching.iterations * scale } };
+}
+
+/** Cycles that fetches add to the launch of a candidate. */
+export function computeFetchingCycles(candidate: GpuCandidate): number {
+  return candidate.balancing.kind === 'dynamic-fetch' ? getFetchingCycles(candidate, getSharedByCaps(candidate)) : 0;
+}
+
+export function getFetchingCycles(candidate: GpuCandidate, shared: SharedByCaps): number {
+  const cost = getFetchCost(candidate, shared);
+  return cost ? computeFetchCycles(getPace(candidate).pipeline, cost, countFetchingGroups(candidate)) : 0;
+}
+
+/** Cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
+export function computeCounterCycles({ predictor, balancing, device, unitsPerGroup }: GpuCandidate): number {
+  if (balancing.kind !== 'dynamic-fetch') return 0;
+  const unitsAtOnce = balancing.fetch === 'group' ? unitsPerGroup : countUnitsPerFetch(balancing);
+  const lanes = balancing.fetch !== 'group' && mergesAdditions(device) ? unitsPerGroup : 1;
+  return predictor.plan.units / unitsAtOnce / lanes / ADDITIONS_PER_CYCLE;
+}
+
+/** Mean thread groups of a multiprocessor. */
+function countFetchingGroups({ workingBlocks, shape, device }: GpuCandidate): number {
+  const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
+  return threadGroups / Math.min(device.multiprocessors, workingBlocks);
+}
+
+/**
+ * The cost of fetching in a simulated launch: the cycles before the first iteration, the cycles of an iteration while
+ * units are left, and the cycles of the last fetches.
+ */
+export interface SimulatedFetches {
+  readonly startCycles: number;
+  readonly cyclesPerIteration: CycleTable;
+  readonly lastCycles: number;
+}
+
+export function playFetches(candidate: GpuCandidate): SimulatedFetches | null {
+  const cost = getFetchCost(candidate, getSharedByCaps(candidate));
+  if (!cost) return null;
+  const { pipeline, getCycles } = getPace(candidate);
+  return {
+    startCycles: cost.startCycles,
+    cyclesPerIteration: makeFetchingTable(pipeline, cost, getCycles().length - 1, candidate.shape.threadGroupsPerGroup),
+    lastCycles: computePhaseCycles(pipeline, cost.last, countFetchingGroups(candidate)),
+  };
+}

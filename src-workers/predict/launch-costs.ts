@@ -1,0 +1,78 @@
+import { isEvenShare, isLockstep, isPadded } from '../domain/design.ts';
+import type { GpuDevice } from '../domain/device.ts';
+import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
+import { expectedDivergence } from '../models/divergence/expected.ts';
+import { lossMoments } from '../models/imbalance/closed-form.ts';
+import { moments } from '../models/workload/laws.ts';
+import { BLOCK_START_CYCLES, LAUNCH_FLOOR_MS } from './constants.ts';
+import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
+import { getPace } from './cost/pace.ts';
+import { computePhaseDemands, computeStepFactor } from './cost/phases.ts';
+import { countSliceUnits } from './depth/padded.ts';
+import type { Candidate, GpuCandidate } from './design/candidate.ts';
+import { preparePipeline } from './predictor.ts';
+
+/** The costs of a launch that do not depend on how its units are dealt. */
+
+/** Time in which a device starts all blocks of a launch, ms: a lower limit of the launch. 0 if nothing is known. */
+export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {
+  const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
+  return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
+}
+
+/**
+ * The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that time is added
+ * separately.
+ */
+export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
+  return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
+}
+
+/**
+ * Computes the time of an iteration of the launch, divided by the cycle table's time. The factor contains the other
+ * phases and the reconvergence stack.
+ */
+export function computeIterationFactor(candidate: GpuCandidate): number {
+  return getPace(candidate).iterationFactor * computeStackFactor(candidate);
+}
+
+/**
+ * The factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes leave the
+ * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group waits
+ * in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
+ * is no stack.
+ */
+export function computeStackFactor(candidate: GpuCandidate): number {
+  const { balancing, device, deviceAt, unitsPerGroup, threadsPerUnit } = candidate;
+  const { plan, stackFactors } = candidate.predictor;
+  // Lanes that run equally long leave the loop together, so the stack stays empty.
+  if (isEvenShare(balancing)) return 1;
+  if (isPadded(balancing) && countSliceUnits(balancing, plan.units) >= unitsPerGroup) return 1;
+  const key = deviceAt * 128 + unitsPerGroup;
+  const known = stackFactors.get(key);
+  if (known !== undefined) return known;
+  let factor = 1;
+  if (deviceStack(device).costs !== null) {
+    const { law, kernel } = plan;
+    const { cycles } = divergenceCycles(device, expectedDivergence(law, unitsPerGroup));
+    const [loss] = lossMoments(law, [unitsPerGroup]);
+    const { unit } = computePhaseDemands(kernel, device, threadsPerUnit);
+    const step = computeStepFactor(kernel, threadsPerUnit) * preparePipeline(plan, device, null, 0).latencyCycles;
+    const latency = moments(law).mean * loss.aggregateLoss * step + unit.latencyCycles;
+    if (latency > 0) factor = 1 + cycles / latency;
+  }
+  stackFactors.set(key, factor);
+  return factor;
+}
+
+/**
+ * Milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones; 0 on a CPU.
+ * They depend only on strategy and device.
+ */
+export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
+  if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
+  const { units, kernel } = predictor.plan;
+  const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
+  const startMs = (device.launchMicroseconds ?? 0) * 1e-3;
+  return computeBalancingMilliseconds(device, computeBalancingCost(balancing, units, kernel)) + furtherMs + startMs;
+}

@@ -1,0 +1,144 @@
+import { isEvenShare } from '../domain/design.ts';
+import { getCachedResidency } from './caches.ts';
+import { getPace } from './cost/pace.ts';
+import type { Dealing } from './dealing/deal.ts';
+import { getSharedUnits } from './dealing/even-share.ts';
+import {
+  areLongerInParts,
+  computeGivenLaunch,
+  computeShareLaunch,
+  hasTrend,
+  type GivenLaunch,
+} from './dealing/given-launch.ts';
+import { keepsOrder, startsAtRandom } from './dealing/given.ts';
+import { keepsLanes, makeSortedOrder } from './dealing/order.ts';
+import { countUnitsPerFetch, type GpuCandidate } from './design/candidate.ts';
+import { getOrder, isInGivenOrder } from './orders.ts';
+import { getGivenOrder } from './plan.ts';
+import type { DepthLaws, DepthOfDesign } from './tables.ts';
+import {
+  computeOrderedLaunch,
+  computeSortedLaunch,
+  countWindowUnits,
+  isSorted,
+  makeDealtBlockLaw,
+  type DealtLaunch,
+} from './time/dealt-launch.ts';
+import type { BlockLaw } from './time/law.ts';
+import { makePlainLaunch, type TimedLaunch } from './time/regimes.ts';
+import { makeResidency, makeResidencyOnDemand, type Residency } from './time/residency.ts';
+
+/** The launch of a design: independent blocks of a depth law, or blocks to which its listed units are dealt. */
+
+/** The launch whose time is computed. */
+export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlocks }: DepthOfDesign): TimedLaunch {
+  const { balancing, workingBlocks, meanUnitsPerThread, device } = candidate;
+  if (laws === null || isSorted(balancing)) return timeDealtLaunch(candidate);
+  const launch = makePlainLaunch(getResidency(candidate, laws), workingBlocks, device.multiprocessors);
+  if (balancing.kind === 'dynamic-fetch')
+    return { ...launch, fetchedUnits: meanUnitsPerThread / countUnitsPerFetch(balancing) };
+  return shorter ? { ...launch, shorter: getResidency(candidate, shorter), fullerBlocks } : launch;
+}
+
+/** Independent blocks of a depth law, at the residency of the candidate. */
+function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
+  const { predictor, deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt, balancing } = candidate;
+  const { groupsPerBlock: W, residentBlocks } = shape;
+  const { axes } = predictor.plan;
+  const slotsPerBlock = axes.blockThreads[blockAt] / threadsPerUnit;
+  // Fetching lanes have units until the units run out, and lanes with even shares are equally long. So no group is
+  // partly empty.
+  const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
+  const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
+  const { getCycles, schedulers } = getPace(candidate);
+  return getCachedResidency(predictor.caches, laws, {
+    groupsPerBlock: W,
+    lastFilled,
+    at: deviceAt * axes.registerCap.length + capAt,
+    residentBlocks,
+    cyclesPerIteration: getCycles(),
+    schedulers,
+  });
+}
+
+/** A launch of listed units: all its blocks if they are few and fit the device at once, otherwise a sample. */
+function timeDealtLaunch(candidate: GpuCandidate): TimedLaunch {
+  const launch = getDealtLaunch(candidate);
+  const { residentBlocks } = candidate.shape;
+  const { schedulers, getCycles } = getPace(candidate);
+  const cyclesPerIteration = getCycles();
+  const { placed, inOrder } = launch;
+  const lawOf = (): BlockLaw => makeDealtBlockLaw(launch, candidate.predictor.caches.arena);
+  const residency =
+    placed.length === 0 && inOrder === null
+      ? makeResidency(lawOf(), residentBlocks, cyclesPerIteration, schedulers)
+      : makeResidencyOnDemand(lawOf, residentBlocks, cyclesPerIteration, schedulers);
+  return {
+    ...makePlainLaunch(residency, candidate.gridBlocks, candidate.device.multiprocessors),
+    placed,
+    inOrder,
+  };
+}
+
+export function makeDealing(candidate: GpuCandidate): Dealing {
+  const { units, axes } = candidate.predictor.plan;
+  const { gridBlocks, shape, unitsPerGroup, threadsPerUnit, loopAt, blockAt } = candidate;
+  return {
+    units,
+    unitsPerGroup,
+    groupsPerBlock: shape.groupsPerBlock,
+    slotsPerBlock: axes.blockThreads[blockAt] / threadsPerUnit,
+    gridBlocks,
+    loop: axes.loop[loopAt],
+    setupIterations: getPace(candidate).setupIterations,
+  };
+}
+
+/** Whether slots take even shares of units in a given order. The setups of these units make groups differ. */
+export function hasGivenShares(candidate: GpuCandidate): boolean {
+  return isEvenShare(candidate.balancing) && isInGivenOrder(candidate) && getPace(candidate).setupIterations > 0;
+}
+
+/** The launch of a candidate whose units are listed: they have a given order, or they are sorted. */
+export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
+  const { predictor, balancing, balancingAt, device, gridBlocks, shape, unitsPerGroup, itemsPerSlot } = candidate;
+  const { plan, meanLength } = predictor;
+  const dealing = makeDealing(candidate);
+  const given = getGivenOrder(plan);
+  const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
+  // Blocks that start in order are all computed, whatever the device.
+  const everyBlock =
+    !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
+  // If lanes keep their places, a flattened loop without setup is as deep as a nested one. With single units or even
+  // shares, both loops are the same.
+  const isLoopAlike = isInOrder
+    ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
+    : dealing.setupIterations === 0 &&
+      isSorted(balancing) &&
+      keepsLanes(countWindowUnits(balancing, plan.units), dealing);
+  const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
+  // The number of groups per block follows from these numbers. Even 2³¹ − 1 blocks make an exact key.
+  const key =
+    (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
+    Number(dealt.loop === 'flattened');
+  // In addition to its shape, a launch depends only on setups and the overhead of shares.
+  const { setupIterations: setup } = dealing;
+  const overhead = isEvenShare(balancing) ? getPace(candidate).overheadIterations : 0;
+  return predictor.laws[balancingAt].launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {
+    if (given !== null && keepsOrder(balancing)) {
+      const order = getOrder(candidate, balancing, given);
+      const launch = (isSample: boolean): GivenLaunch => computeGivenLaunch(order, dealt, meanLength, isSample);
+      return computeOrderedLaunch(launch, !startsAtRandom(balancing), () => hasTrend(order, dealt), dealt, everyBlock);
+    }
+    if (given !== null && isEvenShare(balancing)) {
+      const shared = getSharedUnits(balancing, given, plan.units);
+      const launch = (isSample: boolean): GivenLaunch =>
+        computeShareLaunch(shared, dealt, itemsPerSlot, overhead, meanLength, isSample);
+      const isLonger = (): boolean => areLongerInParts(launch(true).depths, dealt.groupsPerBlock);
+      return computeOrderedLaunch(launch, true, isLonger, dealt, everyBlock);
+    }
+    if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not listed.`);
+    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    return computeSortedLaunch(order, balancing, dealt, everyBlock);
+  });
+}

@@ -1,0 +1,138 @@
+import { isEvenShare } from '../domain/design.ts';
+import { getPace } from './cost/pace.ts';
+import { hasDivergentSetup } from './dealing/deal.ts';
+import { findFewestLaneIterations } from './dealing/given-launch.ts';
+import { getLossOfGroups, keepsOrder } from './dealing/given.ts';
+import { findSureLongest, makeSortedOrder, readSorted } from './dealing/order.ts';
+import { findFewestStarts } from './dealing/sample.ts';
+import { computeDepths } from './depths.ts';
+import type { GpuCandidate } from './design/candidate.ts';
+import { hasGivenShares, makeDealing } from './launches.ts';
+import { getOrder, isInGivenOrder } from './orders.ts';
+import { getGivenOrder } from './plan.ts';
+import { countWindowUnits, isSorted } from './time/dealt-launch.ts';
+
+/** Lower limits of the cycles of a launch, from its longest unit and from its work. */
+
+/**
+ * Cycles of the longest unit alone on a multiprocessor: a lower limit. It is 0 for even shares, because they cut units.
+ */
+export function computeAloneCycles(candidate: GpuCandidate): number {
+  if (isEvenShare(candidate.balancing)) return 0;
+  const { longestGiven, longestLength } = candidate.predictor;
+  const { step, start } = getPace(candidate).aloneCycles;
+  return (isInGivenOrder(candidate) ? longestGiven : longestLength) * step + start;
+}
+
+/**
+ * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
+ * and sorted draws whose groups cross the ends of windows, get a lower limit: their lanes are assumed to lose nothing.
+ */
+function countWorkIterations(candidate: GpuCandidate): number {
+  const { plan, meanLength } = candidate.predictor;
+  const { balancing, meanUnitsPerThread, unitsPerGroup, itemsPerSlot } = candidate;
+  const { setupIterations, overheadIterations } = getPace(candidate);
+  const given = getGivenOrder(plan);
+  let perUnit: number;
+  if (given !== null && keepsOrder(balancing)) {
+    const order = takesTurns(candidate) ? getOrder(candidate, balancing, given) : null;
+    const loss = order ? getLossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
+    perUnit = meanLength * loss + setupIterations;
+  } else if (hasGivenShares(candidate)) {
+    // At least one lane starts a unit at the first item.
+    perUnit = (itemsPerSlot + overheadIterations + setupIterations) / meanUnitsPerThread;
+  } else if (isSorted(balancing)) {
+    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    perUnit = Math.max(meanLength, findSureLongest(order, makeDealing(candidate))) + setupIterations;
+  } else {
+    const { means, scale } = computeDepths(candidate);
+    perUnit = (means.meanDepth * scale) / meanUnitsPerThread;
+  }
+  return (plan.units / unitsPerGroup) * perUnit;
+}
+
+/**
+ * The minimum number of iterations of all work groups, in any launch with the candidate's values of all other axes.
+ * Nested lanes take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit
+ * by a long one, so they are assumed to lose nothing.
+ */
+export function countFewestIterations(candidate: GpuCandidate): number {
+  const { balancing, loopAt } = candidate;
+  const lossless = countLosslessIterations(candidate);
+  const { loop } = candidate.predictor.plan.axes;
+  if (loop[loopAt] !== 'nested' || balancing.kind === 'dynamic-fetch' || isEvenShare(balancing)) return lossless;
+  candidate.meanUnitsPerThread = 1;
+  return Math.max(lossless, countWorkIterations(candidate));
+}
+
+/**
+ * Counts the iterations of all work groups if no lane waits for another. The setups count unless lanes may share them:
+ * those of even shares may run at the same time, and the last starts of units that are fetched in a given order are
+ * estimates.
+ */
+export function countLosslessIterations(candidate: GpuCandidate): number {
+  const { balancing, unitsPerGroup } = candidate;
+  const { plan, meanLength } = candidate.predictor;
+  const isFetchedInOrder = balancing.kind === 'dynamic-fetch' && getGivenOrder(plan) !== null;
+  const setup = isEvenShare(balancing) || isFetchedInOrder ? 0 : getPace(candidate).setupIterations;
+  return (plan.units / unitsPerGroup) * (meanLength + setup);
+}
+
+/**
+ * Counts iterations that all work groups of a flattened loop over listed units almost surely exceed, including losses
+ * from lanes that wait; 0 for other loops.
+ */
+function countFlattenedIterations(candidate: GpuCandidate): number {
+  if (takesTurns(candidate)) return 0;
+  const { balancing } = candidate;
+  const { plan, meanLength } = candidate.predictor;
+  const given = getGivenOrder(plan);
+  const dealing = makeDealing(candidate);
+  if (given !== null && keepsOrder(balancing))
+    return findFewestLaneIterations(getOrder(candidate, balancing, given), dealing);
+  if (!isSorted(balancing) || !hasDivergentSetup(dealing)) return 0;
+  const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+  const longest = Math.max(meanLength, findSureLongest(order, dealing));
+  const starts = findFewestStarts(readSorted(order, dealing), dealing);
+  return (plan.units / candidate.unitsPerGroup) * longest + dealing.setupIterations * starts;
+}
+
+/** Whether the lanes of a group start their units together, or have one unit each. */
+function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: GpuCandidate): boolean {
+  return predictor.plan.axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
+}
+
+/**
+ * The minimum number of cycles for the work of a launch: all working multiprocessors do the same work, at their best
+ * rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of units
+ * that a slot has.
+ */
+export function computeBusyCycles(candidate: GpuCandidate, iterations = countWorkIterations(candidate)): number {
+  const { workingBlocks, shape, meanUnitsPerThread, device } = candidate;
+  const { multiprocessors } = device;
+  const mean = workingBlocks / multiprocessors;
+  const most = Math.ceil(mean);
+  const isUneven = most <= shape.residentBlocks && isDealtAlike(candidate);
+  const fewest = Math.floor(meanUnitsPerThread) / meanUnitsPerThread;
+  const uneven = isUneven ? ((most / mean) * fewest) / multiprocessors : 0;
+  const part = Math.max(1 / Math.min(multiprocessors, workingBlocks), uneven);
+  const rate = getPace(candidate).findBestRate(Math.min(most, shape.residentBlocks) * shape.groupsPerBlock);
+  return iterations * part * rate;
+}
+
+/**
+ * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated
+ * on a sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths
+ * are interpolated and may miss the longest one.
+ */
+export function computeCloseBusyCycles(candidate: GpuCandidate): number {
+  const sure = isSorted(candidate.balancing) ? 1 - 1 / candidate.gridBlocks : 1;
+  const iterations = Math.max(countWorkIterations(candidate), countFlattenedIterations(candidate));
+  return computeBusyCycles(candidate, sure * iterations);
+}
+
+/** Whether blocks differ in the number and the lengths of their units only by chance. */
+function isDealtAlike(candidate: GpuCandidate): boolean {
+  const { balancing } = candidate;
+  return !isInGivenOrder(candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';
+}

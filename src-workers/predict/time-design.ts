@@ -1,0 +1,118 @@
+import type { RegimeId } from '../domain/regime.ts';
+import { getPace } from './cost/pace.ts';
+import { makeRoom } from './caches.ts';
+import { predictCpu, type CpuLoads } from './cpu.ts';
+import { isOnCpu, isOneLaunch, type Candidate, type ClassCandidate, type GpuCandidate } from './design/candidate.ts';
+import type { DepthMeans } from './depth/means.ts';
+import { getSharedByCaps } from './depths.ts';
+import { getFetchingCycles } from './fetches.ts';
+import {
+  computeBalancingMs,
+  computeBlockStartsMs,
+  computeIterationFactor,
+  computeLaunchFloorMs,
+} from './launch-costs.ts';
+import { makeLaunch } from './launches.ts';
+import { computeAloneCycles, computeBusyCycles } from './least-cycles.ts';
+import type { Predictor } from './tables.ts';
+import { findRegime, type TimedLaunch } from './time/regimes.ts';
+
+/**
+ * The prediction of a valid design: depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch.
+ * `design/candidate.ts` finds invalid designs before. See README.md.
+ */
+
+export interface TimedDesign {
+  timeMs: number;
+  meanLoss: number;
+  aggregateLoss: number;
+  /** The regime that computed the time. */
+  regime: RegimeId;
+}
+
+export interface TimedOnGpu extends TimedDesign {
+  /** The time by which starting the blocks lengthens the launch, ms. */
+  blockStartsMs: number;
+  depth: DepthMeans;
+  /** Mean units per slot over the number of units of the depth law. */
+  scale: number;
+  /** Share of the cycles in which slots search the start of their share and pass on the unit that its end cuts, 0…1. */
+  searchShare: number;
+  launch: TimedLaunch;
+  /** The part of the time that fetching units takes, ms. */
+  fetchingMs: number;
+}
+
+/** Writes the time and losses of a valid candidate into `out`. */
+export function timeDesign(candidate: Candidate, out: TimedDesign): void {
+  if (isOneLaunch(candidate)) timeOnGpu(candidate, out as TimedOnGpu);
+  else if (isOnCpu(candidate)) {
+    const { predictor, device, balancing, gridBlocks } = candidate;
+    const { timeMs, loss } = predictCpu(getCpuLoads(predictor), device, balancing, gridBlocks);
+    out.timeMs = timeMs;
+    out.meanLoss = loss;
+    out.aggregateLoss = loss;
+    out.regime = 'memory-contention';
+  } else timeClasses(candidate, candidate.classes!, out);
+}
+
+/**
+ * Adds up the launches of a mixed design, because they run one after another. The losses are for all its units
+ * together.
+ */
+function timeClasses(candidate: Candidate, classes: readonly ClassCandidate[], out: TimedDesign): void {
+  const timed = {} as TimedOnGpu;
+  let timeMs = computeBalancingMs(candidate);
+  let longestMs = -1;
+  let meanLoss = 0;
+  let work = 0;
+  let lockstep = 0;
+  for (const { candidate: own } of classes) {
+    const { plan, meanLength } = own.predictor;
+    timeOnGpu(own, timed);
+    timeMs += timed.timeMs;
+    meanLoss += (timed.meanLoss * plan.units) / candidate.predictor.plan.units;
+    work += plan.units * meanLength;
+    lockstep += plan.units * meanLength * timed.aggregateLoss;
+    if (timed.timeMs <= longestMs) continue;
+    longestMs = timed.timeMs;
+    out.regime = timed.regime;
+  }
+  out.timeMs = timeMs;
+  out.meanLoss = meanLoss;
+  out.aggregateLoss = work > 0 ? lockstep / work : 1;
+}
+
+export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
+  const { predictor, device } = candidate;
+  const shared = getSharedByCaps(candidate);
+  const { depths } = shared;
+  makeRoom(predictor.caches);
+  const launch = makeLaunch(candidate, depths);
+  const regime = findRegime(launch);
+  const cycles = regime.cycles(launch) * depths.timeScale;
+  const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
+  // The blocks that represent a launch of listed units may contain too little of its work, so its busy time is a lower
+  // limit.
+  const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
+  const fetching = getFetchingCycles(candidate, shared);
+  const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);
+  out.fetchingMs = fetching * msPerCycle;
+  const workMs = (Math.max(cycles, alone, busy) + fetching) * msPerCycle;
+  const startsMs = computeBlockStartsMs(candidate);
+  const kernelMs = Math.max(workMs, startsMs);
+  out.regime = workMs < startsMs ? 'block-starts' : cycles < alone ? 'longest-unit' : regime.id;
+  out.blockStartsMs = kernelMs - workMs;
+  out.timeMs = (predictor.isClass ? kernelMs : Math.max(kernelMs, computeLaunchFloorMs(device))) + shared.balancingMs;
+  out.meanLoss = depths.means.meanLoss;
+  out.aggregateLoss = depths.means.aggregateLoss;
+  out.depth = depths.means;
+  out.scale = depths.scale;
+  out.searchShare = depths.searchShare;
+  out.launch = launch;
+}
+
+export function getCpuLoads({ cpuLoads }: Predictor): CpuLoads {
+  if (!cpuLoads) throw new TypeError('The plan has no ordered lengths, which a CPU needs.');
+  return cpuLoads;
+}
