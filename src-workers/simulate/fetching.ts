@@ -50,348 +50,237 @@ const AHEAD_SHARE = 0.25;
  * queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
-  const setup = makeSetup(launch, work);
-  if (!setup.ok) return setup;
-  const draw = indexSampler(work.law.probability);
-  const { support } = work.law;
-  const { given } = setup.value;
-  const lists = makeLists(setup.value);
-  const queue = indexedQueue(lists.nextEnd);
+  const checked = checkWork(launch, work);
+  if (!checked.ok) return checked;
+  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
+  const { units, lanesPerGroup, setupIterations, fetch = 1, given = null, startCycles = 0, lastCycles = 0 } = work;
+  const { lanesPerBlock = lanesPerGroup * W, fetchingCyclesPerIteration = cyclesPerIteration } = work;
+  // A group that fetches for all its lanes is modelled as one lane, whose units are the longest of each fetch.
+  const byGroup = fetch === 'group';
+  const chunk = byGroup ? 1 : fetch;
+  const n = byGroup ? 1 : lanesPerGroup;
+  const groupsEach = R * W;
+  /** Slots of group g of a block; the last group may have fewer. */
+  const slotsOf = (g: number): number => Math.min(lanesPerGroup, lanesPerBlock - g * lanesPerGroup);
+  const { support, probability } = work.law;
+  const draw = indexSampler(probability);
+
+  const time = new Float64Array(M);
+  const virtual = new Float64Array(M);
+  const nextEnd = new Float64Array(M);
+  // One heap of groups per multiprocessor, by the virtual end of their next unit.
+  const heapEnd = new Float64Array(M * groupsEach);
+  const heapGroup = new Int32Array(M * groupsEach);
+  const activeGroups = new Int32Array(M);
+  // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus the
+  // group's offset, and it stands still during setup.
+  const laneEnd = new Float64Array(M * groupsEach * n);
+  const laneIndex = new Int32Array(M * groupsEach * n);
+  const groupLanes = new Int32Array(M * groupsEach);
+  const groupOffset = new Float64Array(M * groupsEach);
+  // Units that a lane has fetched and not begun.
+  const laneHeld = new Int32Array(M * groupsEach * n);
+  const laneNext = new Float64Array(M * groupsEach * n);
+  const blockGroups = new Int32Array(M * R);
+  const slotBlock = new Int32Array(M * R);
+  const ended = new Int32Array(n);
+  const queue = indexedQueue(nextEnd);
+
+  // The state of a run: remaining units in the queue, number of blocks that have started, the times at which the last
+  // group so far ended and the last block started, and the current t(w).
+  let left = 0;
+  let block = 0;
+  let last = 0;
   let lastDispatchCycles = 0;
+  let rate = fetchingCyclesPerIteration;
+  let timeline: Timeline | undefined;
+  let lengthOf: (unit: number) => number;
+
+  /** Simulates the launch. Returns its time in cycles, NaN if cancelled. */
+  function play(): number {
+    for (let slot = 0; slot < R && block < G; slot++) {
+      for (let s = 0; s < M && block < G; s++) start(s, slot);
+    }
+    if (left === 0) {
+      rate = cyclesPerIteration;
+      for (let s = 0; s < M; s++) time[s] += lastCycles;
+    }
+    // This is the number of units that all lanes take in one fetch each.
+    const lanes = units - left;
+    for (let s = 0; s < M; s++) {
+      plan(s);
+      if (activeGroups[s] > 0) queue.push(s);
+    }
+    let nextCheck = CANCEL_CHECK_UNITS;
+    while (queue.size() > 0) {
+      const done = units - left;
+      if (done >= nextCheck) {
+        if (cancelled?.()) return NaN;
+        nextCheck = done + CANCEL_CHECK_UNITS;
+      }
+      if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
+        // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has no
+        // effect. Each runs ahead on its own, which is faster.
+        const now = nextEnd[queue.first()];
+        const horizon = now * (1 + (AHEAD_SHARE * left) / done);
+        queue.clear();
+        for (let s = 0; s < M; s++) {
+          while (nextEnd[s] <= horizon) step(s);
+          if (activeGroups[s] > 0) queue.push(s);
+        }
+        continue;
+      }
+      const s = queue.pop();
+      step(s);
+      if (activeGroups[s] > 0) queue.push(s);
+    }
+    return last;
+  }
+
+  function recordActive(s: number): void {
+    timeline!.stepMultiprocessor.push(s);
+    timeline!.stepCycles.push(time[s]);
+    timeline!.stepActiveGroups.push(activeGroups[s]);
+  }
+
+  /** A lane of a group begins its next unit when the group's clock reads `clock`. If idle, it fetches one first. */
+  function beginUnit(s: number, group: number, lane: number, clock: number): void {
+    const at = s * groupsEach + group;
+    let length: number;
+    if (byGroup) {
+      const taken = Math.min(left, slotsOf(group % W));
+      length = 0;
+      for (let i = 0; i < taken; i++) length = Math.max(length, lengthOf(units - left + i));
+      left -= taken;
+    } else {
+      const held = at * n + lane;
+      if (laneHeld[held] === 0) {
+        laneHeld[held] = Math.min(chunk, left);
+        laneNext[held] = units - left;
+        left -= laneHeld[held];
+      }
+      laneHeld[held]--;
+      length = lengthOf(laneNext[held]++);
+    }
+    pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
+  }
+
+  /** Starts the next block in a slot, without the groups that get no unit. */
+  function start(s: number, slot: number): void {
+    slotBlock[s * R + slot] = block;
+    if (timeline) {
+      timeline.blockMultiprocessor[block] = s;
+      timeline.blockStartCycles[block] = time[s];
+      timeline.blockEndCycles[block] = time[s];
+    }
+    block++;
+    lastDispatchCycles = time[s];
+    for (let g = 0; g < W && left > 0; g++) {
+      const group = slot * W + g;
+      const at = s * groupsEach + group;
+      const lanes = byGroup ? 1 : slotsOf(g);
+      for (let lane = 0; lane < lanes && left > 0; lane++) beginUnit(s, group, lane, 0);
+      groupOffset[at] = virtual[s] + setupIterations;
+      const end = laneEnd[at * n] + groupOffset[at];
+      pushEntry(heapEnd, heapGroup, s * groupsEach, activeGroups[s]++, end, group);
+      blockGroups[s * R + slot]++;
+    }
+    if (timeline) recordActive(s);
+  }
+
+  /** Computes the time at which the next unit of a multiprocessor ends. */
+  function plan(s: number): void {
+    nextEnd[s] =
+      activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
+  }
+
+  /**
+   * Switches to the rate without fetching: the queue is empty at the current time of multiprocessor `at`. The cycles of
+   * the last fetches pass at once.
+   */
+  function stopFetching(at: number): void {
+    const now = time[at];
+    queue.clear();
+    for (let s = 0; s < M; s++) {
+      if (activeGroups[s] > 0 && now > time[s]) {
+        virtual[s] += (now - time[s]) / rate[activeGroups[s]];
+        time[s] = now;
+      }
+      time[s] += lastCycles;
+    }
+    rate = cyclesPerIteration;
+    for (let s = 0; s < M; s++) {
+      plan(s);
+      // Multiprocessor `at` is pushed when its step ends.
+      if (s !== at && activeGroups[s] > 0) queue.push(s);
+    }
+  }
+
+  /** Advances a multiprocessor to its next end of units. */
+  function step(s: number): void {
+    const base = s * groupsEach;
+    const group = heapGroup[base];
+    const at = base + group;
+    time[s] = nextEnd[s];
+    virtual[s] = heapEnd[base];
+    const clock = laneEnd[at * n];
+    // Lanes that end at the same instant fetch together, so they share the setup.
+    let count = 0;
+    while (groupLanes[at] > 0 && laneEnd[at * n] === clock) {
+      ended[count++] = laneIndex[at * n];
+      popEntry(laneEnd, laneIndex, at * n, --groupLanes[at]);
+    }
+    let begun = false;
+    for (let i = 0; i < count; i++) {
+      if (left === 0 && laneHeld[at * n + ended[i]] === 0) continue;
+      beginUnit(s, group, ended[i], clock);
+      begun = true;
+    }
+    if (begun) groupOffset[at] += setupIterations;
+    if (groupLanes[at] > 0) {
+      settleEntry(heapEnd, heapGroup, base, activeGroups[s], laneEnd[at * n] + groupOffset[at], group);
+    } else {
+      popEntry(heapEnd, heapGroup, base, --activeGroups[s]);
+      last = Math.max(last, time[s]);
+      const slot = Math.floor(group / W);
+      if (timeline) recordActive(s);
+      if (--blockGroups[s * R + slot] === 0) {
+        if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
+        // No unit is left to fetch, so a block that starts now ends now.
+        if (block < G) start(s, slot);
+      }
+    }
+    if (left === 0 && rate !== cyclesPerIteration) stopFetching(s);
+    else plan(s);
+  }
+
   return ok({
     get lastDispatchCycles() {
       return lastDispatchCycles;
     },
-    run(random, timeline) {
-      for (const list of [lists.virtual, lists.activeGroups, lists.groupLanes, lists.blockGroups, lists.laneHeld])
-        list.fill(0);
-      lists.time.fill(work.startCycles ?? 0);
+    run(random, events) {
+      for (const list of [virtual, activeGroups, groupLanes, blockGroups, laneHeld]) list.fill(0);
+      time.fill(startCycles);
       queue.clear();
-      const run: FetchingRun = {
-        ...setup.value,
-        ...lists,
-        queue,
-        timeline,
-        lengthOf: (unit) => (given === null ? support[draw(random)] : given[unit % given.length]),
-        left: setup.value.units,
-        block: 0,
-        last: 0,
-        rate: setup.value.fetchingCyclesPerIteration,
-        lastDispatchCycles: 0,
-      };
-      const time = play(run, cancelled);
-      lastDispatchCycles = run.lastDispatchCycles;
-      return time;
+      lengthOf = (unit) => (given === null ? support[draw(random)] : given[unit % given.length]);
+      left = units;
+      block = 0;
+      last = 0;
+      lastDispatchCycles = 0;
+      rate = fetchingCyclesPerIteration;
+      timeline = events;
+      return play();
     },
   });
 }
 
-/** The constants of all runs: M multiprocessors of R blocks of W groups, G blocks in total, and n lanes per group. */
-interface FetchingSetup {
-  readonly M: number;
-  readonly R: number;
-  readonly W: number;
-  readonly G: number;
-  readonly n: number;
-  readonly groupsEach: number;
-  readonly units: number;
-  readonly setupIterations: number;
-  /** A group that fetches for all its lanes is modelled as one lane, whose units are the longest of each fetch. */
-  readonly byGroup: boolean;
-  readonly chunk: number;
-  readonly given: CompactNumbers | null;
-  readonly cyclesPerIteration: Float64Array;
-  readonly fetchingCyclesPerIteration: Float64Array;
-  readonly lastCycles: number;
-  /** Slots of group g of a block; the last group may have fewer. */
-  readonly slotsOf: (g: number) => number;
-}
-
-function makeSetup(launch: Launch, work: FetchedWork): Result<FetchingSetup> {
-  const checked = checkLaunch(launch);
-  if (!checked.ok) return checked;
-  const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
-  const { units, setupIterations, fetch = 1, given = null, lastCycles = 0 } = work;
-  const { fetchingCyclesPerIteration = cyclesPerIteration } = work;
-  const byGroup = fetch === 'group';
-  const chunk = byGroup ? 1 : fetch;
-  const n = byGroup ? 1 : work.lanesPerGroup;
-  if (!(Number.isSafeInteger(units) && units >= 0)) {
-    return badInput(`units must be an integer ≥ 0, not ${units}`);
-  }
-  if (!(Number.isSafeInteger(work.lanesPerGroup) && work.lanesPerGroup >= 1)) {
-    return badInput(`lanesPerGroup must be an integer ≥ 1, not ${work.lanesPerGroup}`);
-  }
-  if (!(Number.isSafeInteger(chunk) && chunk >= 1)) {
-    return badInput(`fetch must be an integer ≥ 1 or group, not ${chunk}`);
-  }
-  const slotsPerBlock = work.lanesPerBlock ?? work.lanesPerGroup * W;
-  const slotsOf = (g: number): number => Math.min(work.lanesPerGroup, slotsPerBlock - g * work.lanesPerGroup);
-  return ok({
-    ...{ M, R, W, G, n, groupsEach: R * W, units, setupIterations, byGroup, chunk, given, slotsOf },
-    ...{ cyclesPerIteration, fetchingCyclesPerIteration, lastCycles },
-  });
-}
-
-/** The lists of a launch, which all its runs share. */
-function makeLists({ M, R, n, groupsEach }: FetchingSetup) {
-  return {
-    time: new Float64Array(M),
-    virtual: new Float64Array(M),
-    nextEnd: new Float64Array(M),
-    // One heap of groups per multiprocessor, by the virtual end of their next unit.
-    heapEnd: new Float64Array(M * groupsEach),
-    heapGroup: new Int32Array(M * groupsEach),
-    activeGroups: new Int32Array(M),
-    // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus
-    // the group's offset, and it stands still during setup.
-    laneEnd: new Float64Array(M * groupsEach * n),
-    laneIndex: new Int32Array(M * groupsEach * n),
-    groupLanes: new Int32Array(M * groupsEach),
-    groupOffset: new Float64Array(M * groupsEach),
-    // Units that a lane has fetched and not begun.
-    laneHeld: new Int32Array(M * groupsEach * n),
-    laneNext: new Float64Array(M * groupsEach * n),
-    blockGroups: new Int32Array(M * R),
-    slotBlock: new Int32Array(M * R),
-    ended: new Int32Array(n),
-  };
-}
-
-/** A launch during its simulation. */
-interface FetchingRun extends FetchingSetup, ReturnType<typeof makeLists> {
-  readonly queue: ReturnType<typeof indexedQueue>;
-  readonly timeline: Timeline | undefined;
-  /** Returns the length of a unit of the queue. */
-  readonly lengthOf: (unit: number) => number;
-  /** Remaining units in the queue, and number of blocks that have started. */
-  left: number;
-  block: number;
-  /** The times at which the last group so far ended and the last block started, cycles. */
-  last: number;
-  lastDispatchCycles: number;
-  /** The current t(w). */
-  rate: Float64Array;
-}
-
-/** Simulates the launch. Returns its time in cycles, NaN if cancelled. */
-function play(run: FetchingRun, cancelled?: () => boolean): number {
-  const { M, R, G, units, cyclesPerIteration, given, nextEnd, activeGroups, queue } = run;
-  for (let slot = 0; slot < R && run.block < G; slot++) {
-    for (let s = 0; s < M && run.block < G; s++) start(run, s, slot);
-  }
-  if (run.left === 0) {
-    run.rate = cyclesPerIteration;
-    for (let s = 0; s < M; s++) run.time[s] += run.lastCycles;
-  }
-  // This is the number of units that all lanes take in one fetch each.
-  const lanes = units - run.left;
-  for (let s = 0; s < M; s++) {
-    plan(run, s);
-    if (activeGroups[s] > 0) queue.push(s);
-  }
-  let nextCheck = CANCEL_CHECK_UNITS;
-  while (queue.size() > 0) {
-    const done = units - run.left;
-    if (done >= nextCheck) {
-      if (cancelled?.()) return NaN;
-      nextCheck = done + CANCEL_CHECK_UNITS;
-    }
-    if (given === null && run.left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
-      // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has no
-      // effect. Each runs ahead on its own, which is faster.
-      const now = nextEnd[queue.first()];
-      const horizon = now * (1 + (AHEAD_SHARE * run.left) / done);
-      queue.clear();
-      for (let s = 0; s < M; s++) {
-        while (nextEnd[s] <= horizon) step(run, s);
-        if (activeGroups[s] > 0) queue.push(s);
-      }
-      continue;
-    }
-    const s = queue.pop();
-    step(run, s);
-    if (activeGroups[s] > 0) queue.push(s);
-  }
-  return run.last;
-}
-
-function recordActive(run: FetchingRun, s: number): void {
-  const { time, activeGroups, timeline } = run;
-  timeline!.stepMultiprocessor.push(s);
-  timeline!.stepCycles.push(time[s]);
-  timeline!.stepActiveGroups.push(activeGroups[s]);
-}
-
-/** A lane of a group begins its next unit when the group's clock reads `clock`. If idle, it fetches one first. */
-function beginUnit(run: FetchingRun, s: number, group: number, lane: number, clock: number): void {
-  const {
-    W,
-    n,
-    groupsEach,
-    units,
-    byGroup,
-    chunk,
-    slotsOf,
-    laneEnd,
-    laneIndex,
-    groupLanes,
-    laneHeld,
-    laneNext,
-    lengthOf,
-  } = run;
-  const at = s * groupsEach + group;
-  let length: number;
-  if (byGroup) {
-    const taken = Math.min(run.left, slotsOf(group % W));
-    length = 0;
-    for (let i = 0; i < taken; i++) length = Math.max(length, lengthOf(units - run.left + i));
-    run.left -= taken;
-  } else {
-    const held = at * n + lane;
-    if (laneHeld[held] === 0) {
-      laneHeld[held] = Math.min(chunk, run.left);
-      laneNext[held] = units - run.left;
-      run.left -= laneHeld[held];
-    }
-    laneHeld[held]--;
-    length = lengthOf(laneNext[held]++);
-  }
-  pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
-}
-
-/** Starts the next block in a slot, without the groups that get no unit. */
-function start(run: FetchingRun, s: number, slot: number): void {
-  const {
-    R,
-    W,
-    n,
-    groupsEach,
-    setupIterations,
-    byGroup,
-    slotsOf,
-    time,
-    virtual,
-    heapEnd,
-    heapGroup,
-    activeGroups,
-    laneEnd,
-    groupOffset,
-    blockGroups,
-    slotBlock,
-    timeline,
-  } = run;
-  slotBlock[s * R + slot] = run.block;
-  if (timeline) {
-    timeline.blockMultiprocessor[run.block] = s;
-    timeline.blockStartCycles[run.block] = time[s];
-    timeline.blockEndCycles[run.block] = time[s];
-  }
-  run.block++;
-  run.lastDispatchCycles = time[s];
-  for (let g = 0; g < W && run.left > 0; g++) {
-    const group = slot * W + g;
-    const at = s * groupsEach + group;
-    const lanes = byGroup ? 1 : slotsOf(g);
-    for (let lane = 0; lane < lanes && run.left > 0; lane++) beginUnit(run, s, group, lane, 0);
-    groupOffset[at] = virtual[s] + setupIterations;
-    const end = laneEnd[at * n] + groupOffset[at];
-    pushEntry(heapEnd, heapGroup, s * groupsEach, activeGroups[s]++, end, group);
-    blockGroups[s * R + slot]++;
-  }
-  if (timeline) recordActive(run, s);
-}
-
-/** Computes the time at which the next unit of a multiprocessor ends. */
-function plan(run: FetchingRun, s: number): void {
-  const { groupsEach, time, virtual, nextEnd, heapEnd, activeGroups } = run;
-  nextEnd[s] =
-    activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * run.rate[activeGroups[s]];
-}
-
-/**
- * Switches to the rate without fetching: the queue is empty at the current time of multiprocessor `at`. The cycles of
- * the last fetches pass at once.
- */
-function stopFetching(run: FetchingRun, at: number): void {
-  const { M, cyclesPerIteration, lastCycles, time, virtual, activeGroups, queue } = run;
-  const now = time[at];
-  queue.clear();
-  for (let s = 0; s < M; s++) {
-    if (activeGroups[s] > 0 && now > time[s]) {
-      virtual[s] += (now - time[s]) / run.rate[activeGroups[s]];
-      time[s] = now;
-    }
-    time[s] += lastCycles;
-  }
-  run.rate = cyclesPerIteration;
-  for (let s = 0; s < M; s++) {
-    plan(run, s);
-    // Multiprocessor `at` is pushed when its step ends.
-    if (s !== at && activeGroups[s] > 0) queue.push(s);
-  }
-}
-
-/** Advances a multiprocessor to its next end of units. */
-function step(run: FetchingRun, s: number): void {
-  const {
-    R,
-    W,
-    G,
-    n,
-    groupsEach,
-    setupIterations,
-    cyclesPerIteration,
-    time,
-    virtual,
-    nextEnd,
-    heapEnd,
-    heapGroup,
-    activeGroups,
-    laneEnd,
-    laneIndex,
-    groupLanes,
-    groupOffset,
-    laneHeld,
-    blockGroups,
-    slotBlock,
-    ended,
-    timeline,
-  } = run;
-  const base = s * groupsEach;
-  const group = heapGroup[base];
-  const at = base + group;
-  time[s] = nextEnd[s];
-  virtual[s] = heapEnd[base];
-  const clock = laneEnd[at * n];
-  // Lanes that end at the same instant fetch together, so they share the setup.
-  let count = 0;
-  while (groupLanes[at] > 0 && laneEnd[at * n] === clock) {
-    ended[count++] = laneIndex[at * n];
-    popEntry(laneEnd, laneIndex, at * n, --groupLanes[at]);
-  }
-  let begun = false;
-  for (let i = 0; i < count; i++) {
-    if (run.left === 0 && laneHeld[at * n + ended[i]] === 0) continue;
-    beginUnit(run, s, group, ended[i], clock);
-    begun = true;
-  }
-  if (begun) groupOffset[at] += setupIterations;
-  if (groupLanes[at] > 0) {
-    settleEntry(heapEnd, heapGroup, base, activeGroups[s], laneEnd[at * n] + groupOffset[at], group);
-  } else {
-    popEntry(heapEnd, heapGroup, base, --activeGroups[s]);
-    run.last = Math.max(run.last, time[s]);
-    const slot = Math.floor(group / W);
-    if (timeline) recordActive(run, s);
-    if (--blockGroups[s * R + slot] === 0) {
-      if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
-      // No unit is left to fetch, so a block that starts now ends now.
-      if (run.block < G) start(run, s, slot);
-    }
-  }
-  if (run.left === 0 && run.rate !== cyclesPerIteration) stopFetching(run, s);
-  else plan(run, s);
+function checkWork(launch: Launch, { units, lanesPerGroup, fetch = 1 }: FetchedWork): Result<Launch> {
+  if (!(Number.isSafeInteger(units) && units >= 0)) return badInput(`units must be an integer ≥ 0, not ${units}`);
+  if (!(Number.isSafeInteger(lanesPerGroup) && lanesPerGroup >= 1))
+    return badInput(`lanesPerGroup must be an integer ≥ 1, not ${lanesPerGroup}`);
+  if (fetch !== 'group' && !(Number.isSafeInteger(fetch) && fetch >= 1))
+    return badInput(`fetch must be an integer ≥ 1 or group, not ${fetch}`);
+  return checkLaunch(launch);
 }
 
 /** Whether an entry comes before the entry at position `at` of a heap: by key, then by index. */
