@@ -1,4 +1,6 @@
 import type { BenchRecord } from '../domain/benchmark.ts';
+import { firstIndex } from '../numeric/search.ts';
+import { mean } from '../numeric/statistics.ts';
 
 /**
  * Estimates the time of a measurement from a few launches. A probe runs some of the designs on a few units, then on
@@ -81,7 +83,6 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
   }
   close();
   if (cases.length === 0) return null;
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const launches = cases.map(({ launchMs }) => launchMs);
   // The first design includes the work that is done once for all designs.
   const prepareMs = mean((cases.length > 1 ? cases.slice(1) : cases).map((one) => one.prepareMs));
@@ -213,14 +214,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
 
 /** The largest number of units up to `most` that fits, or `least` if none of them does. */
 function mostUnits(least: number, most: number, fits: (units: number) => boolean): number {
-  if (fits(most)) return most;
-  let [low, high] = [least, most];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (fits(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
+  return fits(most) ? most : firstIndex(least + 1, most, (units) => !fits(units)) - 1;
 }
 
 /** Rounds a number down to two digits: 5431 → 5400. */

@@ -126,7 +126,7 @@ export function kendall(a: Float64Array, b: Float64Array): number {
 }
 
 /** @param values at least one */
-export function mean(values: Float64Array): number {
+export function mean(values: Float64Array | readonly number[]): number {
   let sum = 0;
   for (const value of values) sum += value;
   return sum / values.length;

@@ -11,7 +11,7 @@ import {
   type LaunchValue,
   type ManifestNumber,
 } from '../../domain/kernel-manifest.ts';
-import { fail, ok, systemReason, unwrap, type Result, unsupported, badInput } from '../../domain/result.ts';
+import { fail, ok, systemReason, unwrap, type Result, unsupported } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
 import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
@@ -22,10 +22,10 @@ import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
   arithmeticOf,
+  defineConstants,
   findEntry,
   launchesOfStart,
   launchValues,
-  resolveNumber,
   outputCount,
   takesOrder,
   type KernelContents,
@@ -147,23 +147,16 @@ async function writeHosts(
 /** The constants of an entry for a design, in the form that the compiler takes. */
 function definitions(
   { platform, units }: Pick<KernelTask, 'platform' | 'units'>,
-  { constants }: KernelEntry,
+  entry: KernelEntry,
   design: Parameters<Build>[1],
 ): Result<readonly string[]> {
-  for (const [name, value] of Object.entries(constants))
+  for (const [name, value] of Object.entries(entry.constants))
     if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
       return unsupported(`The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
   const { threadsPerUnit, gridBlocks, registerCap } = design;
   if (registerCap !== null && platform === 'hip')
     return unsupported(`hipcc cannot cap registers, and the design has a cap of ${registerCap} per thread`);
-  const numbers = launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units);
-  const defined: string[] = [];
-  for (const [name, value] of Object.entries(constants)) {
-    const number = resolveNumber(value, numbers);
-    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
-    defined.push(`-D${name}=${number}`);
-  }
-  return ok(defined);
+  return defineConstants(entry, launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units));
 }
 
 /** Generates the host program of an entry. */

@@ -125,61 +125,55 @@ export function resolveNumber(value: ManifestNumber, values: Readonly<Record<Lau
   return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
+/** The constants of an entry in a launch, as flags of a compiler. */
+export function defineConstants(
+  { constants }: KernelEntry,
+  values: Readonly<Record<LaunchValue, number>>,
+): Result<readonly string[]> {
+  const flags: string[] = [];
+  for (const [name, value] of Object.entries(constants)) {
+    const number = resolveNumber(value, values);
+    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
+    flags.push(`-D${name}=${number}`);
+  }
+  return ok(flags);
+}
+
 /** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
 /** The entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements. */
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
-  let fitting = entries;
-  const narrow = (what: string, has: readonly string[], fits: (entry: KernelEntry) => boolean): Result<null> => {
-    const kept = fitting.filter(fits);
-    if (kept.length === 0)
-      return unsupported(
-        `The kernel "${name}" does not implement ${what}${has.length > 0 ? `, only ${[...new Set(has)].join(', ')}` : ''}`,
-      );
-    fitting = kept;
-    return ok(null);
-  };
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
-  const all = <T>(of: (entry: KernelEntry) => readonly T[]): string[] =>
-    fitting.flatMap((entry) => of(entry).map(String));
-  const steps: readonly (() => Result<null>)[] = [
-    () =>
-      narrow(
-        `the implementation "${implementation}"`,
-        all((entry) => (entry.implementation === undefined ? [] : [`"${entry.implementation}"`])),
-        (entry) => entry.implementation === undefined || entry.implementation === implementation,
-      ),
-    () =>
-      narrow(
-        `the balancing ${balancing}`,
-        all(({ axes }) => axes.balancing),
-        ({ axes }) => axes.balancing.some((text) => text === balancing || text === balancing.replace(/\(.*\)$/, '(*)')),
-      ),
-    () =>
-      narrow(
-        `${threadsPerUnit} threads per unit`,
-        all(({ axes }) => axes.threadsPerUnit),
-        ({ axes }) => axes.threadsPerUnit.includes(threadsPerUnit),
-      ),
-    () =>
-      narrow(
-        `the ${loop} loop`,
-        all(({ axes }) => axes.loop),
-        ({ axes }) => axes.loop.includes(loop),
-      ),
-    () =>
-      narrow(
-        `blocks of ${blockThreads} threads`,
-        all(({ axes }) => axes.blockThreads ?? []),
-        ({ axes }) => axes.blockThreads?.includes(blockThreads) ?? true,
-      ),
+  const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
+  /** A property, the values that fit it, and the values that an entry implements; an entry without a list has all. */
+  type Property = readonly [
+    what: string,
+    fitting: readonly (string | number)[],
+    of: (entry: KernelEntry) => readonly (string | number)[] | undefined,
   ];
-  for (const step of steps) {
-    const kept = step();
-    if (!kept.ok) return kept;
+  const properties: readonly Property[] = [
+    [
+      `the implementation "${implementation}"`,
+      [`"${implementation}"`],
+      (entry) => (entry.implementation === undefined ? undefined : [`"${entry.implementation}"`]),
+    ],
+    [`the balancing ${balancing}`, [balancing, anyOfKind], ({ axes }) => axes.balancing],
+    [`${threadsPerUnit} threads per unit`, [threadsPerUnit], ({ axes }) => axes.threadsPerUnit],
+    [`the ${loop} loop`, [loop], ({ axes }) => axes.loop],
+    [`blocks of ${blockThreads} threads`, [blockThreads], ({ axes }) => axes.blockThreads],
+  ];
+  let left = entries;
+  for (const [what, fitting, of] of properties) {
+    const kept = left.filter((entry) => of(entry)?.some((value) => fitting.includes(value)) ?? true);
+    if (kept.length === 0) {
+      const others = new Set(left.flatMap((entry) => of(entry) ?? []));
+      const only = others.size > 0 ? `, only ${[...others].join(', ')}` : '';
+      return unsupported(`The kernel "${name}" does not implement ${what}${only}`);
+    }
+    left = kept;
   }
-  return ok(fitting[0]);
+  return ok(left[0]);
 }
 
 /** Contents of the arguments in bytes, by position. */

@@ -19,6 +19,7 @@ import { findProgram, pathFolders, runTool } from '../tool.ts';
 import type { KernelProgram } from './cuda-program.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
+  defineConstants,
   findEntry,
   launchesOfStart,
   launchValues,
@@ -149,15 +150,12 @@ export function openclLaunches(
 
 function openclLaunch(
   all: readonly KernelArgument[],
-  { constants, sharedBytes }: KernelEntry,
+  entry: KernelEntry,
   numbers: Readonly<Record<LaunchValue, number>>,
 ): Result<OpenclLaunch> {
-  const options: string[] = [];
-  for (const [name, value] of Object.entries(constants)) {
-    const number = resolveNumber(value, numbers);
-    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
-    options.push(`-D${name}=${number}`);
-  }
+  const options = defineConstants(entry, numbers);
+  if (!options.ok) return options;
+  const { sharedBytes } = entry;
   const shared = sharedBytes === undefined ? null : resolveNumber(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
     return badInput(`"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
@@ -172,5 +170,5 @@ function openclLaunch(
       return badInput(`The argument ${name} is ${value}, which is ${number} here. Its type ${text} cannot hold this`);
     values[at] = Buffer.from(valueBytes(type, [number])).toString('hex');
   }
-  return ok({ gridBlocks: numbers.gridBlocks, options, sharedBytes: shared, values });
+  return ok({ gridBlocks: numbers.gridBlocks, options: options.value, sharedBytes: shared, values });
 }
