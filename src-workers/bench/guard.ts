@@ -164,9 +164,10 @@ function release(own: ChildProcess): void {
   }, IDLE_MS).unref();
 }
 
-function killGroup(pid: number): void {
+/** Sends a signal to a program with a group of its own, and to all processes that it started. */
+export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
     // It has ended in the meantime.
   }

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ok, systemReason, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
+import { killGroup } from '../../../src-workers/bench/guard.ts';
 import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
@@ -76,23 +77,26 @@ export async function runProgram(
   take: TakeRecord,
 ): Promise<ProgramEnd> {
   if (signal.aborted) return { kind: 'cancelled' };
-  const ownGroup = process.platform !== 'win32';
   const from = performance.now();
   const child = spawn(program.program, [...program.args], {
     cwd: program.cwd,
     env: childEnvironment(program.env),
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: ownGroup,
+    detached: process.platform !== 'win32',
     windowsHide: true,
   });
+  const kill = (name: NodeJS.Signals): void => {
+    if (process.platform === 'win32') child.kill(name);
+    else if (child.pid !== undefined) killGroup(child.pid, name);
+  };
   let end: ProgramEnd | null = null;
   let killTimer: NodeJS.Timeout | null = null;
   /** Ends the program for a reason; the first reason counts. */
   const stop = (reason: ProgramEnd): void => {
     if (end) return;
     end = reason;
-    killGroup(child, ownGroup, 'SIGTERM');
-    killTimer = setTimeout(() => killGroup(child, ownGroup, 'SIGKILL'), TERM_GRACE_MS);
+    kill('SIGTERM');
+    killTimer = setTimeout(() => kill('SIGKILL'), TERM_GRACE_MS);
   };
 
   const startError = new Promise<Error | null>((resolve) => {
@@ -159,16 +163,7 @@ export async function runProgram(
     if (quiet) clearTimeout(quiet);
     if (killTimer) clearTimeout(killTimer);
     // Processes that the program left behind end too.
-    killGroup(child, ownGroup, 'SIGKILL');
-  }
-}
-
-function killGroup(child: ChildProcess, ownGroup: boolean, signal: NodeJS.Signals): void {
-  try {
-    if (ownGroup && child.pid !== undefined) process.kill(-child.pid, signal);
-    else child.kill(signal);
-  } catch {
-    // The process has already ended.
+    kill('SIGKILL');
   }
 }
 
