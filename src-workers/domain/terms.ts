@@ -1,3 +1,5 @@
+import { countedText } from './text.ts';
+
 /** The programming models whose terms the interface can use. */
 export const VOCABULARIES = [
   { id: 'cuda', label: 'CUDA' },
@@ -102,9 +104,7 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
 }
 
 /** Writes a number of CPU cores, `1 core` or `8 cores`. Every vocabulary calls them so. */
-export function coresText(cores: number): string {
-  return `${cores} ${cores === 1 ? 'core' : 'cores'}`;
-}
+export const coresText = (cores: number): string => countedText(cores, 'core');
 
 /** Upper-cases the first letter, for the start of a label: `warp size` → `Warp size`. */
 export function sentenceCase(text: string): string {

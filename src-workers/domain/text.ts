@@ -33,3 +33,7 @@ export function midSentence(label: string): string {
 /** The end of a message about a number that may have thousands separators; otherwise empty. */
 export const thousandsHint = (text: string): string =>
   /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';
+
+/** Writes a number of things, `1 core` or `8 cores`. */
+export const countedText = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;

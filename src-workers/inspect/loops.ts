@@ -1,3 +1,4 @@
+import { countedText } from '../domain/text.ts';
 import {
   INSTRUCTION_CLASSES,
   type ClassCounts,
@@ -381,20 +382,20 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   return [
     ...(matrix.length > 0
       ? [
-          `An iteration has ${perIteration(matrix)} matrix instructions of tensor cores (${names.join(', ')}). They ` +
-            'count as one instruction each, but predictions do not model tensor cores: do not trust the times.',
+          `An iteration has ${countedText(perIteration(matrix), 'matrix instruction')} of tensor cores (${names.join(', ')}). ` +
+            'Each counts as one instruction, but predictions do not model tensor cores: do not trust the times.',
         ]
       : []),
     ...(halves + pairs > 0
       ? [
-          `An iteration has ${halves + pairs} instructions on halves of 16 bits, ${pairs} of them on two at once. ` +
-            'They count as FP32.',
+          `An iteration has ${countedText(halves + pairs, 'instruction')} on halves of 16 bits, ${pairs} of them on two ` +
+            'at once. They count as FP32.',
         ]
       : []),
     ...(atomics > 0
       ? [
-          `An iteration has ${atomics} ${atomics === 1 ? 'atomic' : 'atomics'} on device memory. They count as ` +
-            'accesses. Predictions do not know how many meet at one address, where each waits for the others.',
+          `An iteration has ${countedText(atomics, 'atomic')} on device memory. They count as accesses. ` +
+            'Predictions do not know how many meet at one address, where each waits for the others.',
         ]
       : []),
   ];

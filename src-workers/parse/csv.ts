@@ -1,7 +1,7 @@
 import type { Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { takeLengths, type LengthForm, type ReadLengths } from './length-taker.ts';
-import { thousandsHint } from '../domain/text.ts';
+import { countedText, thousandsHint } from '../domain/text.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
 const LENGTH_NAMES = ['n', 'length', 'lengths', 'iterations', 'steps', 'depth', 'degree', 'work'];
@@ -93,11 +93,10 @@ export function parseLengthsCsv(
       }
       const { form, width, length, weight } = columns;
       if (attributed ? record.length < Math.max(length, weight) + 1 : record.length !== width) {
-        const fields = record.length === 1 ? 'field' : 'fields';
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `the line has ${record.length} ${fields} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
+          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
         );
       }
       const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;

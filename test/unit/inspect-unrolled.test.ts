@@ -81,9 +81,9 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
       expect(read(code, 'tensor').notes.join(' ')).toMatch(
         /2 matrix instructions of tensor cores \(HMMA\.16816\.F32\)/,
       );
-    expect(read('ptx', 'tensor').notes.join(' ')).toContain('1 matrix instructions of tensor cores');
+    expect(read('ptx', 'tensor').notes.join(' ')).toContain('1 matrix instruction of tensor cores');
     for (const code of Object.keys(CODES))
-      expect(read(code, 'halves').notes.join(' ')).toContain('1 instructions on halves of 16 bits, 1 of them on two');
+      expect(read(code, 'halves').notes.join(' ')).toContain('1 instruction on halves of 16 bits, 1 of them on two');
   });
 
   it('names the inputs that code does not contain, and the field of a study with a CPU that replaces accesses', () => {
