@@ -5,6 +5,7 @@ import type { DrawnTimeline, PlayedLaunch } from './domain/timeline.ts';
 import type { Breakdown } from './domain/breakdown.ts';
 import type { PredictionChunk, PredictionColumns } from './domain/columns.ts';
 import type { LossReport } from './domain/loss.ts';
+import { productOf } from './domain/space.ts';
 import type { ReproductionTable } from './domain/reproduction.ts';
 import { changedPlan, changesLengths, type InputChange } from './advise/change.ts';
 import {
@@ -171,7 +172,7 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
 /** Counts of designs by invalid reason code, over the whole space. */
 export function classify({ plan, key }: OfPlan<{ key?: string }>): Float64Array {
   const predictor = findPredictor(plan, key);
-  const size = predictor.counts.reduce((product, count) => product * count, 1);
+  const size = productOf(predictor.counts);
   return classifyDesigns(predictor, 0, size);
 }
 

@@ -1,5 +1,5 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
-import { AXIS, decodeInto, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, decodeInto, type SpaceAxes, productOf } from '../domain/space.ts';
 import { examine, type Candidate } from '../predict/design/candidate.ts';
 import type { TimedDesign } from '../predict/time-design.ts';
 import { writeInto } from '../predict/ranges.ts';
@@ -157,7 +157,7 @@ const MAX_UNIT = 65_536;
 
 /** @param counts number of values of each axis, in AXIS_ORDER */
 export function spaceParts(counts: readonly number[]): SpaceParts {
-  const size = counts.reduce((product, count) => product * count, 1);
+  const size = productOf(counts);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const sharing = perLaunch * counts[AXIS.launch];
   const unit = sharing <= MAX_UNIT ? sharing : perLaunch;
@@ -195,7 +195,7 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
  * @param parts in the order of the space; several may belong to one law family, with the same block sizes and caps
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
-  const perFamily = predictor.counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  const perFamily = productOf(predictor.counts.slice(AXIS.launch));
   let family = -1;
   let least = Infinity;
   return Float64Array.from(parts, (part) => {

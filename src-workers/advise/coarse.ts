@@ -1,4 +1,4 @@
-import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from '../domain/space.ts';
 
 /** The approximate number of designs in a first estimate. They take some milliseconds once their laws are known. */
 const COARSE_DESIGNS = 512;
@@ -13,7 +13,7 @@ export function coarseAxes(axes: SpaceAxes): {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];
   const launches = counts[AXIS.launch];
-  const families = counts.reduce((product, count) => product * count, 1) / (blocks * launches);
+  const families = productOf(counts) / (blocks * launches);
   const room = COARSE_DESIGNS / families;
   const perBlock = Math.max(MIN_PER_AXIS, Math.round(Math.sqrt(room)));
   const perLaunch = Math.max(MIN_PER_AXIS, Math.floor(room / Math.min(perBlock, blocks)));
@@ -39,7 +39,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   outer[AXIS.blockThreads] = 1;
   outer[AXIS.launch] = 1;
   outer[AXIS.registerCap] = 1;
-  for (let family = 0; family < outer.reduce((product, count) => product * count, 1); family += 1) {
+  for (let family = 0; family < productOf(outer); family += 1) {
     decodeInto(positions, outer, family);
     for (positions[AXIS.blockThreads] of blocks)
       for (positions[AXIS.launch] of launches)

@@ -1,6 +1,6 @@
 import { parseBalancing } from '../domain/balancing.ts';
 import { unwrap } from '../domain/result.ts';
-import { AXIS, axisCounts, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
 /**
  * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the one that
@@ -45,7 +45,7 @@ export interface DesignFigures {
 /** Compares two designs by the rule, then by time and index; below 0 if `a` comes first. */
 export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {
   const counts = axisCounts(axes);
-  const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
+  const strides = axisStrides(counts);
   const on = (axis: AxisName, values: readonly number[]): ((design: number) => number) => {
     const [stride, count] = [strides[AXIS[axis]], counts[AXIS[axis]]];
     return (design) => values[Math.floor(design / stride) % count];

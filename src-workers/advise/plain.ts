@@ -1,6 +1,6 @@
 import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
-import { AXIS, axisCounts, rowPosition, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, rowPosition, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
 /** Explains to users how `plainDesign` chooses: `one thread per unit, nothing balanced or capped, …`. */
 export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['kind']): string {
@@ -21,7 +21,7 @@ const smallest = (distances: readonly number[]): number => distances.indexOf(Mat
  */
 export function plainDesign(axes: SpaceAxes, device: number, waves: (design: number) => number): number | null {
   const counts = axisCounts(axes);
-  const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
+  const strides = axisStrides(counts);
   const isCpu = axes.devices[device].kind === 'cpu';
   const first =
     device * strides[AXIS.device] +

@@ -1,4 +1,4 @@
-import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from '../domain/space.ts';
 import { spread } from './coarse.ts';
 
 /**
@@ -16,7 +16,7 @@ const LAUNCHES = 5;
 
 /** The group of a design: every axis but the block size, the launch and the register cap. */
 export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
-  const perGroup = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  const perGroup = productOf(counts.slice(AXIS.launch));
   return (design) => Math.floor(design / perGroup);
 }
 

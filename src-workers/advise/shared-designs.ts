@@ -1,4 +1,12 @@
-import { AXIS_ORDER, axisCounts, decodeInto, encode, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import {
+  AXIS_ORDER,
+  axisCounts,
+  decodeInto,
+  encode,
+  type AxisName,
+  type SpaceAxes,
+  productOf,
+} from '../domain/space.ts';
 import { formatLaunch } from '../predict/design/launch.ts';
 
 /** The values of an axis as texts that are comparable between spaces. */
@@ -36,8 +44,8 @@ export function findSharedDesigns(earlier: SpaceAxes, later: SpaceAxes): SharedD
     return { inLater: from.map((text) => to.indexOf(text)), isAdded: to.map((text) => !from.includes(text)) };
   });
   const positions = new Int32Array(AXIS_ORDER.length);
-  const size = laterCounts.reduce((product, count) => product * count, 1);
-  const shared = places.reduce((product, { isAdded }) => product * isAdded.filter((added) => !added).length, 1);
+  const size = productOf(laterCounts);
+  const shared = productOf(places.map(({ isAdded }) => isAdded.filter((added) => !added).length));
   return {
     shared,
     listAdded: () => {

@@ -91,7 +91,17 @@ export function rowPosition({ blockWidth }: SpaceAxes): number {
 }
 
 export function spaceSize(axes: SpaceAxes): number {
-  return axisCounts(axes).reduce((product, count) => product * count, 1);
+  return productOf(axisCounts(axes));
+}
+
+/** The number of combinations of positions on some axes. */
+export function productOf(counts: readonly number[]): number {
+  return counts.reduce((product, count) => product * count, 1);
+}
+
+/** The distance between designs that differ by one position on each axis. */
+export function axisStrides(counts: readonly number[]): readonly number[] {
+  return counts.map((_, axis) => productOf(counts.slice(axis + 1)));
 }
 
 /** Writes the position on each axis (AXIS_ORDER) of the design with this index. */

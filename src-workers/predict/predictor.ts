@@ -26,7 +26,8 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  if (!isClass) makeRoomForOrders(plan.ordered?.iterations.length ?? 0);
+  // A plan without an order leaves the room of the last one, to which the user may return.
+  if (!isClass && plan.ordered) makeRoomForOrders(plan.ordered.iterations.length);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
   // A kernel changes laws only through its setup, and the keys of the laws contain the setup.
   const own = implementations.map(({ name, kernel, allows }) =>

@@ -1,5 +1,5 @@
 import { allocateChunk, type PredictionChunk, type PredictionColumns } from '../domain/columns.ts';
-import { AXIS, decodeInto } from '../domain/space.ts';
+import { AXIS, decodeInto, productOf } from '../domain/space.ts';
 import { examine, type Candidate } from './design/candidate.ts';
 import { timeDesign, type TimedDesign } from './time-design.ts';
 import type { Predictor } from './tables.ts';
@@ -25,7 +25,7 @@ export function predictRanges(
 ): PredictionChunk[] {
   const { counts } = predictor;
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
-  const perDevice = counts.reduce((product, count) => product * count, 1) / counts[0];
+  const perDevice = productOf(counts) / counts[0];
   const chunks = ranges.map(({ first, count }) => allocateChunk(first, count));
   const segments: Segment[] = [];
   for (const columns of chunks) {

@@ -1,6 +1,6 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import type { Device } from '../domain/device.ts';
-import { AXIS, axisCounts, type AxisName, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides, productOf } from '../domain/space.ts';
 import { kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
@@ -69,7 +69,7 @@ export function createRanking(
   designs: Uint32Array | null = null,
 ): Ranking {
   const counts = axisCounts(axes);
-  const strides = counts.map((_, axis) => counts.slice(axis + 1).reduce((product, count) => product * count, 1));
+  const strides = axisStrides(counts);
   const waves = new Float64Array(columns.timeMs.length);
   for (const [at, device] of axes.devices.entries()) {
     const first = at * strides[AXIS.device];
@@ -118,7 +118,7 @@ export function timeOf(ranking: Ranking, design: number): number {
 
 /** Number of designs of the space, even if the ranking has only the best of them. */
 export function sizeOf({ counts }: Ranking): number {
-  return counts.reduce((product, count) => product * count, 1);
+  return productOf(counts);
 }
 
 /** Waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */

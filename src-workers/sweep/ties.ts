@@ -1,6 +1,6 @@
 import type { Device } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
-import { AXIS, axisCounts, type SpaceAxes } from '../domain/space.ts';
+import { AXIS, axisCounts, type SpaceAxes, productOf } from '../domain/space.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
@@ -34,8 +34,8 @@ export interface TieTable {
 /** @param fraction the largest tied time over the fastest, minus 1, for a faster design at `best` */
 export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
   const counts = axisCounts(axes);
-  const families = counts.slice(0, AXIS.launch).reduce((product, count) => product * count, 1);
-  const perFamily = counts.slice(AXIS.launch).reduce((product, count) => product * count, 1);
+  const families = productOf(counts.slice(0, AXIS.launch));
+  const perFamily = productOf(counts.slice(AXIS.launch));
   const places: TiePlace[] = [];
   const kinds: TieTable['kinds'][number][] = [];
   const known = new Map<string, number>();

@@ -324,12 +324,10 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
     addUpRounds(depths, longest, 0, stride / n, Math.floor(units / n));
     const inLast = (rounds - 1) % each === 0 ? Math.floor((units - (rounds - 1) * slots) / n) : depths.length;
     if (units % n > 0 && inLast < depths.length) depths[inLast] += findLongestUnit(order, units - (units % n), units);
-    scaleBy(depths, rounds / Math.ceil(rounds / each));
-    return depths;
-  }
-  for (let i = 0, to = 0; i < blocks.length; i++)
-    for (let g = 0; g < W; g++, to++) {
-      const first = blocks[i] * slotsPerBlock + g * n;
+  } else
+    for (let to = 0; to < depths.length; to++) {
+      const g = to % W;
+      const first = blocks[(to - g) / W] * slotsPerBlock + g * n;
       const filled = Math.min(n, slotsPerBlock - g * n);
       const full = Math.max(0, Math.floor((units - filled - first) / stride) + 1);
       if (part === 1 && filled === common) depths[to] = addUpInSteps(longest, (first / common) % period, step, full);
