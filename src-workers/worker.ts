@@ -182,14 +182,11 @@ export function partBounds({ plan, parts }: OfPlan<{ parts: readonly DesignRange
 }
 
 /** The fastest designs of a part that are not slower than a limit, and the number of predicted designs. */
-export function searchBest({
-  plan,
-  part,
-  wanted,
-  limitMs,
-}: OfPlan<{ part: DesignRange; wanted: number; limitMs: number }>): FoundDesigns & { readonly predicted: number } {
-  const kept = keepBest(wanted, limitMs, part.count);
-  const predicted = searchPart(getPredictor(plan), part, kept);
+export function searchBest(
+  task: OfPlan<{ part: DesignRange; wanted: number; limitMs: number }>,
+): FoundDesigns & { readonly predicted: number } {
+  const kept = keepBest(task.wanted, task.limitMs, task.part.count);
+  const predicted = searchPart(getPredictor(task.plan), task.part, kept);
   const found = kept.found();
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
@@ -206,14 +203,9 @@ export function searchPick({
 }
 
 /** The best of a range, or of a list, of designs of one device. If the best time is known, see `surveyFastest`. */
-export function survey({
-  plan,
-  key,
-  part,
-  ties,
-  bestMs,
-}: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
-  const predictor = getAdvisor(plan, key);
+export function survey(task: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
+  const { part, ties, bestMs } = task;
+  const predictor = getAdvisor(task.plan, task.key);
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
@@ -230,10 +222,8 @@ type GlancedPart = OfAdvice<{
  * also ends early if a step as slow as the slowest so far would exceed its time, because a law of depths may take
  * longer than all else together.
  */
-export function glance({
-  parts,
-  untilMs,
-}: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
+export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
+  const { parts, untilMs } = task;
   let slowest = 0;
   return parts.map(({ plan, key, part, leading, isNeeded }, at) => {
     let last = Date.now();
@@ -249,12 +239,10 @@ export function glance({
 }
 
 /** Times of the same designs under changes of inputs, by change, then design. A null change changes nothing. */
-export function vary({
-  plan,
-  key,
-  designs,
-  changes,
-}: OfAdvice<{ designs: Uint32Array; changes: readonly (InputChange | null)[] }>): readonly Float64Array[] {
+export function vary(
+  task: OfAdvice<{ designs: Uint32Array; changes: readonly (InputChange | null)[] }>,
+): readonly Float64Array[] {
+  const { plan, key, designs, changes } = task;
   return changes.map((change) =>
     predictTimes(change === null ? getAdvisor(plan, key) : changedPredictor(plan, key, change), designs),
   );
@@ -270,13 +258,10 @@ function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Pr
 }
 
 /** Times of the same designs under draws of the unknown inputs, by draw, then design. */
-export function draw({
-  plan,
-  key,
-  designs,
-  unknown,
-  draws,
-}: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>): readonly Float64Array[] {
+export function draw(
+  task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
+): readonly Float64Array[] {
+  const { plan, key, designs, unknown, draws } = task;
   // The set-ups of a draw are useless after it, so they have separate caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
@@ -295,71 +280,44 @@ export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }
 }
 
 /** Finds equal designs (see `firstEquals`). */
-export function equals({
-  designs,
-  registersPerThread,
-}: Task<{ designs: ComparedDesigns; registersPerThread: number }>): Uint32Array {
-  return firstEquals(designs, registersPerThread);
+export function equals(task: Task<{ designs: ComparedDesigns; registersPerThread: number }>): Uint32Array {
+  return firstEquals(task.designs, task.registersPerThread);
 }
 
-export function explain({
-  plan,
-  key,
-  designs,
-}: OfPlan<{ key?: string; designs: readonly number[] }>): readonly (Breakdown | null)[] {
-  const predictor = findPredictor(plan, key);
-  return designs.map((design) => explainDesign(predictor, design));
+export function explain(task: OfPlan<{ key?: string; designs: readonly number[] }>): readonly (Breakdown | null)[] {
+  const predictor = findPredictor(task.plan, task.key);
+  return task.designs.map((design) => explainDesign(predictor, design));
 }
 
-export function simulate({
-  plan,
-  design,
-  options,
-}: OfPlan<{ design: number; options: SimulationOptions }>): Result<SimulatedDistribution> {
-  return simulateDesign(getPredictor(plan), design, options);
+export function simulate(task: OfPlan<{ design: number; options: SimulationOptions }>): Result<SimulatedDistribution> {
+  return simulateDesign(getPredictor(task.plan), task.design, task.options);
 }
 
-export function timeline({
-  plan,
-  design,
-  seed,
-  replication,
-}: OfPlan<{ design: number; seed: number; replication: number }>): Result<DrawnTimeline> {
-  return simulateTimeline(getPredictor(plan), design, seed, replication);
+export function timeline(task: OfPlan<{ design: number; seed: number; replication: number }>): Result<DrawnTimeline> {
+  return simulateTimeline(getPredictor(task.plan), task.design, task.seed, task.replication);
 }
 
 export function play({ law, request }: Task<{ law: LengthLaw; request: PlayRequest }>): Result<PlayedLaunch> {
   return playLaunch(law, request);
 }
 
-export function loss({
-  law,
-  lengths,
-  groupSizes,
-  quantiles,
-}: Task<{
-  law: LengthLaw;
-  lengths: Float64Array | null;
-  groupSizes: readonly number[];
-  quantiles: boolean;
-}>): LossReport {
-  return reportLoss(law, lengths, groupSizes, quantiles);
+export function loss(
+  task: Task<{ law: LengthLaw; lengths: Float64Array | null; groupSizes: readonly number[]; quantiles: boolean }>,
+): LossReport {
+  return reportLoss(task.law, task.lengths, task.groupSizes, task.quantiles);
 }
 
 /** Fits a kernel's parameters to measured designs of one device. */
-export function calibrate({
-  plan,
-  deviceAt,
-  measured,
-  options,
-  seed,
-}: OfPlan<{
-  deviceAt: number;
-  measured: readonly MeasuredDesign[];
-  options: Omit<CalibrationOptions, 'uniform'>;
-  seed: number;
-}>): Result<CalibrationProfile> {
-  return calibrateFromDesigns(plan, deviceAt, measured, { ...options, uniform: mersenneTwister(seed) });
+export function calibrate(
+  task: OfPlan<{
+    deviceAt: number;
+    measured: readonly MeasuredDesign[];
+    options: Omit<CalibrationOptions, 'uniform'>;
+    seed: number;
+  }>,
+): Result<CalibrationProfile> {
+  const options = { ...task.options, uniform: mersenneTwister(task.seed) };
+  return calibrateFromDesigns(task.plan, task.deviceAt, task.measured, options);
 }
 
 /** Compares predictions with measurements; intervals by resampling. */
@@ -414,12 +372,8 @@ export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): 
 }
 
 /** The law of a study's units in their order. */
-export function unitsLaw({
-  label,
-  ordered,
-  units,
-}: Task<{ label: string; ordered: CompactOrder; units: number }>): LengthLaw {
-  const law = makeUnitLaw(label, ordered, units);
+export function unitsLaw(task: Task<{ label: string; ordered: CompactOrder; units: number }>): LengthLaw {
+  const law = makeUnitLaw(task.label, task.ordered, task.units);
   return handedOver(law, [law.support, law.probability]);
 }
 
@@ -430,11 +384,8 @@ interface LengthFile {
 }
 
 /** Reads the lengths of a file, and the SHA-256 of its bytes. */
-export async function lengthFile({
-  bytes,
-  name,
-  columns,
-}: LengthFile): Promise<Result<ReadLengths & { readonly sha256: string }>> {
+export async function lengthFile(file: LengthFile): Promise<Result<ReadLengths & { readonly sha256: string }>> {
+  const { bytes, name, columns } = file;
   const read = await readLengths(bytesSource(bytes), name, columns);
   if (!read.ok) return read;
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -442,12 +393,10 @@ export async function lengthFile({
 }
 
 /** The columns of a file that may contain lengths. */
-export function tableOfFile({
-  bytes,
-  name,
-  asked,
-}: Omit<LengthFile, 'columns'> & { readonly asked: AskedSyntax }): Promise<Result<TableSummary | null>> {
-  return inspectLengths(bytesSource(bytes), name, asked);
+export function tableOfFile(
+  file: Omit<LengthFile, 'columns'> & { readonly asked: AskedSyntax },
+): Promise<Result<TableSummary | null>> {
+  return inspectLengths(bytesSource(file.bytes), file.name, file.asked);
 }
 
 function listArrays({ law, lengths }: { readonly law: LengthLaw; readonly lengths: Float64Array | null }) {
@@ -461,11 +410,10 @@ function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
 }
 
 /** Writes a plan in the form that the CUDA program reads, with the expected results. */
-export async function cudaFiles({
-  plan,
-  folder,
-}: Task<{ plan: BenchPlan; folder: string }>): Promise<Result<readonly CudaObject[]>> {
-  const written = await writeCudaPlan(plan, folder, LAWS_ALONE);
+export async function cudaFiles(
+  task: Task<{ plan: BenchPlan; folder: string }>,
+): Promise<Result<readonly CudaObject[]>> {
+  const written = await writeCudaPlan(task.plan, task.folder, LAWS_ALONE);
   return written.ok ? ok(written.value.objects) : written;
 }
 
@@ -506,25 +454,15 @@ export async function evidence({
   return judged.ok ? ok({ datasets: judged.value }) : judged;
 }
 
-export function evidenceOfGpu({
-  folder,
-  devices,
-  ...asked
-}: EvidenceRequest & {
-  readonly dataset: string;
-  readonly gpu: string;
-  readonly implementation: string;
-}): Promise<Result<GpuDetail>> {
-  return judgeGpuAgain(folder, devices, asked);
+export function evidenceOfGpu(
+  asked: EvidenceRequest & { readonly dataset: string; readonly gpu: string; readonly implementation: string },
+): Promise<Result<GpuDetail>> {
+  return judgeGpuAgain(asked.folder, asked.devices, asked);
 }
 
 /** Reads the facts about a kernel in its files. */
-export function inspect({
-  label,
-  texts,
-  asked,
-}: Task<{ label: string; texts: KernelTexts; asked: Asked }>): Result<Inspection> {
-  return inspectKernel(label, texts, asked);
+export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: Asked }>): Result<Inspection> {
+  return inspectKernel(task.label, task.texts, task.asked);
 }
 
 /** Random search is shown for at least this many measurements, or twice the number that were made. */
