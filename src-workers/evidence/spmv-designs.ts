@@ -4,7 +4,7 @@ import type { AccessPattern, KernelProfile, MemoryAccess } from '../domain/kerne
 import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { createBudget } from '../numeric/budget.ts';
-import { keptFor } from '../numeric/kept.ts';
+import { kept, keptFor } from '../numeric/kept.ts';
 import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { createCaches } from '../predict/caches.ts';
 import {
@@ -180,14 +180,10 @@ const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
 function getWorkload(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
   const { name, rows, nonzeros, max } = matrix;
-  const id = `${name} ${rows} ${nonzeros} ${max} ${matrix.slicedCells} ${key}`;
-  let work = workloads.get(id);
-  if (!work) {
-    if (workloads.size >= KEPT_WORKLOADS) workloads.clear();
-    workloads.set(id, (work = make()));
-  }
-  return work;
+  return kept(workloads, KEPT_WORKLOADS, `${name} ${rows} ${nonzeros} ${max} ${matrix.slicedCells} ${key}`, make);
 }
+
+const getRows = (matrix: MatrixSummary): Workload => getWorkload(matrix, 'rows', () => makeRows(matrix));
 
 // -- Kernels --
 
@@ -316,18 +312,19 @@ const ELL_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
+/** A launch in which each thread has a row. */
+const ofRows = (matrix: MatrixSummary): Omit<SpmvLaunch, 'kernel' | 'blockThreads'> => ({
+  units: matrix.rows,
+  work: getRows(matrix),
+  threadsPerUnit: 1,
+  balancing: 'none',
+  launch: ONE_EACH,
+});
+
 const perRow =
   (value: number, blockThreads: number): Launcher =>
   (_device, matrix, missFraction) => [
-    {
-      kernel: csrKernel(matrix, value, missFraction),
-      units: matrix.rows,
-      work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
-      threadsPerUnit: 1,
-      balancing: 'none',
-      blockThreads,
-      launch: ONE_EACH,
-    },
+    { ...ofRows(matrix), kernel: csrKernel(matrix, value, missFraction), blockThreads },
   ];
 
 /** If each row gets a thread group, Ginkgo launches at most this many times the thread groups that run at a time. */
@@ -344,11 +341,9 @@ const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const most = Math.floor((CLASSICAL_OVERSUBSCRIPTION * countGroups(device)) / GROUPS_PER_BLOCK);
   return [
     {
+      ...ofRows(matrix),
       kernel: csrKernel(matrix, 8, missFraction, threadsPerUnit),
-      units: matrix.rows,
-      work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
       threadsPerUnit,
-      balancing: 'none',
       blockThreads: GROUPS_PER_BLOCK * width,
       launch: { kind: 'grid', value: Math.min(blocks, most) },
     },
@@ -383,7 +378,7 @@ function shareGroups(device: GpuDevice, nonzeros: number): number {
 const evenNonzeros =
   (format: 'coo' | 'csr'): Launcher =>
   (device, matrix, missFraction) => {
-    const { law } = getWorkload(matrix, 'rows', () => makeRows(matrix));
+    const { law } = getRows(matrix);
     const groups = shareGroups(device, matrix.nonzeros);
     return [
       {
@@ -444,13 +439,10 @@ const ell: Launcher = (device, matrix, missFraction) => {
 
 const sellp: Launcher = (_device, matrix, missFraction) => [
   {
+    ...ofRows(matrix),
     kernel: paddedKernel(matrix, paddedCells(matrix, SLICE_ROWS), 1, missFraction),
-    units: matrix.rows,
-    work: getWorkload(matrix, 'rows', () => makeRows(matrix)),
-    threadsPerUnit: 1,
     balancing: `padded-slice(${SLICE_ROWS})`,
     blockThreads: SLICE_ROWS,
-    launch: ONE_EACH,
   },
 ];
 
@@ -536,7 +528,7 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
       carry: { instructions: 15 },
     },
     units: matrix.rows,
-    work: { law: getWorkload(matrix, 'rows', () => makeRows(matrix)).law, ordered: null },
+    work: { law: getRows(matrix).law, ordered: null },
     threadsPerUnit: 1,
     balancing: 'merge-path',
     blockThreads: MERGE_BLOCK_THREADS,

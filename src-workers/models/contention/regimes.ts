@@ -1,5 +1,5 @@
 import { saturatingCores, type MemorySystem } from './bandwidth.ts';
-import { fullContentionMs, noContentionMs, noImbalanceMs, twoPhases } from './time.ts';
+import { contentionMs, twoPhases } from './time.ts';
 
 /** The simple models. The regime is the one closest to the two-phase time. */
 export const CONTENTION_REGIMES = [
@@ -32,14 +32,9 @@ export function findRegime(memory: MemorySystem, cores: number, imbalance: numbe
   const others = cores === 1 ? 0 : (cores - imbalance) / (cores - 1);
   const loads = Float64Array.from({ length: cores }, (_, i) => (i === 0 ? imbalance : others));
   const phases = twoPhases(memory, loads, 'derived');
-  const times = {
-    'no-imbalance': noImbalanceMs(memory, loads),
-    'no-contention': noContentionMs(memory, loads),
-    'full-contention': fullContentionMs(memory, loads),
-  } as const;
   let best: { regime: ContentionRegime; ratio: number } | undefined;
   for (const { id } of CONTENTION_REGIMES) {
-    const ratio = times[id] / phases.timeMs;
+    const ratio = contentionMs(id, memory, loads) / phases.timeMs;
     if (!best || Math.abs(Math.log(ratio)) < Math.abs(Math.log(best.ratio)) - TIE) best = { regime: id, ratio };
   }
   return { ...best!, phase2Fraction: phases.phase2Ms / phases.timeMs };

@@ -105,33 +105,22 @@ function triangular(): ReproductionTable[] {
     ),
   ];
 
-  const errors = [
-    ...errorRows('full contention', full, results, (i) => results[i].fullContention, TRIANGULAR_ERROR_TOLERANCE_POINTS),
-    ...errorRows('no contention', none, results, (i) => results[i].noContention, TRIANGULAR_ERROR_TOLERANCE_POINTS),
-    ...errorRows('no imbalance', balanced, results, (i) => results[i].noImbalance, TRIANGULAR_ERROR_TOLERANCE_POINTS),
-    ...errorRows(
-      'two-phase',
-      tabulatedAtCeiling,
-      results,
-      (i) => results[i].twoPhase,
-      TRIANGULAR_ERROR_TOLERANCE_POINTS,
-    ),
-  ];
+  const simple = [
+    { what: 'full contention', ours: full, column: 'fullContention' },
+    { what: 'no contention', ours: none, column: 'noContention' },
+    { what: 'no imbalance', ours: balanced, column: 'noImbalance' },
+  ] as const;
+  const errors = [...simple, { what: 'two-phase', ours: tabulatedAtCeiling, column: 'twoPhase' } as const].flatMap(
+    ({ what, ours, column }) =>
+      errorRows(what, ours, results, (i) => results[i][column], TRIANGULAR_ERROR_TOLERANCE_POINTS),
+  );
   return [
-    table(
-      'Triangular workload, full contention',
-      'GB/s',
-      makeRows(full, (i) => results[i].fullContention[0]),
-    ),
-    table(
-      'Triangular workload, no contention',
-      'GB/s',
-      makeRows(none, (i) => results[i].noContention[0]),
-    ),
-    table(
-      'Triangular workload, no imbalance',
-      'GB/s',
-      makeRows(balanced, (i) => results[i].noImbalance[0]),
+    ...simple.map(({ what, ours, column }) =>
+      table(
+        `Triangular workload, ${what}`,
+        'GB/s',
+        makeRows(ours, (i) => results[i][column][0]),
+      ),
     ),
     table(
       'Triangular workload, two-phase as tabulated',

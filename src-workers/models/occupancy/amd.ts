@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an AMD multiprocessor: a compute unit on GCN and CDNA, and a whole workgroup processor (two
@@ -165,18 +165,9 @@ export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Resid
     registerWaves = Math.min(registerWaves, scalarWaves);
   }
 
-  const ldsBytes = roundUpTo(usage.sharedMemoryBytesPerBlock, rules.ldsGranuleBytes);
-  const alone: ResidencyLimits = {
-    warps:
-      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / waves),
+  return computeResidency(limits, usage, waves, {
     registers: Math.floor(registerWaves / waves),
-    sharedMemory:
-      usage.sharedMemoryBytesPerBlock > limits.maxSharedMemoryBytesPerBlock
-        ? 0
-        : ldsBytes === 0
-          ? Infinity
-          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / ldsBytes),
+    sharedMemory: fitSharedMemory(limits, usage, roundUpTo(usage.sharedMemoryBytesPerBlock, rules.ldsGranuleBytes)),
     blocks: waves === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
-  };
-  return computeResidency(alone, waves, limits.maxThreadGroupsPerMultiprocessor);
+  });
 }

@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16
@@ -59,23 +59,14 @@ export function appleResidency({ limits }: AppleOccupancyRules, usage: BlockUsag
   const groups = Math.ceil(usage.blockThreads / WIDTH);
   const registers = roundUpTo(usage.registersPerThread, APPLE_REGISTER_GRANULE);
   const held = Math.floor(limits.registersPerMultiprocessor / (registers * WIDTH * GROUP_GRANULE)) * GROUP_GRANULE;
-  const bytes = usage.sharedMemoryBytesPerBlock;
-  const alone: ResidencyLimits = {
-    warps:
-      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / groups),
+  return computeResidency(limits, usage, groups, {
     registers:
       registers === 0
         ? Infinity
         : usage.registersPerThread > limits.maxRegistersPerThread
           ? 0
           : Math.floor(held / groups),
-    sharedMemory:
-      bytes === 0
-        ? Infinity
-        : bytes > limits.maxSharedMemoryBytesPerBlock
-          ? 0
-          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / bytes),
+    sharedMemory: fitSharedMemory(limits, usage),
     blocks: limits.maxBlocksPerMultiprocessor,
-  };
-  return computeResidency(alone, groups, limits.maxThreadGroupsPerMultiprocessor);
+  });
 }

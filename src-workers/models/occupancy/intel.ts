@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import { type BlockUsage, type Residency, type ResidencyLimits, computeResidency, roundUpTo } from './usage.ts';
+import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, roundUpTo } from './usage.ts';
 
 /** Widths of a thread group that Intel's compilers choose from. */
 export type IntelSimdWidth = 8 | 16 | 32;
@@ -106,22 +106,15 @@ export function intelResidency(rules: IntelOccupancyRules, usage: BlockUsage): R
   const groups = Math.ceil(usage.blockThreads / rules.simdWidth);
   const slots = limits.maxThreadGroupsPerMultiprocessor;
   const bytes = usage.sharedMemoryBytesPerBlock;
-  const allocated = rules.localMemorySizes.find((size) => size >= bytes);
-  const alone: ResidencyLimits = {
-    warps: usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(slots / groups),
+  const allocated = bytes === 0 ? 0 : rules.localMemorySizes.find((size) => size >= bytes);
+  return computeResidency(limits, usage, groups, {
     registers:
       usage.registersPerThread > limits.maxRegistersPerThread
         ? 0
         : usage.registersPerThread > rules.smallModeRegisters
           ? Math.floor(roundUpTo(slots, 2) / 2 / groups)
           : Infinity,
-    sharedMemory:
-      bytes === 0
-        ? Infinity
-        : allocated === undefined
-          ? 0
-          : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / allocated),
+    sharedMemory: fitSharedMemory(limits, usage, allocated),
     blocks: groups === 1 ? limits.maxBlocksPerMultiprocessor : rules.barriers,
-  };
-  return computeResidency(alone, groups, slots);
+  });
 }

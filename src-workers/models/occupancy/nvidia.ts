@@ -1,13 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import {
-  type BlockUsage,
-  type Residency,
-  type ResidencyLimits,
-  checkUsage,
-  computeResidency,
-  roundUpTo,
-} from './usage.ts';
+import { type BlockUsage, type Residency, checkUsage, computeResidency, roundUpTo } from './usage.ts';
 
 /**
  * The allocation rules of one compute capability. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8
@@ -185,14 +178,11 @@ export function nvidiaResidency(
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;
   }
-  const alone: ResidencyLimits = {
-    warps:
-      usage.blockThreads > limits.maxThreadsPerBlock ? 0 : Math.floor(limits.maxThreadGroupsPerMultiprocessor / warps),
+  return computeResidency(limits, usage, warps, {
     registers,
     sharedMemory: sharedMemoryLimit(rules, usage.sharedMemoryBytesPerBlock),
     blocks: limits.maxBlocksPerMultiprocessor,
-  };
-  return computeResidency(alone, warps, limits.maxThreadGroupsPerMultiprocessor);
+  });
 }
 
 /**

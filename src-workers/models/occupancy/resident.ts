@@ -4,37 +4,23 @@ import { amdOccupancyRules, amdResidency } from './amd.ts';
 import { appleOccupancyRules, appleResidency } from './apple.ts';
 import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
-import { type BlockUsage, type Residency, checkUsage, computeResidency } from './usage.ts';
+import { type BlockUsage, type Residency, checkUsage, computeResidency, fitSharedMemory } from './usage.ts';
 
 /** Resident blocks of a device without known allocation rules: its limits, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
-  const shared = usage.sharedMemoryBytesPerBlock;
   const registersFit =
     usage.registersPerThread <= limits.maxRegistersPerThread && registers <= limits.maxRegistersPerBlock;
-  return computeResidency(
-    {
-      warps:
-        usage.blockThreads > limits.maxThreadsPerBlock
-          ? 0
-          : Math.floor(limits.maxThreadGroupsPerMultiprocessor / groups),
-      registers: !registersFit
-        ? 0
-        : registers === 0
-          ? Infinity
-          : Math.floor(limits.registersPerMultiprocessor / registers),
-      sharedMemory:
-        shared > limits.maxSharedMemoryBytesPerBlock
-          ? 0
-          : shared === 0
-            ? Infinity
-            : Math.floor(limits.sharedMemoryBytesPerMultiprocessor / shared),
-      blocks: limits.maxBlocksPerMultiprocessor,
-    },
-    groups,
-    limits.maxThreadGroupsPerMultiprocessor,
-  );
+  return computeResidency(limits, usage, groups, {
+    registers: !registersFit
+      ? 0
+      : registers === 0
+        ? Infinity
+        : Math.floor(limits.registersPerMultiprocessor / registers),
+    sharedMemory: fitSharedMemory(limits, usage),
+    blocks: limits.maxBlocksPerMultiprocessor,
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { DeviceLimits } from '../../domain/device.ts';
 import { badInput, ok, type Result } from '../../domain/result.ts';
 
 /** The resources of a multiprocessor that one block needs, in whole numbers. */
@@ -34,8 +35,27 @@ export function roundUpTo(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** The smallest of the four limits, and the resources that set it. */
-export function computeResidency(limits: ResidencyLimits, groupsPerBlock: number, threadGroupSlots: number): Residency {
+/** Blocks whose shared memory fits, if each gets `allocated` bytes; 0 if one asks for more than a block may have. */
+export function fitSharedMemory(
+  { sharedMemoryBytesPerMultiprocessor: all, maxSharedMemoryBytesPerBlock: most }: DeviceLimits,
+  { sharedMemoryBytesPerBlock: bytes }: BlockUsage,
+  allocated = bytes,
+): number {
+  if (bytes > most) return 0;
+  return allocated === 0 ? Infinity : Math.floor(all / allocated);
+}
+
+/**
+ * The smallest of the four limits, and the resources that set it.
+ * @param groupsPerBlock thread groups of a block, which limit the blocks by the slots of the multiprocessor
+ */
+export function computeResidency(
+  { maxThreadsPerBlock, maxThreadGroupsPerMultiprocessor: slots }: DeviceLimits,
+  { blockThreads }: BlockUsage,
+  groupsPerBlock: number,
+  others: Omit<ResidencyLimits, 'warps'>,
+): Residency {
+  const limits = { warps: blockThreads > maxThreadsPerBlock ? 0 : Math.floor(slots / groupsPerBlock), ...others };
   const blocks = Math.min(limits.warps, limits.registers, limits.sharedMemory, limits.blocks);
   const limitedBy =
     (limits.warps === blocks ? 1 : 0) |
@@ -46,7 +66,7 @@ export function computeResidency(limits: ResidencyLimits, groupsPerBlock: number
   return {
     blocksPerMultiprocessor: blocks,
     threadGroupsPerMultiprocessor: groups,
-    occupancyFraction: groups / threadGroupSlots,
+    occupancyFraction: groups / slots,
     limitedBy,
     limits,
   };
