@@ -1,5 +1,5 @@
 import { allocateChunk, type PredictionColumns } from '../domain/columns.ts';
-import { examine, type Candidate } from '../predict/design/candidate.ts';
+import { examineDesign, type Candidate } from '../predict/design/candidate.ts';
 import { predictInto, predictRanges } from '../predict/ranges.ts';
 import type { TimedDesign } from '../predict/time-design.ts';
 import type { Predictor } from '../predict/tables.ts';
@@ -42,11 +42,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
 
 /** Waves of blocks that a design takes; NaN if it is invalid. */
 export function countWaves(predictor: Predictor, design: number): number {
-  const positions = new Int32Array(predictor.counts.length);
-  decodeInto(positions, predictor.counts, design);
-  const candidate = {} as Candidate;
-  examine(predictor, positions, candidate);
-  const { invalid, device, gridBlocks, shape } = candidate;
+  const { invalid, device, gridBlocks, shape } = examineDesign(predictor, design).candidate;
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
 }
 

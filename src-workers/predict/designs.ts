@@ -8,7 +8,14 @@ import {
 import type { Device, GpuDevice } from '../domain/device.ts';
 import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS, getBlockWidth, decodeInto } from '../domain/space.ts';
-import { examine, isOneLaunch, type Candidate, type ClassCandidate, type GpuCandidate } from './design/candidate.ts';
+import {
+  examine,
+  examineDesign,
+  isOneLaunch,
+  type Candidate,
+  type ClassCandidate,
+  type GpuCandidate,
+} from './design/candidate.ts';
 import { getPace } from './cost/pace.ts';
 import { playFetches, type SimulatedFetches } from './fetches.ts';
 import { computeBalancingMs, computeBlockStartsMs, computeIterationFactor } from './launch-costs.ts';
@@ -148,17 +155,6 @@ export function listPlayableLaunches(whole: Predictor, index: number): readonly 
 export function computeBalancingTime(whole: Predictor, index: number): number {
   const { candidate } = examineDesign(whole, index);
   return candidate.invalid === 0 ? computeBalancingMs(candidate) : 0;
-}
-
-function examineDesign(
-  whole: Predictor,
-  index: number,
-): { readonly positions: Int32Array; readonly candidate: Candidate } {
-  const positions = new Int32Array(whole.counts.length);
-  decodeInto(positions, whole.counts, index);
-  const candidate = {} as Candidate;
-  examine(whole, positions, candidate);
-  return { positions, candidate };
 }
 
 function makePlayable(candidate: GpuCandidate): PlayableLaunch {

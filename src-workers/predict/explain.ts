@@ -2,12 +2,11 @@ import type { Achieved, Breakdown } from '../domain/breakdown.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
 import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
-import { decodeInto } from '../domain/space.ts';
 import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
 import {
-  examine,
+  examineDesign,
   isOnCpu,
   isOneLaunch,
   type Candidate,
@@ -31,10 +30,7 @@ import type { Predictor } from './tables.ts';
  * last wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
-  const positions = new Int32Array(whole.counts.length);
-  decodeInto(positions, whole.counts, index);
-  const candidate = {} as Candidate;
-  examine(whole, positions, candidate);
+  const { candidate } = examineDesign(whole, index);
   if (candidate.invalid !== 0) return null;
   if (isOneLaunch(candidate)) return explainLaunch(candidate);
   if (!isOnCpu(candidate)) return explainClasses(candidate, candidate.classes!);

@@ -94,9 +94,8 @@ function makePredictor(
       known: createSizedCache(caches.budget, PACE_MS, () => PACE_BYTES),
       tables: new Map(),
     },
-    longestLength: findLongest(plan.law, plan.units),
+    ...findLongest(plan.law, plan.units),
     longestGiven: plan.law.support[plan.law.support.length - 1],
-    openStep: findOpenStep(plan.law, plan.units),
     cpuLoads:
       ofUnits.cpuLoads ??
       (plan.ordered && axes.devices.some((device) => device.kind === 'cpu')
@@ -213,24 +212,20 @@ export function preparePipeline(
   };
 }
 
-/** E[longest of this number of units], iterations. */
-function findLongest({ support, probability }: LengthLaw, units: number): number {
-  let mean = support[0];
-  let below = 0;
-  for (let i = 0; i + 1 < support.length; i++) {
-    below = Math.min(1, below + probability[i]);
-    mean += (support[i + 1] - support[i]) * (1 - Math.pow(below, units));
-  }
-  return mean;
-}
-
-function findOpenStep({ support, probability }: LengthLaw, units: number): number {
-  let step = 0;
+/** The longest of this number of units (see `Predictor`). */
+function findLongest(
+  { support, probability }: LengthLaw,
+  units: number,
+): Pick<Predictor, 'longestLength' | 'openStep'> {
+  let longestLength = support[0];
+  let openStep = 0;
   let below = 0;
   for (let i = 0; i + 1 < support.length; i++) {
     below = Math.min(1, below + probability[i]);
     const none = Math.pow(below, units);
-    if (none > OPEN_PROBABILITY && none < 1 - OPEN_PROBABILITY) step = Math.max(step, support[i + 1] - support[i]);
+    const step = support[i + 1] - support[i];
+    longestLength += step * (1 - none);
+    if (none > OPEN_PROBABILITY && none < 1 - OPEN_PROBABILITY) openStep = Math.max(openStep, step);
   }
-  return step;
+  return { longestLength, openStep };
 }

@@ -10,7 +10,14 @@ import {
   type PartitionBalancing,
 } from '../../domain/design.ts';
 import type { CpuDevice, Device, GpuDevice } from '../../domain/device.ts';
-import { AXIS, getBlockWidth, type GridLaunch, rowPosition, type SpaceConstraint } from '../../domain/space.ts';
+import {
+  AXIS,
+  decodeInto,
+  getBlockWidth,
+  type GridLaunch,
+  rowPosition,
+  type SpaceConstraint,
+} from '../../domain/space.ts';
 import { countStep } from '../../numeric/steps.ts';
 import { computeEvenShares, computeMeanItems } from '../dealing/even-share.ts';
 import { countRows, type Tile } from '../dealing/tiles.ts';
@@ -183,6 +190,18 @@ function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile |
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();
   examineOwn(findOwnPredictor(whole, positions), positions, candidate);
+}
+
+/** Examines the design with an index. */
+export function examineDesign(
+  whole: Predictor,
+  index: number,
+): { readonly positions: Int32Array; readonly candidate: Candidate } {
+  const positions = new Int32Array(whole.counts.length);
+  decodeInto(positions, whole.counts, index);
+  const candidate = {} as Candidate;
+  examine(whole, positions, candidate);
+  return { positions, candidate };
 }
 
 /**

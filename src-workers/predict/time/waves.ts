@@ -1,3 +1,4 @@
+import { firstIndex } from '../../numeric/search.ts';
 import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import { computeApart, type ActivityProfile } from './activity.ts';
 import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
@@ -118,13 +119,7 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
   const cap = findMostCompeting(R * W, schedulers, cyclesPerIteration);
   const waves = gridBlocks / (multiprocessors * R);
   const { renewal, nearly, last, started } = extendRenewalUpTo(block, waves, R * multiprocessors);
-  let low = -1;
-  let point = last;
-  while (point - low > 1) {
-    const middle = (low + point) >> 1;
-    if (started[middle] < nearly) low = middle;
-    else point = middle;
-  }
+  const point = firstIndex(0, last, (at) => started[at] >= nearly);
   const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
   const uneven = (block.meanPair / block.meanBlock) * computeUnevenCycles(residency, R);
   let cycles = 0;
