@@ -1,4 +1,5 @@
 import { AXIS_ORDER, axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
+import { mean } from '../numeric/statistics.ts';
 import { axisTexts } from './shared-designs.ts';
 
 /** Times of all designs of one device under one set of inputs. */
@@ -65,9 +66,8 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
     common += 1;
     if (kept.length === keep && worst > kept[keep - 1].worst) continue;
     const regret = scenarios.map((_, i) => regretOf(i));
-    const mean = regret.reduce((sum, one) => sum + one, 0) / regret.length;
-    const design = { designs: scenarios.map((_, i) => designIn(i)), regret, worst, mean };
-    const place = kept.findIndex((other) => worst < other.worst || (worst === other.worst && mean < other.mean));
+    const design = { designs: scenarios.map((_, i) => designIn(i)), regret, worst, mean: mean(regret) };
+    const place = kept.findIndex((other) => worst < other.worst || (worst === other.worst && design.mean < other.mean));
     kept.splice(place < 0 ? kept.length : place, 0, design);
     if (kept.length > keep) kept.pop();
   }

@@ -1,5 +1,5 @@
 import { normalQuantile } from '../models/workload/normal.ts';
-import { mersenneTwister } from '../numeric/random.ts';
+import { mersenneTwister, standardNormal } from '../numeric/random.ts';
 import type { TieTable } from '../sweep/ties.ts';
 
 /**
@@ -63,11 +63,10 @@ export function withErrors(
     Array.from({ length: pairs }, (_, pair) => {
       // Each draw has its own seed, so that more designs do not change the earlier errors.
       const uniform = mersenneTwister(1 + draw * pairs + pair);
-      const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
       const known = new Map<string, number>();
       const errorOf = (text: string): number => {
         let error = known.get(text);
-        if (error === undefined) known.set(text, (error = normal()));
+        if (error === undefined) known.set(text, (error = standardNormal(uniform)));
         return error;
       };
       const errors = parts.map(({ texts, widths }) =>

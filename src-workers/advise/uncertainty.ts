@@ -1,4 +1,6 @@
-import { sortedQuantile } from '../numeric/statistics.ts';
+import { greatestCommonDivisor } from '../numeric/lattice.ts';
+import { mean, sortedQuantile } from '../numeric/statistics.ts';
+import { dot } from '../numeric/symmetric.ts';
 
 /** A design counts as good if its time exceeds the best by at most this fraction. */
 export const GOOD_FRACTION = 0.03;
@@ -37,7 +39,6 @@ export function computeRegrets(
     if (times.some(Number.isNaN)) return null;
     const regrets = times.map((time, draw) => Math.max(0, Math.log(time / best[draw])));
     const good = regrets.filter((regret) => regret <= Math.log1p(GOOD_FRACTION)).length;
-    const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
     const ascending = times.toSorted();
     return {
       expected: mean(regrets),
@@ -80,8 +81,7 @@ export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, r
 
 function chooseStep(draws: number, shuffle: number): number {
   let step = Math.max(2, Math.round(draws * (0.381966 + 0.05 * shuffle)));
-  const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
-  while (divisor(step, draws) !== 1) step += 1;
+  while (greatestCommonDivisor(step, draws) !== 1) step += 1;
   return step;
 }
 
@@ -102,8 +102,4 @@ function parabolas(points: readonly number[]): (values: readonly number[]) => re
     const along = basis.map((column) => dot(column, values));
     return points.map((_, at) => basis.reduce((sum, column, i) => sum + along[i] * column[at], 0));
   };
-}
-
-function dot(a: readonly number[], b: readonly number[]): number {
-  return a.reduce((sum, value, at) => sum + value * b[at], 0);
 }

@@ -1,4 +1,6 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
+import { mean } from '../../numeric/statistics.ts';
+import { dot } from '../../numeric/symmetric.ts';
 import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 
 /** Time of a thread group in which n lanes leave the loop separately (Bialas, Strzelecki 2015, arXiv:1504.01650). */
@@ -54,7 +56,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   const centred = (values: Float64Array) => {
     const means = kernels.map((loops) => {
       const own = values.filter((_, i) => runs[i].loops === loops);
-      return own.reduce((sum, value) => sum + value, 0) / own.length;
+      return mean(own);
     });
     return values.map((value, i) => value - means[kernels.indexOf(runs[i].loops)]);
   };
@@ -88,7 +90,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   const deviation = freedom > 0 ? Math.sqrt(squares / freedom) : null;
   const baseOf = (loops: LoopKernel) => {
     const own = runs.flatMap((run, i) => (run.loops === loops ? [cycles[i] - branch * branches[i] - spill * spills[i]] : [])); // prettier-ignore
-    return own.length === 0 ? null : own.reduce((sum, value) => sum + value, 0) / own.length;
+    return own.length === 0 ? null : mean(own);
   };
   const total = dot(y, y);
   return ok({
@@ -98,12 +100,6 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     cyclesPerSpillAndLoad: spill > 0 ? spill : null,
     explained: total > 0 ? Math.max(0, 1 - squares / total) : 0,
   });
-}
-
-function dot(a: Float64Array, b: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
-  return sum;
 }
 
 function sumOfSquares(y: Float64Array, x: Float64Array, z: Float64Array, branch: number, spill: number): number {

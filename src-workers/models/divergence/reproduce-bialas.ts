@@ -1,4 +1,5 @@
 import { reproductionRow, makeTables, type ReproductionTable } from '../../domain/reproduction.ts';
+import { mean } from '../../numeric/statistics.ts';
 import { runCycles, STACK_COSTS } from './costs.ts';
 import {
   keplerCyclesPerInstruction,
@@ -19,8 +20,8 @@ const OVERHEAD_TOLERANCE_POINTS = 2.5;
 /** Slope of the least-squares line through (0, y₀), (1, y₁), … */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const covariance = values.reduce((sum, value, i) => sum + (i - middle) * (value - mean), 0);
+  const height = mean(values);
+  const covariance = values.reduce((sum, value, i) => sum + (i - middle) * (value - height), 0);
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 

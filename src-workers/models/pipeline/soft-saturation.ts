@@ -1,6 +1,6 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
-import { solveSymmetric } from '../../numeric/symmetric.ts';
+import { dot, solveSymmetric } from '../../numeric/symmetric.ts';
 
 /**
  * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM), by its number of thread groups.
@@ -185,7 +185,6 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
       const moved = residualsAt(x.map((value, i) => (i === j ? value + step : value)));
       return moved.map((value, i) => (value - residuals[i]) / step);
     });
-    const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, i) => sum + value * b[i], 0);
     const normal = columns.map((a) => columns.map((b) => dot(a, b)));
     const gradient = columns.map((a) => dot(a, residuals));
     const before = cost;
