@@ -1,6 +1,6 @@
 import type { Design, WholeUnitBalancing } from '../domain/design.ts';
 import { ok, type Result, unsupported, badInput } from '../domain/result.ts';
-import { listBucketRanges } from '../predict/depth/group-depth.ts';
+import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 

@@ -18,7 +18,7 @@ import type { CompactNumbers } from '../numeric/compact.ts';
 import { arrangeUnits } from '../predict/dealing/arrange.ts';
 import { shuffle } from '../numeric/random.ts';
 import { startsAtRandom, type GivenBalancing } from '../predict/dealing/given.ts';
-import { listBucketRanges } from '../predict/depth/group-depth.ts';
+import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { countSliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';

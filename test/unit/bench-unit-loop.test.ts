@@ -11,7 +11,7 @@ import {
 } from '../../src-workers/bench/unit-loop.ts';
 import type { WholeUnitBalancing } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { listBucketRanges } from '../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../src-workers/predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { forAll } from '../for-all.ts';

@@ -1,5 +1,5 @@
 import type { Balancing } from '../../../src-workers/domain/design.ts';
-import { listBucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-law.ts';
 import type { RankRow } from '../../contract/api.ts';
 import type { CodeSource } from './code.ts';
 

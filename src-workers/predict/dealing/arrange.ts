@@ -3,7 +3,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, findLargest, makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { createOwnedCache } from '../../numeric/budget.ts';
 import { GIVEN_UNITS, ORDER_BYTES, ORDER_MS } from '../constants.ts';
-import { listBucketRanges } from '../depth/group-depth.ts';
+import { listBucketRanges } from '../depth/prepared-law.ts';
 import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';

@@ -9,7 +9,7 @@ import type { BlockLaw } from './law.ts';
 import { listBlocks, placeBlocks, sortRow, type ListedBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
 import type { Dealing } from '../dealing/deal.ts';
 import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
-import { getCoarseLaw } from '../depth/group-depth.ts';
+import { getCoarseLaw } from '../depth/prepared-law.ts';
 import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';

@@ -9,7 +9,8 @@ import {
   computeOrderedStarts,
 } from '../../../src-workers/predict/depth/divergent-starts.ts';
 import { getDepthTable } from '../../../src-workers/predict/depth/depth-table.ts';
-import { listBucketRanges, makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-law.ts';
 import { computeWindowActivity } from '../../../src-workers/predict/depth/window.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import {

@@ -2,7 +2,7 @@ import { isWholeUnit, type WholeUnitBalancing } from '../../../src-workers/domai
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { listBucketRanges } from '../../../src-workers/predict/depth/group-depth.ts';
+import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-law.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';

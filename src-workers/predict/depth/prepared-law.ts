@@ -1,0 +1,106 @@
+import type { WholeUnitBalancing } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
+import type { LengthLaw } from '../../domain/workload.ts';
+import { keptWith } from '../../numeric/kept.ts';
+import { findBestBuckets, makeQuantileBuckets, type Bucket } from './buckets.ts';
+import {
+  listAtoms,
+  makeCoarseGrid,
+  computeCumulants,
+  fromMasses,
+  moveToGrid,
+  type Cumulants,
+  type DiscreteLaw,
+} from './discrete-law.ts';
+
+/** A law of lengths, and results that are computed once for it and shared by all its designs. */
+export interface PreparedLaw {
+  readonly source: LengthLaw;
+  /** The law reduced to at most MAX_POINTS atoms. */
+  readonly law: DiscreteLaw;
+  readonly cumulants: Cumulants;
+  readonly shared: Map<string, unknown>;
+}
+
+/** Work groups of n units that take `rounds` units per slot. */
+export interface WorkGroup<Balancing extends WholeUnitBalancing = WholeUnitBalancing> {
+  readonly prepared: PreparedLaw;
+  readonly n: number;
+  readonly balancing: Balancing;
+  readonly loop: LoopForm;
+  readonly rounds: number;
+}
+
+export const prepareLaw = keptWith((source: LengthLaw): PreparedLaw => {
+  const whole = fromMasses(source.support, source.probability);
+  const { support, probability } = listAtoms(moveToGrid(whole, makeCoarseGrid(whole)));
+  const law = fromMasses(support, probability);
+  return { source, law, cumulants: computeCumulants(law), shared: new Map() };
+});
+
+/** A law on at most `MAX_POINTS` atoms. */
+export function getCoarseLaw(law: LengthLaw): DiscreteLaw {
+  return prepareLaw(law).law;
+}
+
+/** Caches a value for this law under `key`. The key names everything else on which the value depends. */
+export function getShared<T>({ shared }: PreparedLaw, key: string, make: () => T): T {
+  if (!shared.has(key)) shared.set(key, make());
+  return shared.get(key) as T;
+}
+
+export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
+  return { label: '', truncatedMass: 0, ...listAtoms(law) };
+}
+
+/** Common numbers of units per group. Results for all of them together take little longer than for the largest alone. */
+export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
+
+/** Group sizes that are computed together with n. */
+export function listGroupSizes(n: number): readonly number[] {
+  return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
+}
+
+/** The buckets from which groups take their units. */
+export interface BucketSet {
+  readonly buckets: readonly Bucket[];
+  /** The key identifies the buckets among those of one law. */
+  readonly key: string;
+  /** Whether the buckets depend on n; otherwise they are the same for groups of any width. */
+  readonly cutForWidth: boolean;
+}
+
+/** The buckets of a balancing, shortest first; all units are one bucket if it makes none. */
+export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUnitBalancing): BucketSet {
+  const { law } = prepared;
+  switch (balancing.kind) {
+    case 'quantile-buckets': {
+      const key = `quantile ${balancing.k}`;
+      const buckets = getShared(prepared, key, () => makeQuantileBuckets(law, balancing.k));
+      return { buckets, key, cutForWidth: false };
+    }
+    case 'best-buckets': {
+      const key = `best ${balancing.k} ${n}`;
+      return { buckets: getShared(prepared, key, () => findBestBuckets(law, n, balancing.k)), key, cutForWidth: true };
+    }
+    default:
+      return { buckets: [{ share: 1, law }], key: 'all', cutForWidth: false };
+  }
+}
+
+/**
+ * The buckets into which `balancing` cuts the lengths, shortest first. The interface shows the thresholds.
+ *
+ * @returns share of the units, and shortest and longest length, of each bucket
+ */
+export function listBucketRanges(
+  law: LengthLaw,
+  n: number,
+  balancing: Extract<WholeUnitBalancing, { k: number }>,
+): { readonly share: number; readonly from: number; readonly to: number }[] {
+  return getBuckets(prepareLaw(law), n, balancing).buckets.map(({ share, law: inside }) => ({
+    share,
+    from: inside.values[0],
+    to: inside.values[inside.values.length - 1],
+  }));
+}
