@@ -273,10 +273,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
   }
   if (name === 'summary') return { kind: 'summary', figures: readFigures(cursor) };
   if (name === 'mixture') {
-    if (depth >= MAX_MIXTURE_DEPTH) {
-      cursor.position = start;
-      refuseAt(cursor, `Nest mixtures at most ${MAX_MIXTURE_DEPTH} deep`);
-    }
+    if (depth >= MAX_MIXTURE_DEPTH) refuseAt(cursor, `Nest mixtures at most ${MAX_MIXTURE_DEPTH} deep`, start);
     const parts = readList(cursor, () => {
       const weight = readNumber(cursor, 'a weight');
       readToken(cursor, '*');
@@ -284,10 +281,7 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
     });
     return { kind: 'mixture', parts };
   }
-  if (!isDistribution(name)) {
-    cursor.position = start;
-    refuseAt(cursor, `Use a workload: ${FORMS}`);
-  }
+  if (!isDistribution(name)) refuseAt(cursor, `Use a workload: ${FORMS}`, start);
   return { kind: 'distribution', name, args: readArguments(cursor, name, DISTRIBUTIONS[name].parameters) };
 }
 
@@ -303,10 +297,8 @@ function readFigures(cursor: Cursor): SummaryFigures {
     const start = cursor.position;
     const text = readMatch(cursor, /[a-z]+[1-3]?/y);
     const name = SUMMARY_FIGURES.find((figure) => figure === text);
-    if (name === undefined || name in figures) {
-      cursor.position = start;
-      refuseAt(cursor, `Use each of ${SUMMARY_FIGURES.join(', ')} at most once, as in mean=20`);
-    }
+    if (name === undefined || name in figures)
+      refuseAt(cursor, `Use each of ${SUMMARY_FIGURES.join(', ')} at most once, as in mean=20`, start);
     readToken(cursor, '=');
     figures[name] = readNumber(cursor, name);
   });
@@ -334,10 +326,10 @@ function readExample(cursor: Cursor): GeneratedExample {
     const [width, height, maxIterations] = readArguments(cursor, name, ['width', 'height', 'maxIterations']);
     return { kind: 'mandelbrot', width, height, maxIterations };
   }
-  cursor.position = start;
   return refuseAt(
     cursor,
     'Use an example: collatz, collatz(count), mandelbrot or mandelbrot(width,height,maxIterations)',
+    start,
   );
 }
 
@@ -345,10 +337,8 @@ function readArguments(cursor: Cursor, name: string, parameters: readonly string
   const start = cursor.position;
   let next = 0;
   const args = readList(cursor, () => readNumber(cursor, `${parameters[next++] ?? 'a number'} of ${name}`));
-  if (args.length !== parameters.length) {
-    cursor.position = start;
-    refuseAt(cursor, `Use ${name}(${parameters.join(',')}), not ${args.length} numbers`);
-  }
+  if (args.length !== parameters.length)
+    refuseAt(cursor, `Use ${name}(${parameters.join(',')}), not ${args.length} numbers`, start);
   return args;
 }
 
@@ -371,10 +361,7 @@ function readNumber(cursor: Cursor, what: string): number {
   const start = cursor.position;
   const text = readMatch(cursor, /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y);
   const value = text === null ? NaN : Number(text);
-  if (!Number.isFinite(value)) {
-    cursor.position = start;
-    refuseAt(cursor, `Use a number (${what})`);
-  }
+  if (!Number.isFinite(value)) refuseAt(cursor, `Use a number (${what})`, start);
   // −0 would be written as 0, so it becomes 0.
   return value === 0 ? 0 : value;
 }
@@ -397,10 +384,8 @@ function readPath(cursor: Cursor, nested: boolean, columns = false): string {
     path = path.trim();
   }
   // eslint-disable-next-line no-control-regex -- control characters in a path can only be an attack or an accident
-  if (path === '' || /[\u0000-\u001f\u007f]/.test(path)) {
-    cursor.position = start;
-    refuseAt(cursor, 'Use a path without control characters');
-  }
+  if (path === '' || /[\u0000-\u001f\u007f]/.test(path))
+    refuseAt(cursor, 'Use a path without control characters', start);
   return path;
 }
 
@@ -415,19 +400,13 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
     skipBlanks(cursor);
     const start = cursor.position;
     const column = readQuoted(cursor) ?? (readMatch(cursor, nested ? /[^,()"&=]*/y : /[^"&=]*/y) ?? '').trim();
-    if (column === '') {
-      cursor.position = start;
-      refuseAt(cursor, 'the name or number of a column');
-    }
+    if (column === '') refuseAt(cursor, 'Use the name or number of a column', start);
     return column;
   };
   const choice = <T extends string>(values: readonly T[]): T => {
     const start = cursor.position;
     const text = readColumn();
-    const value = values.find((one) => one === text);
-    if (value !== undefined) return value;
-    cursor.position = start;
-    return refuseAt(cursor, values.join(', '));
+    return values.find((one) => one === text) ?? refuseAt(cursor, `Use one of ${values.join(', ')}`, start);
   };
   let columns: CsvColumns = { length: readColumn() };
   for (;;) {
@@ -437,10 +416,8 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
     skipBlanks(cursor);
     const start = cursor.position;
     const option = readMatch(cursor, /[a-z]+/y);
-    const refuseOption = (): never => {
-      cursor.position = start;
-      return refuseAt(cursor, 'each of header, delimiter and one of count, probability and target once');
-    };
+    const refuseOption = (): never =>
+      refuseAt(cursor, 'Use header, delimiter and one of count, probability and target at most once each', start);
     const isWeight = option === 'count' || option === 'probability' || option === 'target';
     if ((!isWeight && option !== 'header' && option !== 'delimiter') || option in columns) refuseOption();
     readToken(cursor, '=');
@@ -506,9 +483,10 @@ function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   return match[0];
 }
 
-function refuseAt(cursor: Cursor, advice: string): never {
-  const column = cursor.position + 1;
-  const rest = cursor.text.slice(cursor.position);
+/** @param at where the text is wrong */
+function refuseAt(cursor: Cursor, advice: string, at = cursor.position): never {
+  const column = at + 1;
+  const rest = cursor.text.slice(at);
   const problem = rest === '' ? 'the text ends too early' : `${shown(rest)} is not valid here`;
   throw new FailureError({
     code: 'bad-input',

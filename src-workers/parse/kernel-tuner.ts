@@ -5,7 +5,7 @@ import { FailureError, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
-import { caught, MAX_SHOWN, refuse, shown } from './source.ts';
+import { caught, MAX_SHOWN, refuse as refuseIn, shown } from './source.ts';
 
 /** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
@@ -80,7 +80,8 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 ]);
 
 type Fields = Readonly<Record<string, unknown>>;
-type Place = { readonly line: number };
+/** Refuses the file because of what is at one place of it. */
+type Refuse = (problem: string) => never;
 type Configuration = Record<string, number | string | boolean>;
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -127,34 +128,38 @@ export function parseKernelTuner(
     let format: KernelTunerFile['format'] | undefined;
     let parameterNames: ReadonlySet<string> | undefined;
     let times = 0;
+    const refuseAt =
+      (place: { readonly line: number }): Refuse =>
+      (problem) =>
+        refuseIn(label, place, problem);
     const { whole } = await eachJsonMember(bytes, label, Object.keys(FORMATS), (member) => {
+      const refuse: Refuse = refuseAt(member);
       if (member.container === null) {
         head[member.key] = member.value;
         return;
       }
       if (raw.length === 0) format = FORMATS[member.container];
       if (format !== FORMATS[member.container]) {
-        refuse(label, member, `the file has several of "cache", "results" and "data". It must have one of them`);
+        refuse(`the file has several of "cache", "results" and "data". It must have one of them`);
       }
       if (raw.length === MAX_CONFIGURATIONS) {
-        refuse(label, member, `more than ${MAX_CONFIGURATIONS} configurations, the limit`);
+        refuse(`more than ${MAX_CONFIGURATIONS} configurations, the limit`);
       }
-      if (format === 'cache') parameterNames ??= listNames(head, label, member);
+      if (format === 'cache') parameterNames ??= listNames(head, refuse);
       const read = parameterNames
-        ? cacheCase(member, parameterNames, label)
+        ? cacheCase(member, parameterNames, refuse)
         : format === 'stored'
-          ? storedCase(member, head, stored, label)
-          : t4Case(member, label);
+          ? storedCase(member, head, stored, refuse)
+          : t4Case(member, refuse);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
-      if (times > MAX_TIMES) refuse(label, member, `more than ${MAX_TIMES} times, the limit`);
+      if (times > MAX_TIMES) refuse(`more than ${MAX_TIMES} times, the limit`);
       raw.push(read);
     });
+    const refuseFile: Refuse = refuseAt({ line: 1 });
     if (!format) {
       const keys = Object.keys(head).slice(0, 8).map(shown).join(', ') || 'none';
-      refuse(
-        label,
-        { line: 1 },
+      refuseFile(
         `the file has no configurations (its members: ${keys}). It needs a "cache", "results" or "data" of Kernel Tuner with at least one`,
       );
     }
@@ -169,7 +174,7 @@ export function parseKernelTuner(
     }
     const metadata = isFields(head.metadata) ? head.metadata : {};
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
-    const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', label, 'metadata.timeunit', { line: 1 });
+    const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', 'metadata.timeunit', refuseFile);
     const kernel = text(head.kernel_name);
     // A property that is equal in all configurations is not a parameter.
     for (const name of STORED_PLACES)
@@ -289,14 +294,14 @@ export function readSweep(metadata: unknown): FileSweep | null {
 }
 
 /** Names of the tuned parameters, which precede the entries of a cache. */
-function listNames(head: Fields, label: string, place: Place): ReadonlySet<string> {
+function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
   if (!names) {
-    return refuse(label, place, 'an entry precedes "tune_params_keys". The names of the parameters must come first');
+    return refuse('an entry precedes "tune_params_keys". The names of the parameters must come first');
   }
   if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
-    return refuse(label, place, `tune_params_keys ${got(keys)} is not a list of at most ${MAX_PARAMETERS} names`);
+    return refuse(`tune_params_keys ${got(keys)} is not a list of at most ${MAX_PARAMETERS} names`);
   }
   return new Set(names);
 }
@@ -304,14 +309,13 @@ function listNames(head: Fields, label: string, place: Place): ReadonlySet<strin
 /** Fields of a cache's entry that are neither parameters nor measured values. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
 
-function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>, label: string): RawCase {
-  const place = { line };
-  if (!isFields(value)) return refuse(label, place, `entry ${shown(key)} is ${got(value)}, not an object`);
+function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refuse: Refuse): RawCase {
+  if (!isFields(value)) return refuse(`entry ${shown(key)} is ${got(value)}, not an object`);
   // A prediction of Lockstep contains its design, in addition to the numbers that encode it.
   const own = field(value, 'lockstep');
   const configuration = isFields(own)
-    ? readConfiguration(own, Object.keys(own), label, place)
-    : readConfiguration(value, [...names], label, place);
+    ? readConfiguration(own, Object.keys(own), refuse)
+    : readConfiguration(value, [...names], refuse);
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(value)) {
     if (typeof item === 'number' && !names.has(name) && !NOT_VALUES.has(name) && !FORBIDDEN_NAMES.has(name)) {
@@ -320,7 +324,7 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
   }
   const time = field(value, 'time');
   const error = findError(value) ?? findError(time) ?? (typeof time === 'string' ? time : null);
-  const { times, failure, ran } = readTimes(field(value, 'times'), time, error, label, place);
+  const { times, failure, ran } = readTimes(field(value, 'times'), time, error, refuse);
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
@@ -328,43 +332,37 @@ function cacheCase({ key, line, value }: JsonMember, names: ReadonlySet<string>,
 const STORED_PLACES = ['device_name', 'problem_size'] as const;
 
 function storedCase(
-  { position, line, value }: JsonMember,
+  { position, value }: JsonMember,
   head: Fields,
   stored: Readonly<Record<(typeof STORED_PLACES)[number], Set<string>>>,
-  label: string,
+  refuse: Refuse,
 ): RawCase {
-  const place = { line };
   const chosen = isFields(value) ? field(value, 'tunable_parameters') : undefined;
   if (!isFields(value) || !isFields(chosen))
-    return refuse(label, place, `the tunable_parameters of entry ${position} are ${got(chosen)}, not an object`);
+    return refuse(`the tunable_parameters of entry ${position} are ${got(chosen)}, not an object`);
   if (field(value, 'time') === undefined)
-    refuse(
-      label,
-      place,
-      `the objective of the results is ${got(head.objective)}, not time. Store them with objective="time"`,
-    );
-  const configuration = readConfiguration(chosen, Object.keys(chosen), label, place);
+    refuse(`the objective of the results is ${got(head.objective)}, not time. Store them with objective="time"`);
+  const configuration = readConfiguration(chosen, Object.keys(chosen), refuse);
   for (const name of STORED_PLACES) {
     const said = text(field(value, name));
     if (said === null) continue;
     stored[name].add(said);
     configuration[name] = said;
   }
-  const { times, failure, ran } = readTimes(undefined, field(value, 'time'), null, label, place);
+  const { times, failure, ran } = readTimes(undefined, field(value, 'time'), null, refuse);
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: {} };
 }
 
-function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
-  const place = { line };
-  if (!isFields(value)) return refuse(label, place, `result ${position} is ${got(value)}, not an object`);
+function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
+  if (!isFields(value)) return refuse(`result ${position} is ${got(value)}, not an object`);
   const chosen = field(value, 'configuration');
   if (!isFields(chosen)) {
-    return refuse(label, place, `the configuration of result ${position} is ${got(chosen)}, not an object`);
+    return refuse(`the configuration of result ${position} is ${got(chosen)}, not an object`);
   }
-  const configuration = readConfiguration(chosen, Object.keys(chosen), label, place);
+  const configuration = readConfiguration(chosen, Object.keys(chosen), refuse);
   const timings = field(value, 'times');
   if (timings !== undefined && !isFields(timings)) {
-    return refuse(label, place, `the times of result ${position} are ${got(timings)}, not an object`);
+    return refuse(`the times of result ${position} are ${got(timings)}, not an object`);
   }
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
@@ -383,7 +381,7 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
     if (name === 'time') {
       time = measured;
       const unit = field(item, 'unit');
-      if (unit !== undefined && unit !== '') scale = unitMs(unit, label, 'unit of time', place);
+      if (unit !== undefined && unit !== '') scale = unitMs(unit, 'unit of time', refuse);
     }
     if (typeof name !== 'string' || FORBIDDEN_NAMES.has(name) || name.length > MAX_TEXT) continue;
     if (typeof measured === 'number' && (name !== 'time' || isTime(measured))) values.push([name, measured]);
@@ -392,7 +390,7 @@ function t4Case({ position, line, value }: JsonMember, label: string): RawCase {
   const named = typeof time === 'string' ? time : findError(time);
   const wrong = invalidity === 'correct' ? null : (INVALIDITY.get(invalidity) ?? invalidity);
   const error = wrong === null ? named : named === null ? wrong : `${named}: ${wrong}`;
-  const { times, failure, ran } = readTimes(timings && field(timings, 'runtimes'), time, error, label, place);
+  const { times, failure, ran } = readTimes(timings && field(timings, 'runtimes'), time, error, refuse);
   return {
     configuration,
     times,
@@ -410,8 +408,7 @@ function readTimes(
   repeats: unknown,
   time: unknown,
   error: string | null,
-  label: string,
-  place: Place,
+  refuse: Refuse,
 ): Pick<RawCase, 'times' | 'failure' | 'ran'> {
   const failed = (failure: string) => ({ times: [], failure: failure.slice(0, MAX_TEXT), ran: false });
   if (error !== null) {
@@ -420,7 +417,7 @@ function readTimes(
   }
   if (time === INVALID_TIME) return failed('invalid: its time is written as 1e20');
   if (repeats !== undefined && repeats !== null && !Array.isArray(repeats)) {
-    return refuse(label, place, `the repeats are ${got(repeats)}, not a list of times`);
+    return refuse(`the repeats are ${got(repeats)}, not a list of times`);
   }
   const ran = repeats ? repeats.length > 0 : false;
   const list: readonly unknown[] = ran ? (repeats as readonly unknown[]) : time === undefined ? [] : [time];
@@ -437,26 +434,26 @@ function findError(value: unknown): string | null {
   return error === undefined || error === null ? null : (text(error) ?? got(error));
 }
 
-function readConfiguration(fields: Fields, names: readonly string[], label: string, place: Place): Configuration {
+function readConfiguration(fields: Fields, names: readonly string[], refuse: Refuse): Configuration {
   if (names.length > MAX_PARAMETERS) {
-    refuse(label, place, `${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
+    refuse(`${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
   }
   return Object.fromEntries(
     names.map((name) => {
       const value = field(fields, name);
-      if (FORBIDDEN_NAMES.has(name)) refuse(label, place, `a parameter may not be called ${shown(name)}`);
+      if (FORBIDDEN_NAMES.has(name)) refuse(`a parameter may not be called ${shown(name)}`);
       const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
       if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT)) {
-        refuse(label, place, `parameter ${shown(name)} is ${got(value)}, not a number, text, true or false`);
+        refuse(`parameter ${shown(name)} is ${got(value)}, not a number, text, true or false`);
       }
       return [name, value];
     }),
   );
 }
 
-function unitMs(unit: unknown, label: string, what: string, place: Place): number {
+function unitMs(unit: unknown, what: string, refuse: Refuse): number {
   const scale = typeof unit === 'string' ? UNITS_MS.get(unit.toLowerCase().trim()) : undefined;
-  return scale ?? refuse(label, place, `the ${what} ${got(unit)} is not one of ms, s, us, ns`);
+  return scale ?? refuse(`the ${what} ${got(unit)} is not one of ms, s, us, ns`);
 }
 
 /** Text that is not blank; `null` for any other value. */
