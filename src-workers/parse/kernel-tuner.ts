@@ -5,7 +5,7 @@ import { FailureError, ok, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
-import { caught, MAX_SHOWN, refuse as refuseIn, shown } from './source.ts';
+import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './source.ts';
 
 /** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
@@ -80,8 +80,6 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 ]);
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Refuses the file because of what is at one place of it. */
-type Refuse = (problem: string) => never;
 type Configuration = Record<string, number | string | boolean>;
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);

@@ -2,7 +2,7 @@ import { type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
-import { caught, DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
+import { caught, DECIMAL, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 export interface MatrixRows {
   /** The law of the row lengths. A row is a unit. */
@@ -23,14 +23,17 @@ export const MAX_MATRIX_ROWS = 2 ** 25;
 /** The maximum length of a line. The format allows 1024 characters, but comments of real files are longer. */
 const MAX_LINE_CHARACTERS = 65_536;
 
-type Layout = 'coordinate' | 'array';
-type Field = 'real' | 'integer' | 'complex' | 'pattern';
-type Symmetry = 'general' | 'symmetric' | 'skew-symmetric' | 'hermitian';
+const LAYOUTS = ['coordinate', 'array'] as const;
+/** Number of values of an entry, by the field of its matrix. */
+const VALUES_OF = { real: 1, integer: 1, complex: 2, pattern: 0 } as const;
+type Field = keyof typeof VALUES_OF;
+const FIELDS = Object.keys(VALUES_OF) as Field[];
+const SYMMETRIES = ['general', 'symmetric', 'skew-symmetric', 'hermitian'] as const;
 
 interface Banner {
-  readonly layout: Layout;
+  readonly layout: (typeof LAYOUTS)[number];
   readonly field: Field;
-  readonly symmetry: Symmetry;
+  readonly symmetry: (typeof SYMMETRIES)[number];
 }
 
 interface Size {
@@ -39,11 +42,6 @@ interface Size {
   /** Number of data lines that follow. */
   readonly entries: number;
 }
-
-const LAYOUTS: readonly Layout[] = ['coordinate', 'array'];
-const FIELDS: readonly Field[] = ['real', 'integer', 'complex', 'pattern'];
-const SYMMETRIES: readonly Symmetry[] = ['general', 'symmetric', 'skew-symmetric', 'hermitian'];
-const VALUES_OF: Readonly<Record<Field, number>> = { real: 1, integer: 1, complex: 2, pattern: 0 };
 
 /**
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
@@ -65,6 +63,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let rowLengths = new Float64Array(0);
     let taken = 0;
     let lineNumber = 0;
+    const refuse: Refuse = (problem, column) => refuseIn(label, { line: Math.max(1, lineNumber), column }, problem);
     // The next position in an array file, column by column. A triangle starts on its diagonal, or below it.
     let row = 0;
     let column = 0;
@@ -78,51 +77,39 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     for await (const line of textLines(source, label)) {
       lineNumber++;
       if (!banner) {
-        banner = parseBanner(line, label);
+        banner = parseBanner(line, refuse);
         if (entry && banner.field === 'complex')
-          refuse(
-            label,
-            { line: 1 },
-            'the values are complex. Specify a matrix of real or integer values, or a pattern',
-          );
+          refuse('the values are complex. Specify a matrix of real or integer values, or a pattern');
         continue;
       }
       if (line.startsWith('%')) continue;
       const fields = line.trim().split(/\s+/);
       if (fields[0] === '') continue;
       if (!size) {
-        size = parseSize(fields, banner, label, lineNumber);
+        size = parseSize(fields, banner, refuse);
         row = banner.symmetry === 'skew-symmetric' ? 1 : 0;
         continue;
       }
       if (taken === size.entries) {
-        refuse(
-          label,
-          { line: lineNumber },
-          `${shown(line)} after the last entry; the header says ${size.entries} entries`,
-        );
+        refuse(`${shown(line)} after the last entry; the header says ${size.entries} entries`);
       }
       taken++;
       const mirrored = banner.symmetry !== 'general';
       const sign = banner.symmetry === 'skew-symmetric' ? -1 : 1;
       if (banner.layout === 'coordinate') {
-        checkFieldCount(fields, 2 + VALUES_OF[banner.field], label, lineNumber);
-        const i = readIndex(fields[0], size.rows, 'row', label, lineNumber);
-        const j = readIndex(fields[1], size.columns, 'column', label, lineNumber);
-        readValues(fields, 2, banner.field, label, lineNumber);
+        checkFieldCount(fields, 2 + VALUES_OF[banner.field], refuse);
+        const i = readIndex(fields[0], size.rows, 'row', refuse);
+        const j = readIndex(fields[1], size.columns, 'column', refuse);
+        readValues(fields, 2, banner.field, refuse);
         if (i === j && banner.symmetry === 'skew-symmetric') {
-          refuse(
-            label,
-            { line: lineNumber },
-            `entry ${i} ${j} is on the diagonal, which is empty in a skew-symmetric matrix`,
-          );
+          refuse(`entry ${i} ${j} is on the diagonal, which is empty in a skew-symmetric matrix`);
         }
         const value = banner.field === 'pattern' ? 1 : numberIn(fields[2]);
         countIn(i - 1, j - 1, value);
         if (mirrored && i !== j) countIn(j - 1, i - 1, sign * value);
       } else {
-        checkFieldCount(fields, VALUES_OF[banner.field], label, lineNumber);
-        if (readValues(fields, 0, banner.field, label, lineNumber)) {
+        checkFieldCount(fields, VALUES_OF[banner.field], refuse);
+        if (readValues(fields, 0, banner.field, refuse)) {
           const value = numberIn(fields[0]);
           countIn(row, column, value);
           if (mirrored && row !== column) countIn(column, row, sign * value);
@@ -135,10 +122,10 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
       }
     }
 
-    if (!banner) refuse(label, { line: 1 }, 'the file is empty. It must begin with a %%MatrixMarket banner');
-    if (!size) refuse(label, { line: lineNumber }, 'the file ends before its size line (rows and columns)');
+    if (!banner) refuse('the file is empty. It must begin with a %%MatrixMarket banner');
+    if (!size) refuse('the file ends before its size line (rows and columns)');
     if (taken < size.entries) {
-      refuse(label, { line: lineNumber }, `the file ends after ${taken} entries; the header says ${size.entries}`);
+      refuse(`the file ends after ${taken} entries; the header says ${size.entries}`);
     }
     if (size.rows === 0) return badInput(`${label}: the matrix has no rows`);
     if (rowLengths.length !== size.rows) {
@@ -165,7 +152,7 @@ export async function* textLines(
   const checked = (line: string): string => {
     count++;
     if (line.length > most) {
-      refuse(label, { line: count }, `the line is longer than ${most} characters, the limit`);
+      refuseIn(label, { line: count }, `the line is longer than ${most} characters, the limit`);
     }
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   };
@@ -183,69 +170,65 @@ export async function* textLines(
   if (rest !== '') yield checked(rest);
 }
 
-function parseBanner(line: string, label: string): Banner {
+function parseBanner(line: string, refuse: Refuse): Banner {
   const words = line.trim().toLowerCase().split(/\s+/);
   if (words[0] !== '%%matrixmarket') {
-    refuse(label, { line: 1 }, `${shown(line)} is not a banner such as %%MatrixMarket matrix coordinate real general`);
+    refuse(`${shown(line)} is not a banner such as %%MatrixMarket matrix coordinate real general`);
   }
-  if (words[1] !== 'matrix') refuse(label, { line: 1 }, `the object is ${shown(words[1] ?? '')}, not matrix`);
+  if (words[1] !== 'matrix') refuse(`the object is ${shown(words[1] ?? '')}, not matrix`);
   if (words.length !== 5) {
-    refuse(label, { line: 1 }, `the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
+    refuse(`the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
   }
-  const layout = readOneOf(LAYOUTS, words[2], 'format', label);
-  const field = readOneOf(FIELDS, words[3], 'field', label);
-  const symmetry = readOneOf(SYMMETRIES, words[4], 'symmetry', label);
-  if (field === 'pattern' && layout === 'array')
-    refuse(label, { line: 1 }, 'an array must have values: array pattern does not exist');
+  const layout = readOneOf(LAYOUTS, words[2], 'format', refuse);
+  const field = readOneOf(FIELDS, words[3], 'field', refuse);
+  const symmetry = readOneOf(SYMMETRIES, words[4], 'symmetry', refuse);
+  if (field === 'pattern' && layout === 'array') refuse('an array must have values: array pattern does not exist');
   if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
-    refuse(label, { line: 1 }, `pattern ${symmetry} does not exist. Use pattern general or pattern symmetric`);
+    refuse(`pattern ${symmetry} does not exist. Use pattern general or pattern symmetric`);
   }
   if (symmetry === 'hermitian' && field !== 'complex') {
-    refuse(label, { line: 1 }, `${field} hermitian does not exist. Use complex hermitian`);
+    refuse(`${field} hermitian does not exist. Use complex hermitian`);
   }
   return { layout, field, symmetry };
 }
 
-function readOneOf<T extends string>(allowed: readonly T[], word: string, what: string, label: string): T {
+function readOneOf<T extends string>(allowed: readonly T[], word: string, what: string, refuse: Refuse): T {
   const found = allowed.find((candidate) => candidate === word);
-  return found ?? refuse(label, { line: 1 }, `the ${what} ${shown(word)} is not one of ${allowed.join(', ')}`);
+  return found ?? refuse(`the ${what} ${shown(word)} is not one of ${allowed.join(', ')}`);
 }
 
-function parseSize(fields: readonly string[], banner: Banner, label: string, line: number): Size {
+function parseSize(fields: readonly string[], banner: Banner, refuse: Refuse): Size {
   const names = banner.layout === 'coordinate' ? ['rows', 'columns', 'entries'] : ['rows', 'columns'];
   if (fields.length !== names.length) {
-    refuse(label, { line }, `the size line has ${fields.length} numbers. It needs ${names.join(', ')}`);
+    refuse(`the size line has ${fields.length} numbers. It needs ${names.join(', ')}`);
   }
   const sizes = fields.map((field, i) => {
     const value = /^\d+$/.test(field) ? Number(field) : NaN;
-    if (!Number.isSafeInteger(value)) refuse(label, { line }, `${names[i]}: ${shown(field)} is not an integer ≥ 0`);
+    if (!Number.isSafeInteger(value)) refuse(`${names[i]}: ${shown(field)} is not an integer ≥ 0`);
     return value;
   });
   const [rows, columns] = sizes;
   if (rows > MAX_MATRIX_ROWS) {
-    refuse(label, { line }, `${rows} rows exceed the limit of ${MAX_MATRIX_ROWS}`);
+    refuse(`${rows} rows exceed the limit of ${MAX_MATRIX_ROWS}`);
   }
   if (banner.symmetry !== 'general' && rows !== columns) {
-    refuse(label, { line }, `a matrix that is ${banner.symmetry} must be square, not ${rows} × ${columns}`);
+    refuse(`a matrix that is ${banner.symmetry} must be square, not ${rows} × ${columns}`);
   }
   if (banner.layout === 'coordinate') return { rows, columns, entries: sizes[2] };
   const triangle = (banner.symmetry === 'skew-symmetric' ? rows - 1 : rows + 1) * (rows / 2);
   const entries = banner.symmetry === 'general' ? rows * columns : triangle;
-  if (!Number.isSafeInteger(entries)) refuse(label, { line }, `${rows} × ${columns} entries exceed the limit of 2^53`);
+  if (!Number.isSafeInteger(entries)) refuse(`${rows} × ${columns} entries exceed the limit of 2^53`);
   return { rows, columns, entries: Math.max(0, entries) };
 }
 
-function checkFieldCount(fields: readonly string[], expected: number, label: string, line: number): void {
-  if (fields.length !== expected)
-    refuse(label, { line }, `the line has ${fields.length} fields instead of ${expected}`);
+function checkFieldCount(fields: readonly string[], expected: number, refuse: Refuse): void {
+  if (fields.length !== expected) refuse(`the line has ${fields.length} fields instead of ${expected}`);
 }
 
-function readIndex(field: string, size: number, what: string, label: string, line: number): number {
+function readIndex(field: string, size: number, what: string, refuse: Refuse): number {
   const index = /^\d+$/.test(field) ? Number(field) : NaN;
   if (!(index >= 1 && index <= size)) {
     refuse(
-      label,
-      { line },
       `the ${what} index ${shown(field)} is not within 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
     );
   }
@@ -256,17 +239,12 @@ function readIndex(field: string, size: number, what: string, label: string, lin
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
 /** Checks the values from `fields[first]` on. Returns whether any of them is not 0. */
-function readValues(fields: readonly string[], first: number, field: Field, label: string, line: number): boolean {
+function readValues(fields: readonly string[], first: number, field: Field, refuse: Refuse): boolean {
   let nonZero = false;
   for (let i = first; i < fields.length; i++) {
     const text = fields[i];
     const valid = field === 'integer' ? /^[+-]?\d+$/.test(text) : DECIMAL.test(text.replace(/[dD]/, 'e'));
-    if (!valid)
-      refuse(
-        label,
-        { line, column: i + 1 },
-        `${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`,
-      );
+    if (!valid) refuse(`${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`, i + 1);
     // A value is not 0 if it has any other digit before the exponent: `1e-400` counts, although a double cannot hold
     // it.
     nonZero ||= /^[^eEdD]*[1-9]/.test(text);

@@ -68,7 +68,7 @@ export interface Place {
   readonly line?: number;
   readonly row?: number;
   readonly element?: number;
-  readonly column?: number | string;
+  readonly column?: number | string | undefined;
 }
 const PLACES = ['line', 'row', 'element', 'column'] as const;
 
@@ -80,6 +80,9 @@ export function refuse(label: string, place: Place, message: string): never {
   if (failure.ok) throw new Error('unreachable');
   throw new FailureError(failure.error);
 }
+
+/** Refuses a file because of a problem at a place that its maker knows; `column` is the place within the line. */
+export type Refuse = (problem: string, column?: number) => never;
 
 /** The maximum number of characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
