@@ -2,7 +2,7 @@ import { blockOddity } from '../advise/pick.ts';
 import type { ChoiceEvidence, DatasetEvidence, GpuDetail, GpuEvidence } from '../domain/evidence.ts';
 import { AGREEMENT_FRACTION } from '../sweep/ties.ts';
 import { sortedQuantile, spearman } from '../numeric/statistics.ts';
-import { agreement, geometricMean } from './judge.ts';
+import { agreement, geometricMean, summariseRegrets } from './judge.ts';
 import type { LaunchDataset } from '../models/launches/datasets.ts';
 import type { ShapeFamily, ShapeGpu } from './shapes.ts';
 
@@ -107,12 +107,8 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
     );
     return measured[chosen] / Math.min(...measured);
   });
-  const own = Float64Array.from(regrets);
   return {
-    count: own.length,
-    regret: geometricMean(own),
-    regretP95: sortedQuantile(own.slice().sort(), 0.95),
-    hitRate: own.filter((ratio) => ratio === 1).length / own.length,
+    ...summariseRegrets(Float64Array.from(regrets)),
     bestFixed: bestFixed(families),
     fourNumbersRegret: null,
     randomRegret: randomRegret(families),

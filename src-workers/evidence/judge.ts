@@ -221,12 +221,19 @@ function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean
     }))
     .sort((a, b) => a.regret - b.regret);
   return {
-    count: rows.length,
-    regret: geometricMean(own),
-    regretP95: sortedQuantile(own.slice().sort(), 0.95),
-    hitRate: own.filter((ratio) => ratio === 1).length / rows.length,
+    ...summariseRegrets(own),
     bestFixed: fixed[0] ?? null,
     fourNumbersRegret: geometricMean(regrets(({ fourNumbers }) => fourNumbers)),
+  };
+}
+
+/** Figures of the times of chosen designs, each divided by the least measured time. */
+export function summariseRegrets(regrets: Float64Array) {
+  return {
+    count: regrets.length,
+    regret: geometricMean(regrets),
+    regretP95: sortedQuantile(regrets.toSorted(), 0.95),
+    hitRate: regrets.filter((ratio) => ratio === 1).length / regrets.length,
   };
 }
 

@@ -3,7 +3,7 @@ import { countLengths } from '../models/workload/generated.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
-import { caught, HEAD_BYTES, refuse, shown, type ByteSource } from './source.ts';
+import { caught, HEAD_BYTES, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 /** Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as in a matrix. */
 
@@ -16,7 +16,7 @@ const DEGREE = 'Each vertex of the graph is a unit, in the order of the file. It
 const OUT_DEGREE = 'Each vertex of the graph is a unit, in the order of the file. Its length is its out-degree: how many edges start at it.'; // prettier-ignore
 
 function makeGraph(label: string, degrees: readonly number[], note: string): Result<ReadLengths> {
-  if (degrees.length === 0) refuse(label, {}, 'the graph has no vertices');
+  if (degrees.length === 0) refuseIn(label, {}, 'the graph has no vertices');
   const lengths = Float64Array.from(degrees);
   const law = empiricalLaw(countLengths(lengths), label);
   if (!law.ok) return law;
@@ -24,16 +24,15 @@ function makeGraph(label: string, degrees: readonly number[], note: string): Res
 }
 
 /** Numbers vertices by their names, in the order of their first occurrence. */
-function numbering(label: string): { readonly degrees: number[]; numberOf: (name: string, line: number) => number } {
+function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (name: string) => number } {
   const numbers = new Map<string, number>();
   const degrees: number[] = [];
   return {
     degrees,
-    numberOf: (name, line) => {
+    numberOf: (name) => {
       const known = numbers.get(name);
       if (known !== undefined) return known;
-      if (degrees.length === MAX_ORDERED_LENGTHS)
-        refuse(label, { line }, `more than ${MAX_ORDERED_LENGTHS} vertices, the limit`);
+      if (degrees.length === MAX_ORDERED_LENGTHS) refuse(`more than ${MAX_ORDERED_LENGTHS} vertices, the limit`);
       numbers.set(name, degrees.length);
       return degrees.push(0) - 1;
     },
@@ -54,47 +53,45 @@ export function isGraphMl(head: Uint8Array): boolean {
  */
 export function readGraphMl(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
-    const { degrees, numberOf } = numbering(label);
+    let line = 0;
+    const refuse: Refuse = (problem) => refuseIn(label, { line }, problem);
+    const { degrees, numberOf } = numbering(refuse);
     let directed: boolean | null = null;
     let usually = '';
     let isEnded = false;
-    for await (const { tag, line } of tags(source, label)) {
+    for await (const { tag, line: at } of tags(source, label)) {
+      line = at;
       const [, name] = /^<(\/?[\w:.-]+)/.exec(tag) ?? [];
       const valueOf = (attribute: string): string =>
         new RegExp(`\\s${attribute}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`)
           .exec(tag)
           ?.slice(1)
           .find((one) => one !== undefined) ?? // prettier-ignore
-        refuse(label, { line }, `${shown(tag)} has no ${attribute}`);
+        refuse(`${shown(tag)} has no ${attribute}`);
       if (name === '/graphml') isEnded = true;
       else if (name === 'graph') {
-        if (usually !== '')
-          refuse(label, { line }, 'the file has a second graph. Write one graph, without nested ones');
+        if (usually !== '') refuse('the file has a second graph. Write one graph, without nested ones');
         usually = valueOf('edgedefault');
       } else if (name === 'hyperedge')
-        refuse(label, { line }, 'a hyperedge joins more than two vertices. Write edges of two vertices each');
+        refuse('a hyperedge joins more than two vertices. Write edges of two vertices each');
       else if (name === 'node') {
         const before = degrees.length;
         const id = valueOf('id');
-        if (numberOf(id, line) !== before) refuse(label, { line }, `the vertex ${shown(id)} is declared twice`);
+        if (numberOf(id) !== before) refuse(`the vertex ${shown(id)} is declared twice`);
       } else if (name === 'edge') {
         const [from, to] = [valueOf('source'), valueOf('target')].map((end) => {
           const before = degrees.length;
-          const at = numberOf(end, line);
-          return at < before ? at : refuse(label, { line }, `no <node> before this edge has the id ${shown(end)}`);
+          const at = numberOf(end);
+          return at < before ? at : refuse(`no <node> before this edge has the id ${shown(end)}`);
         });
         const own = /\sdirected\s*=/.test(tag) ? valueOf('directed') === 'true' : usually === 'directed';
         if ((directed ??= own) !== own)
-          refuse(
-            label,
-            { line },
-            'some edges have a direction and others have none. Write all edges with a direction, or all without',
-          );
+          refuse('some edges have a direction and others have none. Write all edges with a direction, or all without');
         degrees[from]++;
         if (!own && to !== from) degrees[to]++;
       }
     }
-    if (!isEnded) refuse(label, {}, 'the file ends before </graphml>');
+    if (!isEnded) refuseIn(label, {}, 'the file ends before </graphml>');
     return makeGraph(label, degrees, (directed ?? usually === 'directed') ? OUT_DEGREE : DEGREE);
   });
 }
@@ -197,36 +194,37 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
     let header: MetisHeader | null = null;
     const degrees: number[] = [];
     let [line, named] = [0, 0];
+    const refuse: Refuse = (problem) => refuseIn(label, { line }, problem);
     for await (const text of textLines(source, label, MAX_LINE_CHARACTERS)) {
       line++;
       if (text.startsWith('%')) continue;
       if (!header) {
-        header = metisHeader(text) ?? refuse(label, { line }, `${shown(text)} is not the first line of a METIS graph: vertices, edges and at most a format`); // prettier-ignore
+        header = metisHeader(text) ?? refuse(`${shown(text)} is not the first line of a METIS graph: vertices, edges and at most a format`); // prettier-ignore
         if (header.vertices > MAX_ORDERED_LENGTHS)
-          refuse(label, { line }, `${header.vertices} vertices exceed the limit of ${MAX_ORDERED_LENGTHS}`);
+          refuse(`${header.vertices} vertices exceed the limit of ${MAX_ORDERED_LENGTHS}`);
         continue;
       }
       const { vertices, before, each } = header;
       const fields = fieldsOf(text);
       if (degrees.length === vertices) {
         if (fields.length === 0) continue;
-        refuse(label, { line }, `${shown(text)} after the last vertex; the first line says ${vertices} vertices`);
+        refuse(`${shown(text)} after the last vertex; the first line says ${vertices} vertices`);
       }
       const ends = fields.length - before;
       if (ends < 0 || ends % each !== 0)
-        refuse(label, { line }, `the line has ${fields.length} numbers. It needs ${before} per vertex, ${each} per neighbour`); // prettier-ignore
+        refuse(`the line has ${fields.length} numbers. It needs ${before} per vertex, ${each} per neighbour`); // prettier-ignore
       for (let at = before; at < fields.length; at += each)
         if (!/^\d+$/.test(fields[at]) || Number(fields[at]) < 1 || Number(fields[at]) > vertices)
-          refuse(label, { line }, `the neighbour ${shown(fields[at])} is not within 1…${vertices}`);
+          refuse(`the neighbour ${shown(fields[at])} is not within 1…${vertices}`);
         else if (Number(fields[at]) === degrees.length + 1)
-          refuse(label, { line }, `the vertex ${fields[at]} is a neighbour of itself. Leave loops out`);
+          refuse(`the vertex ${fields[at]} is a neighbour of itself. Leave loops out`);
       named += ends / each;
       degrees.push(ends / each);
     }
     if (header && degrees.length < header.vertices)
-      refuse(label, { line }, `the file ends after ${degrees.length} vertices; the first line says ${header.vertices}`);
+      refuse(`the file ends after ${degrees.length} vertices; the first line says ${header.vertices}`);
     if (header && named !== 2 * header.edges)
-      refuse(label, { line }, `the lines name ${named} neighbours. The ${header.edges} edges in line 1 need ${2 * header.edges}`); // prettier-ignore
+      refuse(`the lines name ${named} neighbours. The ${header.edges} edges in line 1 need ${2 * header.edges}`); // prettier-ignore
     return makeGraph(label, degrees, DEGREE);
   });
 }
@@ -253,19 +251,20 @@ export function isAdjacencyList(head: Uint8Array): boolean {
  */
 export function readAdjacencyList(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
-    const { degrees, numberOf } = numbering(label);
+    let line = 0;
+    const refuse: Refuse = (problem) => refuseIn(label, { line }, problem);
+    const { degrees, numberOf } = numbering(refuse);
     /** For each vertex, the number of times that other lines name it, and whether it had its own line. */
     const others: number[] = [];
     const isDone: boolean[] = [];
     const order: number[] = [];
     let isOnce = true;
-    let line = 0;
     for await (const text of textLines(source, label, MAX_LINE_CHARACTERS)) {
       line++;
       const fields = fieldsOf(text.replace(/#.*/, ''));
       if (fields.length === 0) continue;
-      const [vertex, ...ends] = fields.map((name) => numberOf(name, line));
-      if (isDone[vertex]) refuse(label, { line }, `the vertex ${shown(fields[0])} already has a line`);
+      const [vertex, ...ends] = fields.map((name) => numberOf(name));
+      if (isDone[vertex]) refuse(`the vertex ${shown(fields[0])} already has a line`);
       for (const end of ends) {
         if (isDone[end]) isOnce = false;
         if (end !== vertex) others[end] = (others[end] ?? 0) + 1;
