@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sweepCommand } from '../../src-main/cli/commands/sweep.ts';
 import { simulateCommand } from '../../src-main/cli/commands/simulate.ts';
-import type { RunProgress } from '../../src-main/contract/api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { captured } from '../command-line.ts';
-import { smallStudy } from './export-runs.ts';
+import { progressed } from './engine-calls.ts';
+import { smallStudy, wideStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /** The command line starts runs through the contract like every other host, so that the contract knows of them. */
@@ -15,30 +15,15 @@ const folder = testFolder();
 const { engine } = useBench();
 
 it('a sweep of the command line is listed as running, and the contract can cancel it', async () => {
-  const wide = smallStudy({
-    axes: {
-      threadsPerUnit: [1, 2, 4, 8],
-      balancing: ['none', 'dynamic-fetch'],
-      blockThreads: { from: 32, to: 1024, step: 32 },
-      unitsPerThread: { from: 1, to: 24 },
-      registerCap: [null, 32],
-    },
-  });
   const file = join(folder, 'wide.json');
-  writeFileSync(file, JSON.stringify(wide));
-  const cancelled = new Promise<unknown>((resolve) => {
-    const stop = engine.subscribe((event, payload) => {
-      if (event !== 'run.progress' || (payload as RunProgress).done === 0) return;
-      stop();
-      resolve(engine.call('runs.cancel', { id: (payload as RunProgress).runId }));
-    });
-  });
+  writeFileSync(file, JSON.stringify(wideStudy));
+  const cancelled = progressed(engine).then(({ runId }) => engine.call('runs.cancel', { id: runId }));
   const swept = await captured((terminal) => sweepCommand(engine, terminal, file, { top: 5 }));
   expect(await cancelled).toEqual({ ok: true, value: null });
   expect(swept.status).toBe(1);
   expect(swept.err).toContain('lockstep runs resume 1');
   const run = unwrap(await engine.call('runs.get', { id: 1 }));
-  expect(run).toMatchObject({ state: 'cancelled', study: { name: wide.name } });
+  expect(run).toMatchObject({ state: 'cancelled', study: { name: wideStudy.name } });
   expect(run.valid + run.invalid).toBeGreaterThan(0);
   expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
 

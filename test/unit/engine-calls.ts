@@ -1,5 +1,5 @@
-import type { RunSummary } from '../../src-main/contract/api.ts';
-import type { ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
+import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
+import type { EventName, Events, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
 import type { Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
@@ -23,16 +23,28 @@ export type StartName = {
   [Name in ProcedureName]: ProcedureOutput<Name> extends { readonly runId: number } ? Name : never;
 }[ProcedureName];
 
-/** Resolves with the run when it ends. */
-export function finished(engine: Engine, runId: number): Promise<RunSummary> {
+/** Resolves with the first event of this name that is wanted. */
+export function heard<Name extends EventName>(
+  engine: Engine,
+  name: Name,
+  isWanted: (payload: Events[Name]) => boolean = () => true,
+): Promise<Events[Name]> {
   return new Promise((resolve) => {
     const off = engine.subscribe((event, payload) => {
-      if (event !== 'run.finished' || (payload as RunSummary).id !== runId) return;
+      if (event !== name || !isWanted(payload as Events[Name])) return;
       off();
-      resolve(payload as RunSummary);
+      resolve(payload as Events[Name]);
     });
   });
 }
+
+/** Resolves with the run when it ends. */
+export const finished = (engine: Engine, runId: number): Promise<RunSummary> =>
+  heard(engine, 'run.finished', ({ id }) => id === runId);
+
+/** Resolves when a run has saved this many designs. */
+export const progressed = (engine: Engine, designs = 1): Promise<RunProgress> =>
+  heard(engine, 'run.progress', ({ done }) => done >= designs);
 
 /** Starts something that becomes a run, and resolves with the run at its end, even if it ends at once. */
 export async function ended(engine: Engine, name: StartName, input: unknown): Promise<RunSummary> {

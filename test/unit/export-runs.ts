@@ -30,6 +30,17 @@ export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   };
 }
 
+/** A study that is large enough to be cancelled while it runs: its sweep has several tasks. */
+export const wideStudy: StudyFile = smallStudy({
+  axes: {
+    threadsPerUnit: [1, 2, 4, 8],
+    balancing: ['none', 'dynamic-fetch'],
+    blockThreads: { from: 32, to: 1024, step: 32 },
+    unitsPerThread: { from: 1, to: 12 },
+    registerCap: [null, 32],
+  },
+});
+
 /** A name with every text that could attack a document. */
 export const HOSTILE =
   '=HYPERLINK("http://x") <script>alert(1)</script><img src=x onerror=alert(1)> */ int evil; /* --> ]]> ```\n# head\n| a | b |\r\n"quoted\' \\ ??/ ${x} `code` **bold** [l](javascript:1) \u2028\u202e&amp;\u0000';

@@ -11,7 +11,7 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
-import { finished } from './engine-calls.ts';
+import { finished, progressed } from './engine-calls.ts';
 import { useBench } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -45,10 +45,7 @@ async function start(study: StudyFile): Promise<number> {
   const { id } = await call('studies.save', { study });
   return (await call('runs.start', { studyId: id })).runId;
 }
-async function sweep(study: StudyFile): Promise<RunSummary> {
-  const runId = await start(study);
-  return finished(engine, runId);
-}
+const sweep = async (study: StudyFile): Promise<RunSummary> => finished(engine, await start(study));
 const page = (runId: number, filter: object = {}) =>
   call('ranking.page', {
     runId,
@@ -67,8 +64,9 @@ describe('a study of CPUs and a GPU', () => {
     // and launches, each with units in order and on the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
     const size = await call('space.size', { study: mixed() });
-    expect(size.valid).toBe(run.valid);
+    expect(size).toMatchObject({ enumerated: run.enumerated, valid: run.valid });
     expect(size.invalid.map(({ reason }) => reason)).toEqual(['not-on-device', 'cores']);
+    expect(size.invalid.reduce((sum, { count }) => sum + count, 0)).toBe(run.invalid);
 
     const { rows } = await page(run.id);
     expect(new Set(rows.map(({ deviceId }) => deviceId))).toEqual(new Set(DEVICES));
@@ -79,6 +77,7 @@ describe('a study of CPUs and a GPU', () => {
       expect(row).toMatchObject({ residentBlocks: 1, waves: 1, limitedBy: [], design: { blockThreads: 1 } });
     }
     const detail = await call('runs.get', { id: run.id });
+    expect(detail.machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
     expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual([
       ['amd-epyc-7302p', 'cpu'],
       ['nvidia-a100-sxm4-40gb', 'gpu'],
@@ -193,14 +192,7 @@ describe('a study of CPUs and a GPU', () => {
       axes: { ...axes, balancing: [...axes.balancing] },
     });
     const runId = await start(study);
-    const progressed = new Promise<void>((resolve) => {
-      const off = engine.subscribe((event, payload) => {
-        if (event !== 'run.progress' || (payload as { done: number }).done === 0) return;
-        off();
-        resolve();
-      });
-    });
-    await progressed;
+    await progressed(engine);
     await call('runs.cancel', { id: runId });
     const { state, valid, invalid, enumerated } = await call('runs.get', { id: runId });
     expect(state).toBe('cancelled');

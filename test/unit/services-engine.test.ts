@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { RunProgress } from '../../src-main/contract/api.ts';
 import type { Context } from '../../src-main/services/context.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { Pool } from '../../src-main/services/pool.ts';
@@ -11,28 +10,15 @@ import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/predict/ordered.ts';
-import { smallStudy } from './export-runs.ts';
-import { call, finished } from './engine-calls.ts';
+import { smallStudy, wideStudy as wide } from './export-runs.ts';
+import { call, finished, heard, progressed } from './engine-calls.ts';
 import { sweep, useEngines } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const { engineOn, temporaryFile } = useEngines();
 
 /** Returns the saved numbers of a run. */
-async function columns(engine: Engine, runId: number) {
-  return unwrap(await engine.context.store.loadRunColumns(runId));
-}
-
-/** The study is large enough to be cancelled while it runs: it has several tasks. */
-const wide = smallStudy({
-  axes: {
-    threadsPerUnit: [1, 2, 4, 8],
-    balancing: ['none', 'dynamic-fetch'],
-    blockThreads: { from: 32, to: 1024, step: 32 },
-    unitsPerThread: { from: 1, to: 12 },
-    registerCap: [null, 32],
-  },
-});
+const columns = async (engine: Engine, runId: number) => unwrap(await engine.context.store.loadRunColumns(runId));
 
 describe('a sweep', () => {
   it('gives the same results bit by bit with one worker and with three', async () => {
@@ -48,16 +34,9 @@ describe('a sweep', () => {
   it('keeps its saved designs if it is cancelled, and resumes to the result of an uninterrupted one', async () => {
     const engine = await engineOn();
     const { id } = await call(engine, 'studies.save', { study: wide });
-    const progressed = new Promise<RunProgress>((resolve) => {
-      const off = engine.subscribe((event, payload) => {
-        const progress = payload as RunProgress;
-        if (event !== 'run.progress' || progress.done === 0) return;
-        off();
-        resolve(progress);
-      });
-    });
+    const saving = progressed(engine);
     const { runId } = await call(engine, 'runs.start', { studyId: id });
-    await progressed;
+    await saving;
     await call(engine, 'runs.cancel', { id: runId });
     const cancelled = await call(engine, 'runs.get', { id: runId });
     expect(cancelled.state).toBe('cancelled');
@@ -177,13 +156,7 @@ it('two engines on one database see each other, and only the owner of a run can 
   const file = temporaryFile();
   const first = await engineOn(file);
   const second = await engineOn(file);
-  const changed = new Promise<void>((resolve) => {
-    const off = second.subscribe((event) => {
-      if (event !== 'store.changed') return;
-      off();
-      resolve();
-    });
-  });
+  const changed = heard(second, 'store.changed');
   const { id } = await call(first, 'studies.save', { study: wide });
   await changed;
   const { runId } = await call(first, 'runs.start', { studyId: id });
@@ -249,23 +222,6 @@ describe('the boundary', () => {
       expect(await engine.call('studies.spmv', { lengths: other })).toFail('bad-input');
   });
 
-  it('space.size counts the same designs as a sweep', async () => {
-    const engine = await engineOn();
-    const study = smallStudy({
-      constraints: [{ quantity: 'occupancyFraction', atLeast: 0.5 }],
-      kernel: { name: 'w', registersPerThread: 200, instructionsPerIteration: 60 },
-    });
-    const { study: checked } = await call(engine, 'studies.save', { study });
-    const size = await call(engine, 'space.size', { study: checked });
-    const run = await sweep(engine, study);
-    expect({ enumerated: size.enumerated, valid: size.valid }).toEqual({
-      enumerated: run.enumerated,
-      valid: run.valid,
-    });
-    expect(size.invalid.reduce((sum, entry) => sum + entry.count, 0)).toBe(run.invalid);
-    expect(run.invalid).toBeGreaterThan(0);
-  });
-
   it('a new database of a host with a window gets the examples once', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
@@ -315,12 +271,5 @@ describe('the boundary', () => {
     await second.close();
     const third = await engineOn(file, { host: 'serve' });
     expect((await call(third, 'studies.list', {})).map(({ id }) => id)).toEqual(after.map(({ id }) => id));
-  });
-
-  it('a run records the inputs of its prediction', async () => {
-    const engine = await engineOn();
-    const run = await sweep(engine, smallStudy());
-    const { machine } = await call(engine, 'runs.get', { id: run.id });
-    expect(machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { RankPage, RunProgress, RunSummary, SimulatedDesign } from '../../src-main/contract/api.ts';
+import type { RankPage, RunSummary, SimulatedDesign } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import { reasonText } from '../../src-workers/domain/design.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { call, ended } from './engine-calls.ts';
+import { call, ended, progressed } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { sweep as swept, useEngines } from '../workplace.ts';
 
@@ -149,16 +149,8 @@ describe('simulating the best of a sweep', () => {
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
-    const { runId: id } = await call(engine, 'simulations.start', {
-      runId,
-      top: 12,
-      maxReplications: 5,
-    });
-    await new Promise<void>((resolve) => {
-      engine.subscribe((event, payload) => {
-        if (event === 'run.progress' && (payload as RunProgress).done >= 2) resolve();
-      });
-    });
+    const { runId: id } = await call(engine, 'simulations.start', { runId, top: 12, maxReplications: 5 });
+    await progressed(engine, 2);
     await call(engine, 'runs.cancel', { id });
     expect((await call(engine, 'runs.get', { id })).state).toBe('cancelled');
     const kept = await list(engine, id);
