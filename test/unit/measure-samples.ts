@@ -1,6 +1,5 @@
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import type {
-  ContentionFindings,
   MeasuredCase,
   MeasuredTime,
   MeasuringComparison,
@@ -8,6 +7,7 @@ import type {
   MeasuringTarget,
   SavedProfile,
 } from '../../src-main/contract/measuring.ts';
+import { measuredTime } from '../../src-main/services/measuring/times.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -28,21 +28,8 @@ export const sampleDesign = (change: Partial<Design> = {}): Design =>
 export function sampleTime(medianMs: number, change: Partial<MeasuredTime> = {}): MeasuredTime {
   const uniform = mersenneTwister(Math.round(medianMs * 1e6) % 2 ** 31);
   const timesMs = Array.from({ length: 15 }, () => medianMs * (1 + 0.012 * (uniform() - 0.45) ** 3 * 8));
-  const sorted = [...timesMs].sort((a, b) => a - b);
-  return {
-    medianMs: sorted[7],
-    lowMs: sorted[3],
-    highMs: sorted[11],
-    minMs: sorted[0],
-    maxMs: sorted[14],
-    repeats: 15,
-    timesMs,
-    warmUpMs: [medianMs * 1.21, medianMs * 1.04, medianMs * 1.006],
-    outliers: 0,
-    driftFraction: null,
-    clockMhz: 1395,
-    ...change,
-  };
+  const warmUpMs = [medianMs * 1.21, medianMs * 1.04, medianMs * 1.006];
+  return { ...measuredTime({ timesMs, detail: { warmUpMs, clockMhz: 1395 } })!, ...change };
 }
 
 export function sampleCase(position: number, change: Partial<MeasuredCase> = {}): MeasuredCase {
@@ -72,7 +59,7 @@ export function sampleCase(position: number, change: Partial<MeasuredCase> = {})
 const THREADS = [1, 2, 4, 8];
 const BLOCKS = [64, 128, 256, 512];
 
-/** Forty designs whose times follow the prediction, except for the threads per unit. */
+/** Designs whose times follow the prediction, except for the threads per unit. The one at position 17 failed. */
 export function sampleCases(count = 40): readonly MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
@@ -85,24 +72,9 @@ export function sampleCases(count = 40): readonly MeasuredCase[] {
     });
     const predictedMs = 4.1 * (1 + 0.03 * i) * (1 + 0.02 * uniform());
     const medianMs = 1.32 * predictedMs * (1 + 0.06 * Math.log2(threadsPerUnit)) * (1 + 0.05 * (uniform() - 0.5));
-    const time =
-      i === 9
-        ? sampleTime(medianMs, { driftFraction: 0.031 })
-        : i === 4
-          ? (() => {
-              const steady = sampleTime(medianMs);
-              return { ...steady, outliers: 1, timesMs: steady.timesMs.map((ms, k) => (k === 8 ? ms * 1.4 : ms)), maxMs: medianMs * 1.4 };
-            })()
-          : sampleTime(medianMs);
-    return i === 17
-      ? sampleCase(i, {
-          design,
-          predictedMs,
-          correct: null,
-          failure: 'too many resources requested for launch: 72 registers in 1,024 threads; 65,536 allowed',
-        })
-      : sampleCase(i, { design, predictedMs, measured: time });
-  }); // prettier-ignore
+    const failed = { correct: null, failure: 'too many resources requested for launch' };
+    return sampleCase(i, { design, predictedMs, ...(i === 17 ? failed : { measured: sampleTime(medianMs) }) });
+  });
 }
 
 export function sampleDetail(
@@ -218,7 +190,7 @@ export function sampleProfile(change: Partial<CalibrationProfile> = {}): Calibra
 }
 
 export function sampleSavedProfile(id: number, change: Partial<SavedProfile> = {}): SavedProfile {
-  return { id, name: `A100, run 12`, createdAt: '2026-11-20T14:05:00.000Z', profile: sampleProfile(), ...change };
+  return { id, name: 'A100, run 12', createdAt: '2026-11-20T14:05:00.000Z', profile: sampleProfile(), ...change };
 }
 
 export const SAMPLE_TARGETS: readonly MeasuringTarget[] = [
@@ -228,11 +200,11 @@ export const SAMPLE_TARGETS: readonly MeasuringTarget[] = [
     available: false,
     label: 'No CUDA device',
     device: null,
-    advice: 'Looked for nvcc on PATH and in /usr/local/cuda; found none. Install the CUDA toolkit, or make a bundle for a machine that has it.',
+    advice: 'Install the CUDA toolkit, or make a bundle for a machine that has it.',
   },
   { id: 'webgpu', backend: 'webgpu', available: true, label: 'SwiftShader', device: null, advice: '' },
   { id: 'cpu', backend: 'cpu', available: true, label: 'CPU with 2 cores', device: null, advice: '' },
-]; // prettier-ignore
+];
 
 export function sampleRun(change: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -258,28 +230,3 @@ export function sampleRun(change: Partial<RunSummary> = {}): RunSummary {
     ...change,
   };
 }
-
-export const SAMPLE_CONTENTION: ContentionFindings = {
-  cores: [1, 2, 4, 8, 12, 16],
-  bandwidthGbS: [21.4, 41.9, 80.1, 121.3, 123.8, 124.1],
-  lowGbS: [21.1, 41.2, 78.9, 119.9, 122.7, 123.2],
-  highGbS: [21.6, 42.3, 81.5, 122.4, 124.6, 124.9],
-  singleCoreGbS: 21.4,
-  fullGbS: 124.1,
-  kneeCores: 6,
-  device: null,
-  warnings: [],
-  workloads: (['triangular', 'amdahl'] as const).flatMap((workload) =>
-    [2, 4, 8, 16].map((cores) => ({
-      workload,
-      cores,
-      measuredMs: 120 / cores + 9,
-      models: [
-        { model: 'full', timeMs: 150 / cores + 16, error: 0.24 },
-        { model: 'none', timeMs: 110 / cores + 6, error: -0.1 },
-        { model: 'staircase', timeMs: 119 / cores + 9.1, error: 0.008 },
-        { model: 'two-phase', timeMs: 121 / cores + 9.2, error: -0.012 },
-      ],
-    })),
-  ),
-};

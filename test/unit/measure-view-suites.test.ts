@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MeasuredCase } from '../../src-main/contract/measuring.ts';
+import type { ContentionFindings, MeasuredCase } from '../../src-main/contract/measuring.ts';
 import {
   catalogueDevice,
   contentionTables,
@@ -12,7 +12,7 @@ import {
 import { runLoops } from '../../src-workers/models/divergence/figures.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
-import { SAMPLE_CONTENTION, sampleCase, sampleTime } from './measure-samples.ts';
+import { sampleCase, sampleTime } from './measure-samples.ts';
 import { gpu } from '../catalogue.ts';
 
 function suiteCase(position: number, change: Partial<MeasuredCase>): MeasuredCase {
@@ -27,14 +27,20 @@ it('takes the median of several values, and no value if there is none', () => {
 }); // prettier-ignore
 
 it('tables of contention mark the nearest model of every row, and list both workloads', () => {
-  const tables = contentionTables(SAMPLE_CONTENTION);
+  const errors = { full: 0.24, none: -0.1, staircase: 0.008, 'two-phase': -0.012 };
+  const models = Object.entries(errors).map(([model, error]) => ({ model, timeMs: 100 * (1 + error), error }));
+  const tablesOf = (...workloads: string[]) =>
+    contentionTables({
+      workloads: workloads.flatMap((workload) => [2, 4].map((cores) => ({ workload, cores, measuredMs: 100, models }))),
+    } as unknown as ContentionFindings);
+  const tables = tablesOf('triangular', 'amdahl');
   expect(tables.map(({ workload }) => workload)).toEqual(['triangular', 'amdahl']);
   for (const { rows, models } of tables)
     for (const row of rows) {
       expect(row.models).toHaveLength(models.length);
       expect(row.models.filter((cell) => cell?.best).map((cell) => cell!.error)).toEqual([0.008]);
     }
-  expect(contentionTables({ ...SAMPLE_CONTENTION, workloads: [] })).toEqual([]);
+  expect(tablesOf()).toEqual([]);
 });
 
 describe('matrix power', () => {
