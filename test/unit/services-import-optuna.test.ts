@@ -171,32 +171,22 @@ describe('parameters with other names', () => {
   it('are mapped to axes by the user, or as in earlier imports of the study', async () => {
     const bytes = storage([{ name: 'walk', metrics: ['time_us'], trials: TRIALS }]);
     expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
-    const questions = await call('import.inspect', {
-      fileName: 'optuna.db',
-      bytes,
-      openRunId: sweepId,
-    });
+    const asked = async () =>
+      (await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId }))!.parameters;
     const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
-    expect(questions!.parameters).toContainEqual(block);
+    expect(await asked()).toContainEqual(block);
     // A name that finds no design is not saved.
-    expect((await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } })).linked).toBe(
-      undefined,
-    );
-    const open = { fileName: 'optuna.db', bytes, openRunId: sweepId };
-    expect((await call('import.inspect', open))!.parameters).toContainEqual(block);
+    const lost = await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } });
+    expect(lost.linked).toBeUndefined();
+    expect(await asked()).toContainEqual(block);
     const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
     expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 3 });
     const { cases } = await call('bench.detail', { id: imported.runId });
-    expect(cases[1].design).toMatchObject({
-      blockThreads: 256,
-      threadsPerUnit: 8,
-      balancing: 'dynamic-fetch',
-      gridBlocks: 256,
-    });
+    const second = { blockThreads: 256, threadsPerUnit: 8, balancing: 'dynamic-fetch', gridBlocks: 256 };
+    expect(cases[1].design).toMatchObject(second);
     // The names are saved, so the next file of the study needs none.
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
-    const again = await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId });
-    expect(again!.parameters.find(({ name }) => name === 'schedule')?.field).toBe('balancing');
+    expect((await asked()).find(({ name }) => name === 'schedule')?.field).toBe('balancing');
     // The user can remove a name.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
       /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
@@ -206,13 +196,8 @@ describe('parameters with other names', () => {
   it('are mapped by an option of the command line', async () => {
     const file = join(folder, 'cli.db');
     writeFileSync(file, storage([{ name: 'walk', trials: TRIALS }]));
-    const maps = [
-      'BLOCK=block_threads',
-      'THREADS=threads_per_unit',
-      'schedule=balancing',
-      'cap=register_cap',
-      'grid=grid_blocks',
-    ];
+    const maps =
+      'BLOCK=block_threads THREADS=threads_per_unit schedule=balancing cap=register_cap grid=grid_blocks'.split(' ');
     const run = (...args: readonly string[]) =>
       lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
     const done = await run('--time-unit', 'us', '--map', ...maps);

@@ -1,11 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile } from '../../src-main/contract/measuring.ts';
 import { fileKind } from '../../src-main/services/imports/file-kind.ts';
-import type { BenchRecord, PlanLine } from '../../src-workers/domain/benchmark.ts';
+import { ARCHIVE_FOLDER } from '../../src-workers/bench/cuda/tar.ts';
+import type { BenchRecord, CaseOf, PlanLine } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { smallStudy } from './export-runs.ts';
+import { sampleDraft } from '../db/sample.ts';
+import { cpu } from '../catalogue.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { measuringDevice } from '../measuring.ts';
@@ -29,25 +34,10 @@ const runCount = async () => unwrap(await bench.engine.context.store.listRuns({}
 
 /** Returns the plan's line of a bundle for a machine without Lockstep. */
 async function bundledPlan(): Promise<PlanLine> {
-  const { files } = await call('bench.bundle', {
-    runId: sweepId,
-    deviceId: DEVICE_ID,
-    count: 4,
-    repeats: 3,
-    warmUps: 1,
-  });
-  const [{ bytes }] = files;
-  // The archive is a plain tar: it has 512-byte headers with the name first and the size in octal at byte 124.
-  for (let at = 0; at < bytes.length;) {
-    const field = (from: number, length: number): string =>
-      new TextDecoder().decode(bytes.subarray(at + from, at + from + length)).replace(/\0.*$/s, '');
-    const size = parseInt(field(124, 12), 8) || 0;
-    if (field(0, 100).endsWith('plan.jsonl')) {
-      return JSON.parse(new TextDecoder().decode(bytes.subarray(at + 512, at + 512 + size))) as PlanLine;
-    }
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-  throw new Error('no plan in the bundle');
+  const asked = { runId: sweepId, deviceId: DEVICE_ID, count: 4, repeats: 3, warmUps: 1 };
+  const { files } = await call('bench.bundle', asked);
+  const archived = ['-xOf', '-', `${ARCHIVE_FOLDER}/plan.jsonl`];
+  return JSON.parse(execFileSync('tar', archived, { input: files[0].bytes, encoding: 'utf8' })) as PlanLine;
 }
 
 const DEVICE = measuringDevice({
@@ -116,7 +106,8 @@ describe('a result file', () => {
   it('is imported with every number, and linked to the sweep of its designs', async () => {
     const plan = await bundledPlan();
     expect(plan.source).toEqual({ runId: sweepId, study: 'Small', seed: 1, deviceId: DEVICE_ID });
-    const imported = await importFile('results.jsonl', encode(resultsOf(plan)));
+    const bytes = encode(resultsOf(plan));
+    const imported = await importFile('results.jsonl', bytes);
     expect(imported).toEqual({ runId: imported.runId, kind: 'results', cases: 4, failed: 0, warnings: [] });
 
     const run = unwrap(await bench.engine.context.store.getRun(imported.runId));
@@ -133,50 +124,25 @@ describe('a result file', () => {
     expect(run.best!.timeMs).toBe(timesNs(0)[0] / 1e6);
 
     const records = await measurementsOf(imported.runId);
-    plan.plan.cases.forEach((one, at) => {
-      if (one.benchmark !== 'unit-loop') throw new Error('expected designs');
-      const { design, designIndex, predictedMs } = one.parameters;
-      expect(records[at]).toEqual({
-        sourceRunId: sweepId,
-        deviceId: DEVICE_ID,
-        backend: 'cuda',
-        design,
-        designIndex,
-        predictedMs,
-        timesMs: timesNs(at).map((time) => time / 1e6),
-        correct: true,
-        failure: null,
-        detail: {
-          case: one,
-          warmUpMs: [9],
-          clockMhz: 2500,
-          conditions: { minClockMhz: 2500, maxClockMhz: 2500 },
-          compiled: { registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
-          checkMessage: '',
-          values: {},
-        },
-      });
-    });
+    const { cases } = unwrap(await parseBenchResults(bytes, 'results.jsonl'));
+    const designs = (cases as { case: CaseOf<'unit-loop'> }[]).map((one) => one.case.parameters);
+    expect(records).toEqual(
+      cases.map(({ timesMs, correct, failure, ...detail }, at) => {
+        const { design, designIndex, predictedMs } = designs[at];
+        const linked = { sourceRunId: sweepId, deviceId: DEVICE_ID, backend: 'cuda', design, designIndex, predictedMs };
+        return { ...linked, timesMs, correct, failure, detail };
+      }),
+    );
 
     const detail = await detailOf(imported.runId);
-    expect(detail.request).toMatchObject({
-      target: 'results.jsonl',
-      backend: 'cuda',
-      suite: 'designs',
-      sourceRunId: sweepId,
-      deviceId: DEVICE_ID,
-      repeats: 3,
-      warmUps: 1,
-      cases: 4,
-    });
+    const request = { target: 'results.jsonl', backend: 'cuda', suite: 'designs', repeats: 3, warmUps: 1, cases: 4 };
+    expect(detail.request).toMatchObject({ ...request, sourceRunId: sweepId, deviceId: DEVICE_ID });
     expect(detail.device).toEqual(DEVICE);
     expect(detail.cases.map((one) => one.measured!.timesMs)).toEqual(records.map((one) => one.timesMs));
     expect(detail.cases.map((one) => one.registersPerThread)).toEqual([40, 41, 42, 43]);
 
     // The device is the predicted one, so the ranking of the sweep shows the time.
-    const best = plan.plan.cases[0];
-    const designIndex = best.benchmark === 'unit-loop' ? best.parameters.designIndex : null;
-    const row = await call('ranking.design', { runId: sweepId, designIndex });
+    const row = await call('ranking.design', { runId: sweepId, designIndex: designs[0].designIndex });
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0] / 1e6, repeats: 3 });
   });
 
@@ -198,11 +164,8 @@ describe('a result file', () => {
       expect(records[0]).toMatchObject({ sourceRunId: null, designIndex: null, deviceId: DEVICE_ID });
       expect((await detailOf(runId)).request.sourceRunId).toBeNull();
     }
-    const moved = structuredClone<unknown>(plan) as {
-      plan: { cases: { parameters: { design: { blockThreads: number } } }[] };
-    };
-    moved.plan.cases[3].parameters.design.blockThreads += 32;
-    const changed = await importFile('results.jsonl', encode(resultsOf(moved as unknown as PlanLine)));
+    const moved = JSON.parse(JSON.stringify(plan).replace(/"blockThreads":\d+/, '"blockThreads":33')) as PlanLine;
+    const changed = await importFile('results.jsonl', encode(resultsOf(moved)));
     expect(changed.warnings).toEqual([another]);
   });
 
@@ -236,17 +199,7 @@ describe('a result file', () => {
 
   it('cannot be resumed, and stays as it ended', async () => {
     const { store } = bench.engine.context;
-    const draft = {
-      kind: 'import' as const,
-      name: 'half',
-      studyId: null,
-      study: {},
-      appVersion: '1',
-      modelVersions: {},
-    };
-    const run = unwrap(
-      await store.createRun({ ...draft, seed: null, machine: null, enumeratedCount: 2, devices: [], axes: null }),
-    );
+    const run = unwrap(await store.createRun({ ...sampleDraft(), kind: 'import', enumeratedCount: 2, axes: null }));
     const failure = { code: 'storage' as const, message: 'the disk is full' };
     unwrap(await store.finishRun(run.id, { state: 'failed', elapsedMs: 1, failure }));
     expect(await bench.engine.call('runs.resume', { id: run.id })).toFail('unsupported', /import its file again/i);
@@ -270,10 +223,8 @@ describe('a result file', () => {
 
 describe("Kernel Tuner's files", () => {
   it('become measured configurations of the device that they name', async () => {
-    const imported = await importFile(
-      'convolution-A100.json.gz',
-      dataFile('data/kernel-tuner/convolution-A100.json.gz'),
-    );
+    const name = 'convolution-A100.json.gz';
+    const imported = await importFile(name, dataFile(`data/kernel-tuner/${name}`));
     expect(imported).toMatchObject({ kind: 'kernel-tuner-cache', cases: 245, failed: 5, warnings: [] });
     const records = await measurementsOf(imported.runId);
     expect(records).toHaveLength(245);
@@ -286,7 +237,6 @@ describe("Kernel Tuner's files", () => {
       predictedMs: null,
       design: { block_size_x: 16, filter_width: 15 },
     });
-    expect(records.filter((one) => one.failure === null).every((one) => one.timesMs.length === 32)).toBe(true);
     const detail = await detailOf(imported.runId);
     expect(detail.device!.name).toBe('NVIDIA A100-PCIE-40GB');
     expect(detail.request).toMatchObject({ backend: 'external', suite: 'external', repeats: 32 });
@@ -373,26 +323,9 @@ describe('the command line', () => {
     const study = await run(path('../db/examples/acts.json'), '--json');
     expect(JSON.parse(study.out)).toEqual({ kind: 'study', studyId: 1, name: 'Acts propagation' });
     const device = join(folder, 'device.json');
-    writeFileSync(
-      device,
-      JSON.stringify({
-        kind: 'cpu',
-        id: 'own-cpu',
-        name: 'Own',
-        vendor: 'x',
-        cores: 4,
-        singleCoreBandwidthGbS: 10,
-        fullBandwidthGbS: 20,
-        kneeCores: 2,
-        sources: {},
-      }),
-    );
-    expect(JSON.parse((await run(device, '--json')).out)).toEqual({
-      kind: 'device',
-      deviceId: 'own-cpu',
-      name: 'Own',
-      replaced: false,
-    });
+    writeFileSync(device, JSON.stringify({ ...cpu('amd-epyc-7302p'), id: 'own-cpu', name: 'Own' }));
+    const added = { kind: 'device', deviceId: 'own-cpu', name: 'Own', replaced: false };
+    expect(JSON.parse((await run(device, '--json')).out)).toEqual(added);
   });
 
   it('names the file of an invalid device', async () => {
