@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import Database from 'better-sqlite3';
@@ -6,6 +7,7 @@ import { expect, it } from 'vitest';
 
 import { openStoreClient } from '../../db/client.ts';
 import type { PredictionChunk, RunAxes } from '../../db/records.ts';
+import type { StoreClient } from '../../db/store-api.ts';
 import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -13,20 +15,27 @@ import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { forAllAsync } from '../for-all.ts';
 
 const migrationsFolder = MIGRATIONS;
+const opened = async (file: string) => unwrap(await openStoreClient({ file, migrationsFolder }));
 
-it('answers calls in order, and closes after the last answer', () =>
+/** Gives a test a client of a new database, and closes it. */
+const withClient = (body: (client: StoreClient, file: string) => Promise<void>): Promise<void> =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
-    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const client = await opened(file);
+    await body(client, file);
+    await client.close();
+  });
+
+it('answers calls in order, and closes after the last answer', () =>
+  withClient(async (client, file) => {
     const { id, enumeratedCount } = unwrap(await client.createRun(sampleDraft()));
     const saves = [0, 100, 200].map((first) => client.savePredictionChunk(id, sampleChunk(first, 40)));
     const closed = client.close();
     expect((await Promise.all(saves)).every((saved) => saved.ok)).toBe(true);
     await closed;
     expect(await client.listSettings()).toFail('storage', 'the store is closed');
-    await client.close();
 
-    const again = unwrap(await openStoreClient({ file, migrationsFolder }));
+    const again = await opened(file);
     expect(unwrap(await again.getRun(id)).state).toBe('interrupted');
     const columns = unwrap(await again.loadRunColumns(id));
     expect(columns.count).toBe(enumeratedCount);
@@ -36,32 +45,26 @@ it('answers calls in order, and closes after the last answer', () =>
   }));
 
 it('transfers columns that fill their buffer, and copies views', () =>
-  inFolder(async (folder) => {
-    const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
+  withClient(async (client) => {
     const { id } = unwrap(await client.createRun(sampleDraft()));
     const large = sampleChunk(0, 20);
     const chunk: PredictionChunk = { ...sampleChunk(0, 10), timeMs: large.timeMs.subarray(0, 10) };
     unwrap(await client.savePredictionChunk(id, chunk));
     expect(chunk.meanLoss.length).toBe(0);
     expect(large.timeMs).toEqual(sampleChunk(0, 20).timeMs);
-    await client.close();
   }));
 
 it('refuses calls that the store refuses, and arguments that cannot be sent', () =>
-  inFolder(async (folder) => {
-    expect(await openStoreClient({ file: folder, migrationsFolder })).toFail('storage');
-    const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder }));
+  withClient(async (client, file) => {
+    expect(await openStoreClient({ file: dirname(file), migrationsFolder })).toFail('storage');
     expect(await client.getRun(5)).toFail('not-found');
     expect(await client.saveSetting('f', () => 1)).toFail('bad-input');
-    await client.close();
   }));
 
 it('creates a new file once when several clients open it together', () =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
-    const clients = (await Promise.all([1, 2, 3, 4].map(() => openStoreClient({ file, migrationsFolder })))).map(
-      unwrap,
-    );
+    const clients = await Promise.all([1, 2, 3, 4].map(() => opened(file)));
     const ids = await Promise.all(clients.map(async (client) => unwrap(await client.createRun(sampleDraft())).id));
     expect(new Set(ids).size).toBe(4);
     await Promise.all(clients.map((client) => client.close()));
@@ -71,20 +74,15 @@ it('fails pending and later calls when its thread dies', () =>
   inFolder(async (folder) => {
     const threadFile = new URL('./failing-thread.ts', import.meta.url);
     const client = unwrap(await openStoreClient({ file: `${folder}/lockstep.db`, migrationsFolder, threadFile }));
-    const failure = {
-      ok: false,
-      error: { code: 'storage', message: expect.stringMatching(/thread failed: on purpose/) as string },
-    };
-    expect(await Promise.all([client.listSettings(), client.listStudies()])).toMatchObject([failure, failure]);
-    expect(await client.listSettings()).toMatchObject(failure);
+    for (const answer of await Promise.all([client.listSettings(), client.listStudies()]))
+      expect(answer).toFail('storage', /thread failed: on purpose/);
+    expect(await client.listSettings()).toFail('storage', /thread failed: on purpose/);
     await client.close();
   }));
 
 it('reports the changes of other processes, and not its own', () =>
-  inFolder(async (folder) => {
-    const file = `${folder}/lockstep.db`;
-    const first = unwrap(await openStoreClient({ file, migrationsFolder }));
-    const second = unwrap(await openStoreClient({ file, migrationsFolder }));
+  withClient(async (first, file) => {
+    const second = await opened(file);
     // Opening the second store may have written to the file. The first one must notice this before the test counts.
     await delay(1000);
     let firstHeard = 0;
@@ -94,7 +92,6 @@ it('reports the changes of other processes, and not its own', () =>
     await heard;
     await delay(1000);
     expect(firstHeard).toBe(0);
-    await first.close();
     await second.close();
   }));
 
@@ -126,9 +123,7 @@ function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesig
 }
 
 it('returns any columns as they were saved, from the packed copy and from the rows', () =>
-  inFolder(async (folder) => {
-    const file = `${folder}/lockstep.db`;
-    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+  withClient(async (client, file) => {
     const one = [null] as const;
     await forAllAsync(40)(
       fc.integer({ min: 1, max: 150 }).chain((count) => anyChunk(count)),
@@ -152,13 +147,10 @@ it('returns any columns as they were saved, from the packed copy and from the ro
         expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
       },
     );
-    await client.close();
   }));
 
 it('notices flipped bits in packed columns, reads the rows instead, and fails if rows are missing', () =>
-  inFolder(async (folder) => {
-    const file = `${folder}/lockstep.db`;
-    const client = unwrap(await openStoreClient({ file, migrationsFolder }));
+  withClient(async (client, file) => {
     const { id } = unwrap(await client.createRun(sampleDraft()));
     for (const first of [0, 120]) unwrap(await client.savePredictionChunk(id, sampleChunk(first, 120)));
     unwrap(await client.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
@@ -192,5 +184,4 @@ it('notices flipped bits in packed columns, reads the rows instead, and fails if
     db.prepare('DELETE FROM run_columns WHERE first_design = 0').run();
     expect(await client.loadRunColumns(id)).toFail('storage', /has 119 of the 120 designs from 0 on/);
     db.close();
-    await client.close();
   }));

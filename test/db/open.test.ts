@@ -23,17 +23,22 @@ const opened = (file: string, migrationsFolder = MIGRATIONS) => unwrap(openStore
 const refusal = (file: string, migrationsFolder = MIGRATIONS): string =>
   messageOf(openStore({ file, migrationsFolder }));
 
-/** Makes a small valid database, damages it, and expects it to be refused and left unchanged. */
-function expectRefused(spoil: (file: string) => void, message: RegExp): Promise<void> {
-  return inFolder((folder) => {
+/** Gives a test a database that a version of Lockstep wrote. */
+const withGolden = (version: number, body: (file: string, folder: string) => void): Promise<void> =>
+  inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
-    copyFileSync(goldenFile(1), file);
+    copyFileSync(goldenFile(version), file);
+    body(file, folder);
+  });
+
+/** Damages a small valid database, and expects it to be refused and left unchanged. */
+const expectRefused = (spoil: (file: string) => void, message: RegExp): Promise<void> =>
+  withGolden(1, (file) => {
     spoil(file);
     const before = readFileSync(file);
     expect(refusal(file)).toMatch(message);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
-}
 
 function patch(file: string, at: number, bytes: Uint8Array): void {
   const content = readFileSync(file);
@@ -69,9 +74,8 @@ describe('opening', () => {
     ['a database of another program', after('PRAGMA application_id = 252006673'), /belongs to another program/],
   ])('refuses %s', (_what, spoil, message) => expectRefused(spoil, message));
   it('undoes the unfinished work of a killed process, and opens the file', () =>
-    inFolder((folder) => {
-      const [file, left] = [`${folder}/lockstep.db`, `${folder}/left.db`];
-      copyFileSync(goldenFile(5), file);
+    withGolden(5, (file, folder) => {
+      const left = `${folder}/left.db`;
       const db = new Database(file);
       db.pragma('journal_mode = DELETE');
       const rows = db.prepare('SELECT count(*) FROM runs').pluck();
@@ -90,10 +94,8 @@ describe('opening', () => {
       mended.close();
     }));
   it('refuses a newer version that is only in the log', () =>
-    inFolder((folder) => {
+    withGolden(1, (source, folder) => {
       // The program was killed after migrating, so the file's own header still has the old version.
-      const source = `${folder}/source.db`;
-      copyFileSync(goldenFile(1), source);
       const db = new Database(source);
       db.pragma('journal_mode = WAL');
       db.pragma('user_version = 999');
@@ -135,9 +137,7 @@ describe('migrating', () => {
     expect(goldenVersions()).toEqual(readMigrations(MIGRATIONS).map(({ version }) => version)));
 
   it.each(goldenVersions())('opens a file of version %i with all its content', (version) =>
-    inFolder((folder) => {
-      const file = `${folder}/old.db`;
-      copyFileSync(goldenFile(version), file);
+    withGolden(version, (file) => {
       const open = opened(file);
       expect(unwrap(open.store.getRun(1))).toMatchObject({ ...sampleDraft(), studyId: 1, kept: null });
       expect(checkGolden(open.store, version)).toEqual([]);
@@ -146,9 +146,7 @@ describe('migrating', () => {
   );
 
   it('finds the sweeps of older runs, and how many designs were simulated', () =>
-    inFolder((folder) => {
-      const file = `${folder}/old.db`;
-      copyFileSync(goldenFile(2), file);
+    withGolden(2, (file) => {
       const old = new Database(file);
       const insert = old.prepare(
         `INSERT INTO runs (study, kind, state, name, app_version, model_versions, machine, started_at, enumerated_count)
@@ -158,14 +156,12 @@ describe('migrating', () => {
       const simulated = Number(insert.run('{"simulation":{"sourceRunId":1}}', 'simulate').lastInsertRowid);
       const measured = Number(insert.run(measuring(1), 'bench').lastInsertRowid);
       const alone = Number(insert.run(measuring(null), 'import').lastInsertRowid);
-      for (const position of [0, 1])
-        old
-          .prepare(
-            `INSERT INTO simulations (run_id, position, device_id, design, replications, mean_ms, standard_deviation_ms,
-               min_ms, median_ms, max_ms, times_ms, detail)
-             VALUES (?, ?, 'fast', '{}', 1, 1, 0, 1, 1, 1, '[1]', '{}')`,
-          )
-          .run(simulated, position);
+      const simulation = old.prepare(
+        `INSERT INTO simulations (run_id, position, device_id, design, replications, mean_ms, standard_deviation_ms,
+           min_ms, median_ms, max_ms, times_ms, detail)
+         VALUES (?, ?, 'fast', '{}', 1, 1, 0, 1, 1, 1, '[1]', '{}')`,
+      );
+      for (const position of [0, 1]) simulation.run(simulated, position);
       old.close();
       const open = opened(file);
       const found = unwrap(open.store.listRuns({}))
@@ -181,9 +177,7 @@ describe('migrating', () => {
     }));
 
   it('does not use the id of a removed run again', () =>
-    inFolder((folder) => {
-      const file = `${folder}/old.db`;
-      copyFileSync(goldenFile(3), file);
+    withGolden(3, (file) => {
       const old = new Database(file);
       old.pragma('foreign_keys = ON');
       old.exec('DELETE FROM runs');
@@ -216,9 +210,7 @@ describe('migrating', () => {
     }));
 
   it('keeps the content, and a copy of the file in its old version', () =>
-    inFolder((folder) => {
-      const file = `${folder}/lockstep.db`;
-      copyFileSync(goldenFile(1), file);
+    withGolden(1, (file, folder) => {
       opened(file).close();
       const current = new Database(file);
       const version = current.pragma('user_version', { simple: true });
@@ -234,9 +226,7 @@ describe('migrating', () => {
     }));
 
   it('applies a migration completely or not at all', () =>
-    inFolder((folder) => {
-      const file = `${folder}/lockstep.db`;
-      copyFileSync(goldenFile(1), file);
+    withGolden(1, (file, folder) => {
       opened(file).close();
       const migrationsFolder = withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;');
       expect(refusal(file, migrationsFolder)).toMatch(/syntax error/);
@@ -246,9 +236,7 @@ describe('migrating', () => {
     }));
 
   it('refuses a migration after which rows would refer to missing rows', () =>
-    inFolder((folder) => {
-      const file = `${folder}/lockstep.db`;
-      copyFileSync(goldenFile(1), file);
+    withGolden(1, (file, folder) => {
       const migrationsFolder = withNext(folder, 'DELETE FROM runs;');
       expect(refusal(file, migrationsFolder)).toMatch(/refer to rows that do not exist/);
       const open = opened(file);
