@@ -1,19 +1,22 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { inspectedFields, listUnknown, type Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
+import { dataText } from '../data.ts';
 
-const LOOPS = readFileSync('test/data/cycle-sim/loops.ptx', 'utf8');
-const PHASES = readFileSync('test/data/inspect/phases.ptx', 'utf8');
+const LOOPS = dataText('cycle-sim/loops.ptx');
+const PHASES = dataText('inspect/phases.ptx');
+const KERNELS = dataText('inspect/kernels.ptx');
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
+/** Reads a kernel of the loops or of the phases. */
+const readEither = (entry: string) => read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
 const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
 describe('FP32 instructions that read three registers', () => {
-  const SASS = readFileSync('test/data/measured/h100-loops.sass', 'utf8');
+  const SASS = dataText('measured/h100-loops.sass');
   // The loop of the first kernel is a chain of 16 instructions a·b + c. The loop of the second has one of them.
   it.each([
     ['nested1', 16],
@@ -34,20 +37,13 @@ describe('FP32 instructions that read three registers', () => {
 });
 
 describe('phases of PTX', () => {
+  const THREE_STEPS = [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0];
   // The expected counts are made by hand from the listing, with one term for each block: first the instructions, then
   // the exchanges and loads on the chain, then the bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
-    [
-      'nested8',
-      19,
-      {
-        prologue: [17 + 7 + 1, 0, 0, 0],
-        unit: [3 + 5 + 1 + 3 + 3 + 4, 0, 1, 8],
-        // The first of three steps loads the constants for all of them.
-        combine: [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0],
-      },
-    ],
+    // The first of three steps loads the constants for all of them.
+    ['nested8', 19, { prologue: [17 + 7 + 1, 0, 0, 0], unit: [3 + 5 + 1 + 3 + 3 + 4, 0, 1, 8], combine: THREE_STEPS }],
     ['nested32', 19, { prologue: [25, 0, 0, 0], unit: [19, 0, 1, 8], combine: [(7 + 4 * 5) / 5, 1, 0, 0] }],
     ['ilp1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 10 + 4 + 6 + 4, 0, 1, 8] }],
     // nvcc makes two loops that share one head.
@@ -56,15 +52,7 @@ describe('phases of PTX', () => {
     // The counter has the same address for all threads.
     ['fetchone1', 19 + 2, { prologue: [11 + 5 + 1, 0, 2, 4], refill: [7 + 4, 0, 2, 8] }],
     ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
-    [
-      'spmv8',
-      11,
-      {
-        prologue: [18 + 10 + 1, 0, 0, 0],
-        unit: [3 + 7 + 4 + 3 + 3 + 4, 0, 1, 12],
-        combine: [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0],
-      },
-    ],
+    ['spmv8', 11, { prologue: [18 + 10 + 1, 0, 0, 0], unit: [3 + 7 + 4 + 3 + 3 + 4, 0, 1, 12], combine: THREE_STEPS }],
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
     // The tree has 15 instructions for each of two values, over all three steps, and five constants.
     [
@@ -83,7 +71,7 @@ describe('phases of PTX', () => {
     ],
     ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
   ])('%s: has the counts made by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
-    const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
+    const inspection = readEither(entry);
     expect(stepOf(inspection).instructionsPerIteration).toBe(step);
     const phases = Object.entries(inspection.phases).map(([name, phase]) => [name, found(phase)]);
     expect(Object.fromEntries(phases)).toEqual(byHand);
@@ -113,31 +101,24 @@ describe('phases of PTX', () => {
     // This is one of the four iterations of a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
   ])('%s reads %j in an iteration', (entry, accesses) => {
-    const inspection = read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
+    const inspection = readEither(entry);
     expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
   });
 
   // The kernels compute escape times, Newton's method and walks along a list, and then sums over rows, one loop over
   // all units, and trees.
   it('recognises an iteration that needs the result of the one before it', () => {
-    const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
     const serial = (ptx: string) =>
       [...ptx.matchAll(/\.entry (\w+)/g)].flatMap(([, entry]) =>
         read(ptx, entry).serialFraction === 1 ? [read(ptx, entry).name] : [],
       );
-    expect(serial(kernels)).toEqual([
-      'collatz',
-      'chase',
-      'branches',
-      'mandelbrot',
-      'newton',
-      expect.stringContaining('walk<int>'),
-    ]);
+    const walk = expect.stringContaining('walk<int>') as string;
+    expect(serial(KERNELS)).toEqual(['collatz', 'chase', 'branches', 'mandelbrot', 'newton', walk]);
     expect(serial(LOOPS)).toEqual(['chase']);
     expect(serial(PHASES)).toEqual([]);
-    expect(serial(readFileSync('test/data/inspect/unrolled.ptx', 'utf8'))).toEqual(['steps']);
+    expect(serial(dataText('inspect/unrolled.ptx'))).toEqual(['steps']);
     for (const arch of ['sm_80', 'sm_90']) {
-      const sass = readFileSync(`test/data/inspect/unrolled.${arch}.sass`, 'utf8');
+      const sass = dataText(`inspect/unrolled.${arch}.sass`);
       const { entries } = unwrap(inspectKernel('file', { sass }, { entry: 'row' }));
       const found = entries.filter((entry) => unwrap(inspectKernel('file', { sass }, { entry })).serialFraction === 1);
       expect(found).toEqual(['steps']);
@@ -145,15 +126,14 @@ describe('phases of PTX', () => {
   });
 
   it('combines nothing if iterations leave no result in a register', () => {
-    const kernels = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
-    const histogram = read(kernels, 'histogram');
+    const histogram = read(KERNELS, 'histogram');
     expect(histogram.phases.combine).toEqual({ instructions: 0 });
     expect(listUnknown(inspectedFields(histogram)).join(' ')).not.toContain('combine');
-    const sass = readFileSync('test/data/inspect/unrolled.sm_90.sass', 'utf8');
+    const sass = dataText('inspect/unrolled.sm_90.sass');
     expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
     // A sum and the length of a list are results in registers.
     for (const [ptx, entry] of [
-      [kernels, 'csr'],
+      [KERNELS, 'csr'],
       [LOOPS, 'spmv1'],
       [PHASES, 'traverse'],
     ])

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   inspectedFields,
@@ -13,7 +12,7 @@ import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
 import { dataText } from '../data.ts';
 
-const PTX = readFileSync('test/data/inspect/kernels.ptx', 'utf8');
+const PTX = dataText('inspect/kernels.ptx');
 const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspectKernel('file', texts, asked));
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
@@ -64,13 +63,8 @@ describe('loops of PTX', () => {
       const spaced = body.slice(0, body.indexOf('\n}')).replaceAll(/\s+/g, ' ');
       for (const one of all) expect(spaced).toContain(`${one};`);
       const loop = chosenOf(read({ ptx: PTX }, { entry }));
-      expect(loop).toMatchObject({
-        line,
-        instructionsPerIteration: all.length,
-        dependentLoads,
-        divergent: true,
-        unrolled: 1,
-      });
+      const counts = { line, instructionsPerIteration: all.length, dependentLoads, unrolled: 1 };
+      expect(loop).toMatchObject({ ...counts, divergent: true });
       const none = { fp32: 0, integer: 0, fp64: 0, special: 0, memory: 0, control: 0 };
       const counted = Object.fromEntries(Object.entries(byHand).map(([name, list]) => [name, list.length]));
       expect(loop.byClass).toEqual({ ...none, ...counted });
@@ -83,15 +77,9 @@ describe('loops of PTX', () => {
   ])('waits for an atomic only if its result is read: %j', (use, dependentLoads) => {
     const ptx = `.version 9.0
 .target sm_90
-.visible .entry histogram(.param .u64 counts, .param .u64 keys, .param .u32 n)
+.visible .entry histogram(.param .u64 counts)
 {
 	ld.param.u64 %rd1, [counts];
-	ld.param.u64 %rd2, [keys];
-	ld.param.u32 %r1, [n];
-	mov.u32 %r2, %tid.x;
-	mul.wide.u32 %rd3, %r2, 4;
-	add.s64 %rd4, %rd2, %rd3;
-	mov.u32 %r3, 0;
 $L1:
 	ld.global.u32 %r4, [%rd4];
 	mul.wide.u32 %rd5, %r4, 4;
@@ -100,7 +88,7 @@ $L1:
 	${use}
 	add.s64 %rd4, %rd4, 128;
 	add.s32 %r3, %r3, 1;
-	setp.lt.u32 %p1, %r3, %r1;
+	setp.lt.u32 %p1, %r3, 9;
 	@%p1 bra $L1;
 	ret;
 }
@@ -115,26 +103,16 @@ $L1:
     const main = chosenOf(csr);
     // Four iterations have 12 loads, equally many multiplications, the counters of two arrays, two comparisons and the
     // branch.
-    expect([main.instructionsPerIteration, main.unrolled, main.byClass.fp32, main.dependentLoads]).toEqual([
-      7.25, 4, 1, 0.5,
-    ]);
+    const quarter = { instructionsPerIteration: 7.25, unrolled: 4, byClass: { fp32: 1 }, dependentLoads: 0.5 };
+    expect(main).toMatchObject(quarter);
     expect(csr.notes.join(' ')).toContain('loop 1 at 12 instructions');
     const asked = chosenOf(read({ ptx: PTX }, { entry: 'csr', iterationsPerLoop: 2 }));
-    expect([asked.instructionsPerIteration, asked.unrolled]).toEqual([14.5, 2]);
+    expect(asked).toMatchObject({ instructionsPerIteration: 14.5, unrolled: 2 });
     const marked = read({ ptx: PTX }, { entry: 'marked' });
     expect(marked.chosen!.why).toContain('marked');
-    expect(chosenOf(marked)).toMatchObject({
-      marked: true,
-      divergent: false,
-      unrolled: 4,
-      instructionsPerIteration: 8.25,
-    });
-    expect(
-      marked.loops
-        .filter((loop) => loop.marked)
-        .map((loop) => loop.unrolled)
-        .sort(),
-    ).toEqual([1, 4]);
+    const found = { marked: true, divergent: false, unrolled: 4, instructionsPerIteration: 8.25 };
+    expect(chosenOf(marked)).toMatchObject(found);
+    expect(marked.loops.flatMap((loop) => (loop.marked ? [loop.unrolled] : [])).sort()).toEqual([1, 4]);
     // Without the marks, the loop whose end differs between threads is chosen.
     const plain = read({ ptx: PTX.replaceAll('// lockstep:loop', '') }, { entry: 'marked' });
     expect(chosenOf(plain)).toMatchObject({ divergent: true, line: 55 });
@@ -151,12 +129,10 @@ $L1:
   });
 
   it('counts a load that a branch needs like one that an address needs', () => {
-    const loads = (body: string): number =>
-      chosenOf(
-        read({
-          ptx: `.version 9.0\n.target sm_90\n.entry k()\n{\n$L_1:\n${body}\nsetp.gt.s32 %p1, %r9, %tid.x;\n@%p1 bra $L_1;\nret;\n}`,
-        }),
-      ).dependentLoads;
+    const loads = (body: string): number => {
+      const ptx = `.version 9.0\n.target sm_90\n.entry k()\n{\n$L_1:\n${body}\nsetp.gt.s32 %p1, %r9, %tid.x;\n@%p1 bra $L_1;\nret;\n}`;
+      return chosenOf(read({ ptx })).dependentLoads;
+    };
     expect(loads('ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd2];')).toBe(1);
     expect(loads('ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%r1];\nld.shared.u32 %r3, [%r2];')).toBe(2);
     expect(
@@ -349,7 +325,7 @@ it('changes the known fields of a kernel, marks them as imported, and removes th
 });
 
 it('writes a kernel with a single loop, without the phases around it', () => {
-  const loops = readFileSync('test/data/cycle-sim/loops.ptx', 'utf8');
+  const loops = dataText('cycle-sim/loops.ptx');
   const kernel = { accesses: [], unit: { instructions: 9 }, combine: { instructions: 4 }, origins: {} };
   const written = withInspected(kernel, inspectedFields(read({ ptx: loops }, { entry: 'flatone1' })));
   expect(JSON.parse(JSON.stringify(written))).toMatchObject({
