@@ -162,16 +162,12 @@ describe('the plan that the CUDA program reads', () => {
   });
 
   it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
-    const messageOf = async (...plan: Parameters<typeof planOf>): Promise<string> => {
-      const made = await cudaPlan(planOf(...plan), NO_FILES);
-      return made.ok ? 'made' : made.error.message;
-    };
-    expect(await messageOf([], { backend: 'cpu' })).toBe('the plan is for cpu, not for cuda');
-    expect(await messageOf([], { repeats: 0 })).toMatch(/^repeats of the plan must be .*, not 0/);
-    expect(await messageOf([unitLoop('a', {})], { workload: null })).toMatch(
-      /^case a: the plan has a unit loop and no workload/,
-    );
-    expect(await messageOf([power, power])).toBe('two cases are called power');
+    const made = (...plan: Parameters<typeof planOf>) => cudaPlan(planOf(...plan), NO_FILES);
+    const noWorkload = /^case a: the plan has a unit loop and no workload/;
+    expect(await made([], { backend: 'cpu' })).toFail(null, 'the plan is for cpu, not for cuda');
+    expect(await made([], { repeats: 0 })).toFail(null, /^repeats of the plan must be .*, not 0/);
+    expect(await made([unitLoop('a', {})], { workload: null })).toFail(null, noWorkload);
+    expect(await made([power, power])).toFail(null, 'two cases are called power');
   });
 });
 

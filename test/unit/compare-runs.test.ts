@@ -3,6 +3,7 @@ import type { Verdict } from '../../src-workers/domain/benchmark.ts';
 import { compareTimes } from '../../src-workers/models/calibration/verdict.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { lockstep } from '../command-line.ts';
+import { encode } from '../data.ts';
 import { useBench } from '../workplace.ts';
 
 /** Nine repeats, all within 0.4 % of one time. */
@@ -57,19 +58,12 @@ describe('measured runs', () => {
     device: string,
     times: Readonly<Record<number, readonly number[] | null>>,
   ): Promise<number> => {
-    const cache = Object.fromEntries(
-      Object.entries(times).map(([size, list], at) => [
-        `e${at}`,
-        { block_size_x: Number(size), ...(list ? { time: list[4], times: list } : { time: 'RuntimeFailedConfig' }) },
-      ]),
-    );
-    const text = JSON.stringify({
-      device_name: device,
-      kernel_name: 'walk',
-      tune_params_keys: ['block_size_x'],
-      cache,
+    const entries = Object.entries(times).map(([size, list]) => {
+      const result = list ? { time: list[4], times: list } : { time: 'RuntimeFailedConfig' };
+      return { block_size_x: Number(size), ...result };
     });
-    const bytes = new TextEncoder().encode(text);
+    const head = { device_name: device, kernel_name: 'walk', tune_params_keys: ['block_size_x'] };
+    const bytes = encode(JSON.stringify({ ...head, cache: Object.fromEntries(entries.entries()) }));
     return (await call('import.file', { fileName: `${device}.json`, bytes })).runId;
   };
   let [reference, slower, same, other, broken] = [0, 0, 0, 0, 0];
@@ -99,10 +93,8 @@ describe('measured runs', () => {
   });
 
   it('are refused if one is named twice', async () => {
-    const twice = await bench.engine.call('bench.compareRuns', {
-      ids: [reference, broken, reference],
-      threshold: 0.02,
-    });
+    const ids = [reference, broken, reference];
+    const twice = await bench.engine.call('bench.compareRuns', { ids, threshold: 0.02 });
     expect(twice).toFail(null, `Run ${reference} is named twice. Specify different runs.`);
   });
 

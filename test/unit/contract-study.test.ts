@@ -127,7 +127,6 @@ describe('text that is not a study', () => {
 
   it('survives deep nesting', () => {
     const deep = 200_000;
-    expect(textMessage('['.repeat(deep))).toMatch(/line 1, column 101: JSON needs at most 100 levels of brackets/);
     expect(textMessage(`{"axes": ${'['.repeat(deep)}${']'.repeat(deep)}}`).length).toBeLessThan(1000);
     const most = 99;
     expect(textMessage(`{"name": ${'['.repeat(most)}${']'.repeat(most)}}`)).toMatch(

@@ -23,10 +23,3 @@ test.each([
 ])('%j contains an invalid string', (text, message) => {
   expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
 });
-
-test('a field that occurs twice is refused', () => {
-  expect(parseJson('{"a": {"b": 1}, "b": 2, "a": 3}', 'a.json')).toFail(
-    null,
-    'a.json, line 1, column 25: The field "a" occurs a second time.',
-  );
-});

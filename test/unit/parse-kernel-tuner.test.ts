@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { CaseResult } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -24,11 +25,8 @@ describe('published search spaces', () => {
   it('reads files of store_results, with one device and size or with several', async () => {
     const text = readFileSync(new URL('../data/kernel-tuner/stored.json', import.meta.url), 'utf8');
     const file = unwrap(await read(text));
-    expect(file).toMatchObject({
-      format: 'stored',
-      kernel: 'absorbing_walk',
-      deviceName: 'pthread_skylake_avx512_AMD_EPYC',
-    });
+    const deviceName = 'pthread_skylake_avx512_AMD_EPYC';
+    expect(file).toMatchObject({ format: 'stored', kernel: 'absorbing_walk', deviceName });
     expect(configurations(file.cases)).toEqual([
       { lockstep_implementation: 0, threads_per_unit: 4, units_per_thread: 1, block_size_x: 128, fixed_blocks: 0, lockstep_loop: 0, lockstep_balancing: 0, register_cap: 0, lockstep_sweep: 2661367636 },
       { lockstep_implementation: 0, threads_per_unit: 4, units_per_thread: 1, block_size_x: 256, fixed_blocks: 0, lockstep_loop: 0, lockstep_balancing: 0, register_cap: 0, lockstep_sweep: 2661367636 },
@@ -127,9 +125,7 @@ describe('a cache', () => {
       'a time is null, not a number ≥ 0',
       'the file gives no time for it',
     ]);
-    expect(
-      file.cases.every((one) => one.timesMs.length === 0 && !('time' in one.values && one.values.time === 1e20)),
-    ).toBe(true);
+    for (const one of file.cases) expect([one.timesMs, one.values.time === 1e20]).toEqual([[], false]);
   });
 
   it('uses a single time if there are no repeats, and says so', async () => {
@@ -145,14 +141,8 @@ describe('a cache', () => {
       const file = await read(text.slice(0, end));
       // The first entry is complete at its closing bracket.
       const first = text.indexOf('}', from) + 1;
-      if (end < first) expect(file.ok).toBe(false);
-      else
-        expect(unwrap(file).cases.map((one) => one.timesMs)).toEqual(
-          [
-            [1, 2],
-            [2, 3],
-          ].slice(0, unwrap(file).cases.length),
-        );
+      const times = file.ok ? file.value.cases.map((one) => one.timesMs.join(' ')).join(', ') : 'refused';
+      expect(end < first ? ['refused'] : ['1 2', '1 2, 2 3']).toContain(times);
     }
     expect(unwrap(await read(text)).warnings).toEqual([]);
   });
@@ -175,11 +165,8 @@ describe('T4 results', () => {
   ])('reads times in %s', async (unit, expected) => {
     const measurements = [{ name: 'time', value: 5, unit }];
     expect(unwrap(await read(t4({ measurements }))).cases[0].timesMs).toEqual([expected]);
-    const byFile = t4(
-      { times: { runtimes: [5] }, measurements: [{ name: 'time', value: 5, unit: '' }] },
-      { timeunit: unit },
-    );
-    expect(unwrap(await read(byFile)).cases[0].timesMs).toEqual([expected]);
+    const unnamed = { times: { runtimes: [5] }, measurements: [{ name: 'time', value: 5, unit: '' }] };
+    expect(unwrap(await read(t4(unnamed, { timeunit: unit }))).cases[0].timesMs).toEqual([expected]);
   });
 
   it('separates a wrong result from one that was not checked', async () => {
@@ -246,18 +233,14 @@ describe('an invalid file', () => {
 });
 
 describe('unpacking', () => {
-  const gzip = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
-    new Uint8Array(
-      await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer(),
-    );
   it('returns the packed content, and plain bytes unchanged', async () => {
     const bytes = new TextEncoder().encode('a,b\n'.repeat(1000));
-    expect(unwrap(await unpacked(await gzip(bytes), 'x'))).toEqual(bytes);
+    expect(unwrap(await unpacked(gzipSync(bytes), 'x'))).toEqual(bytes);
     expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
   });
 
   it('refuses content that is too large when unpacked, and damaged content', async () => {
-    const bomb = await gzip(new Uint8Array(1_000_000));
+    const bomb = gzipSync(new Uint8Array(1_000_000));
     expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(null, 'bomb.gz: more than 100000 bytes, the limit');
     const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
     expect(cut).toFail(null, /^cut\.gz: the gzip file is damaged after \d+ unpacked bytes \(.+\)$/);

@@ -1,10 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { kernelSchema, studySchema } from '../../src-main/contract/study.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
-import type { Device } from '../../src-workers/domain/device.ts';
 import {
   assumedFacts,
   assumedKernel,
@@ -19,27 +16,16 @@ import {
   type KernelNumber,
 } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-
-const root = join(import.meta.dirname, '..', '..');
-const devices = new Map<string, Device>();
-for (const file of await readdir(join(root, 'db', 'devices')))
-  if (file.endsWith('.json'))
-    for (const device of JSON.parse(await readFile(join(root, 'db', 'devices', file), 'utf8')) as Device[])
-      devices.set(device.id, device);
+import { cpu, CPUS, exampleStudy, gpu, GPUS } from '../catalogue.ts';
 
 const minimal = unwrap(
   validate(kernelSchema, { name: 'k', registersPerThread: 32, instructionsPerIteration: 10 }, 'kernel'),
 );
 
-async function example(name: string) {
-  const study = unwrap(parseStudy(await readFile(join(root, 'db', 'examples', `${name}.json`), 'utf8')));
-  const axes = unwrap(
-    studyAxes(
-      study,
-      study.devices.map((id) => devices.get(id)!),
-    ),
-  );
-  return predictionInputs(study, axes);
+function example(name: string) {
+  const study = unwrap(parseStudy(JSON.stringify(exampleStudy(name))));
+  const devices = [...GPUS, ...CPUS].filter(({ id }) => study.devices.includes(id));
+  return predictionInputs(study, unwrap(studyAxes(study, devices)));
 }
 
 describe('origins of a kernel', () => {
@@ -74,11 +60,10 @@ describe('usual values', () => {
     for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
       expect(usual[0], field).toBeLessThanOrEqual(assumed);
       expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
-      for (const value of usual)
-        expect(
-          validate(kernelSchema, withKernelValue(minimal, field as KernelNumber, value), field),
-          field,
-        ).toMatchObject({ ok: true });
+      for (const value of usual) {
+        const kernel = withKernelValue(minimal, field as KernelNumber, value);
+        expect(validate(kernelSchema, kernel, field), field).toMatchObject({ ok: true });
+      }
     }
   });
 
@@ -94,9 +79,9 @@ describe('usual values', () => {
 });
 
 describe('facts of a prediction', () => {
-  it('name the assumed fields of an example, and no others', async () => {
-    const study = await example('acts');
-    const facts = inputFacts(study, devices.get('nvidia-a100-sxm4-40gb')!);
+  it('name the assumed fields of an example, and no others', () => {
+    const study = example('acts');
+    const facts = inputFacts(study, gpu('nvidia-a100-sxm4-40gb'));
     const names = assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
     // A zero that is written in the file counts as given.
@@ -107,17 +92,17 @@ describe('facts of a prediction', () => {
     expect(assumedPhrase(facts)).toMatch(/Knee softness = 6.5/);
   });
 
-  it('mark an estimate of a device as assumed, with its note', async () => {
-    const study = await example('collatz');
-    const facts = inputFacts(study, devices.get('amd-rx-7900-xtx')!);
+  it('mark an estimate of a device as assumed, with its note', () => {
+    const study = example('collatz');
+    const facts = inputFacts(study, gpu('amd-rx-7900-xtx'));
     const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
     expect(latency.origin).toBe('assumed');
     expect(latency.note).toMatch(/^estimate/);
   });
 
-  it('leave out inputs that a measured pipeline replaces', async () => {
-    const study = await example('acts');
-    const device = devices.get('nvidia-a100-sxm4-40gb')!;
+  it('leave out inputs that a measured pipeline replaces', () => {
+    const study = example('acts');
+    const device = gpu('nvidia-a100-sxm4-40gb');
     const pipeline = {
       [device.id]: { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' as const },
     };
@@ -127,22 +112,19 @@ describe('facts of a prediction', () => {
     expect(facts.some(({ field }) => field === 'kernel.kneeSoftness')).toBe(false);
   });
 
-  it('are only those of the memory traffic for a CPU', async () => {
-    const study = await example('spmv-cpu');
-    expect(decidingFields(study, devices.get('amd-epyc-7302p')!).map(({ field }) => field)).toEqual([
+  it('are only those of the memory traffic for a CPU', () => {
+    const study = example('spmv-cpu');
+    expect(decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual([
       'bytesPerIteration',
       'bytesPerUnit',
       'lengthsKnownBeforeLaunch',
     ]);
   });
 
-  it('are marked in the study format', async () => {
-    const study = JSON.parse(await readFile(join(root, 'db', 'examples', 'acts.json'), 'utf8')) as {
-      kernel: Record<string, unknown>;
-    };
-    study.kernel.origins = { registersPerThread: 'assumed' };
-    expect(unwrap(validate(studySchema, study, 'study')).kernel.origins).toMatchObject({
-      registersPerThread: 'assumed',
-    });
+  it('are marked in the study format', () => {
+    const study = exampleStudy('acts');
+    const origins = { registersPerThread: 'assumed' } as const;
+    const { kernel } = unwrap(validate(studySchema, { ...study, kernel: { ...study.kernel, origins } }, 'study'));
+    expect(kernel.origins).toMatchObject(origins);
   });
 });
