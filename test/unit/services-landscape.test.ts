@@ -128,12 +128,7 @@ describe('a filter', () => {
 
 it('equal designs are one row of a list, which can be opened, and searching for one of them finds the row', async () => {
   // A cap above the compiler's number has no effect.
-  const axes = {
-    threadsPerUnit: [1, 4],
-    blockThreads: [64, 128],
-    unitsPerThread: [1, 2],
-    registerCap: [null, 64, 32],
-  };
+  const axes = { threadsPerUnit: [1, 4], blockThreads: [64, 128], unitsPerThread: [1, 2], registerCap: [null, 64, 32] };
   const kernel = { name: 'small', registersPerThread: 40, instructionsPerIteration: 30 };
   const own = { runId: await bench.run(smallStudy({ axes, kernel })) };
   const all = await call('ranking.page', { ...own, limit: 1000 });
@@ -141,14 +136,9 @@ it('equal designs are one row of a list, which can be opened, and searching for 
   expect(page.matching).toBe(all.matching);
   expect(page.listed).toBe(page.rows.length);
   expect(page.equal.reduce((sum, n) => sum + n, 0)).toBe(all.matching);
-  const at = page.equal.findIndex((n) => n === 2);
-  const [row] = page.rows.slice(at, at + 1);
-  const opened = await call('ranking.page', {
-    ...own,
-    limit: 1000,
-    groups: true,
-    opened: [row.designIndex],
-  });
+  const at = page.equal.indexOf(2);
+  const row = page.rows[at];
+  const opened = await call('ranking.page', { ...own, limit: 1000, groups: true, opened: [row.designIndex] });
   expect(opened.listed).toBe(page.listed + 1);
   expect(opened.equal.slice(at, at + 2)).toEqual([2, 0]);
   const other = opened.rows[at + 1];
