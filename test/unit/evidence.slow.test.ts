@@ -58,23 +58,16 @@ describe('kept predictions', () => {
             const at = (Math.floor((i * matrices.length) / ASKED) + 7 * column) % matrices.length;
             const matrix = matrices[at];
             // The saved values have four digits.
-            if (heldOut)
-              expect(heldOut[at], `${name} ${matrix.name}`).toBe(
-                Number(
-                  model.microseconds(device, matrix, kept[id][name].folds[assignFold(matrix.name)]).toPrecision(4),
-                ),
-              );
-            if (unseen && ofOthers)
-              expect(unseen[at], `${name} ${matrix.name}, unseen`).toBe(
-                Number(model.microseconds(device, matrix, ofOthers).toPrecision(4)),
-              );
+            const predictedBy = (values: Parameters<typeof model.microseconds>[2]): number =>
+              Number(model.microseconds(device, matrix, values).toPrecision(4));
+            const fold = kept[id][name]?.folds[assignFold(matrix.name)];
+            if (heldOut) expect(heldOut[at], `${name} ${matrix.name}`).toBe(predictedBy(fold));
+            if (unseen && ofOthers) expect(unseen[at], `${name} ${matrix.name}, unseen`).toBe(predictedBy(ofOthers));
             for (const by of ['catalogue', 'assumed'] as const) {
               const values = dataset.unnamed ? null : sweptParameters({ dataset, devices, kept }, measuredGpu, by);
               expect(swept[by] === null, `${name}, ${by}`).toBe(values === null);
-              if (values)
-                expect(swept[by]![at], `${name} ${matrix.name}, ${by}`).toBe(
-                  times[at] > 0 ? Number(model.microseconds(device, matrix, values).toPrecision(4)) : null,
-                );
+              const known = values && times[at] > 0 ? predictedBy(values) : null;
+              if (values) expect(swept[by]![at], `${name} ${matrix.name}, ${by}`).toBe(known);
             }
           }
         }

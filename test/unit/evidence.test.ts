@@ -17,11 +17,10 @@ import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { ACHIEVED_BANDWIDTH } from '../../src-workers/predict/constants.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
-import { GPUS as devices } from '../catalogue.ts';
+import { gpu, GPUS as devices } from '../catalogue.ts';
 import { chunks, encode } from '../data.ts';
 
-const db = join(import.meta.dirname, '..', '..', 'db');
-const folder = join(db, 'evidence');
+const folder = join(import.meta.dirname, '../../db/evidence');
 const [ginkgo, loops] = unwrap(await loadEvidence(folder, devices, {}));
 
 const HEADER =
@@ -32,15 +31,14 @@ describe('the reader', () => {
   it('keeps times unchanged, and leaves out what was not measured', async () => {
     const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
     const { matrices, times } = unwrap(await read(text));
-    expect(
-      matrices.map(({ name, rows, columns, skewness, slicedCells }) => [name, rows, columns, skewness, slicedCells]),
-    ).toEqual([
-      ['A/a', 10, 12, -0.5, 64],
-      ['B/b', 1, 1, 0, null],
+    expect(matrices).toMatchObject([
+      { name: 'A/a', rows: 10, columns: 12, skewness: -0.5, slicedCells: 64 },
+      { name: 'B/b', rows: 1, columns: 1, skewness: 0, slicedCells: null },
     ]);
-    expect([...times.keys()]).toEqual(['V100-SXM2:coo', 'V100-SXM2:csr']);
-    expect([...times.get('V100-SXM2:coo')!]).toEqual([5.25, NaN]);
-    expect([...times.get('V100-SXM2:csr')!]).toEqual([NaN, 7]);
+    expect([...times].map(([column, each]) => [column, ...each])).toEqual([
+      ['V100-SXM2:coo', 5.25, NaN],
+      ['V100-SXM2:csr', NaN, 7],
+    ]);
   });
 
   it('computes cells from the slices column of the ginkgo data', async () => {
@@ -64,10 +62,8 @@ describe('the reader', () => {
   });
 
   it('names the line, column and field of an error', async () => {
-    expect(await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`)).toFail(
-      null,
-      /times.csv, line 2, column 4: "many" is not a number/,
-    );
+    const many = await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`);
+    expect(many).toFail(null, /times.csv, line 2, column 4: "many" is not a number/);
     expect(await read('matrix,rows\n')).toFail(null, /no column columns/);
     expect(await read(`${HEADER.split(',V100')[0]}\n`)).toFail(null, /no column of times.*V100-SXM2:coo/);
   });
@@ -111,14 +107,14 @@ it('kept parameters exist for every column of times, within their ranges, for al
 });
 
 it('the catalogue has the medians of the values fitted on a GPU, and assumes the median of all for other GPUs', () => {
-  const fractions = ({ dataset, kept }: typeof ginkgo, gpu: (typeof ginkgo.dataset.gpus)[number]) =>
-    gpu.implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
-  for (const gpu of ginkgo.dataset.gpus) {
-    const { achievedBandwidthFraction: known } = ginkgo.devices.get(gpu.device)!;
+  const fractions = ({ dataset, kept }: typeof ginkgo, { implementations }: (typeof ginkgo.dataset.gpus)[number]) =>
+    implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
+  for (const one of ginkgo.dataset.gpus) {
+    const { achievedBandwidthFraction: known } = gpu(one.device);
     // The value has three digits.
-    expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, gpu))), 2);
+    expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, one))), 2);
   }
-  const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((gpu) => fractions(set, gpu)));
+  const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((one) => fractions(set, one)));
   expect(all).toHaveLength(41);
   const middle = median(Float64Array.from(all));
   expect(ACHIEVED_BANDWIDTH).toBeCloseTo(middle, 2);
@@ -129,7 +125,7 @@ describe('judging', () => {
   it('compares each matrix with parameters fitted without it', () => {
     const points = judgeImplementation(loops, 'unnamed', 'merge_path')!.points;
     const { matrices, times } = loops.measured;
-    const device = devices.find(({ id }) => id === loops.dataset.gpus[0].device)!;
+    const device = gpu(loops.dataset.gpus[0].device);
     const model = SPMV_IMPLEMENTATIONS.get('merge-path')!;
     for (const i of [0, 7, 400]) {
       const at = matrices.findIndex(({ name }) => name === points.names[i]);
@@ -145,30 +141,22 @@ describe('judging', () => {
   it('computes regret, hits and errors as defined', async () => {
     // Two matrices, which differ only in the measured time of coo.
     const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
-    const [judged] = unwrap(
-      await loadEvidence(folder, devices, {
-        dataset: 'ginkgo',
-        data: { fileName: 'x.csv', bytes: encode(text) },
-      }),
-    );
+    const data = { fileName: 'x.csv', bytes: encode(text) };
+    const [judged] = unwrap(await loadEvidence(folder, devices, { dataset: 'ginkgo', data }));
     const { gpus } = judgeDataset(judged);
-    expect(gpus.map(({ column }) => column)).toEqual(['V100-SXM2']);
-    const { implementations, choice, choiceLarge } = gpus[0];
-    expect(implementations.map(({ name, count }) => [name, count])).toEqual([
-      ['coo', 2],
-      ['csr', 2],
-    ]);
-    expect(choiceLarge).toBeNull();
+    const bothOf = [
+      { name: 'coo', count: 2 },
+      { name: 'csr', count: 2 },
+    ];
     // The model cannot distinguish the matrices: it is right for one of them, and loses a factor of 2 or 1.5 for the
     // other.
-    expect(choice).toMatchObject({ count: 2, hitRate: 0.5 });
-    const device = judged.devices.get('nvidia-v100-sxm2-16gb')!;
+    const half = { count: 2, hitRate: 0.5 };
+    expect(gpus).toMatchObject([{ column: 'V100-SXM2', implementations: bothOf, choice: half, choiceLarge: null }]);
+    const { implementations, choice } = gpus[0];
+    const device = gpu('nvidia-v100-sxm2-16gb');
+    const [matrix] = judged.measured.matrices;
     const time = (id: string, column: string): number =>
-      SPMV_IMPLEMENTATIONS.get(id)!.microseconds(
-        device,
-        judged.measured.matrices[0],
-        judged.kept.ginkgo[column].values,
-      );
+      SPMV_IMPLEMENTATIONS.get(id)!.microseconds(device, matrix, judged.kept.ginkgo[column].values);
     const coo = time('coo', 'V100-SXM2:coo');
     const chosen = coo < time('csr-library', 'V100-SXM2:csr') ? 1.5 : 2;
     expect(choice!.regret).toBeCloseTo(Math.sqrt(chosen), 12);
@@ -224,50 +212,44 @@ describe('judging', () => {
   });
 
   it('evaluates another file, compressed or not, with parameters fitted to all matrices of the repository', async () => {
-    const bytes = gzipSync(
-      `${HEADER}\nNew/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21\n`,
-    );
+    const rows =
+      'New/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21';
+    const bytes = gzipSync(`${HEADER}\n${rows}\n`);
     const found = unwrap(await loadEvidence(folder, devices, { data: { fileName: 'new.csv.gz', bytes } }));
     expect(found.map(({ dataset, parameters }) => [dataset.id, parameters])).toEqual([['ginkgo', 'all']]);
-    const points = judgeImplementation(found[0], 'V100-SXM2', 'coo')!.points;
+    const { points } = judgeImplementation(found[0], 'V100-SXM2', 'coo')!;
+    const { measured, kept } = found[0];
     const model = SPMV_IMPLEMENTATIONS.get('coo')!;
-    const device = found[0].devices.get('nvidia-v100-sxm2-16gb')!;
-    expect(points.predicted[1]).toBe(
-      model.microseconds(device, found[0].measured.matrices[1], found[0].kept.ginkgo['V100-SXM2:coo'].values),
-    );
+    const { values } = kept.ginkgo['V100-SXM2:coo'];
+    const asked = model.microseconds(gpu('nvidia-v100-sxm2-16gb'), measured.matrices[1], values);
+    expect(points.predicted[1]).toBe(asked);
   });
 
   it('refuses an unknown data set, and a file with other columns', async () => {
-    expect(await loadEvidence(folder, devices, { dataset: 'nothing' })).toFail(
-      'not-found',
-      /"nothing"\. Specify one of ginkgo, loops/,
-    );
-    const bytes = readFileSync(join(folder, 'loops.csv.gz'));
-    expect(await loadEvidence(folder, devices, { dataset: 'ginkgo', data: { fileName: 'l.csv.gz', bytes } })).toFail(
-      'bad-input',
-      /no column of times/,
-    );
+    const unknown = await loadEvidence(folder, devices, { dataset: 'nothing' });
+    expect(unknown).toFail('not-found', /"nothing"\. Specify one of ginkgo, loops/);
+    const data = { fileName: 'l.csv.gz', bytes: readFileSync(join(folder, 'loops.csv.gz')) };
+    const other = await loadEvidence(folder, devices, { dataset: 'ginkgo', data });
+    expect(other).toFail('bad-input', /no column of times/);
   });
 
   it('uses only the data sheet of an unseen GPU', () => {
-    const gpu = ginkgo.dataset.gpus.find(({ column }) => column === 'MI100')!;
+    const unseen = ginkgo.dataset.gpus.find(({ column }) => column === 'MI100')!;
     const { kept } = ginkgo;
     const others = Object.fromEntries(Object.entries(kept.ginkgo).filter(([column]) => !column.startsWith('MI100:')));
-    const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, gpu, 'coo');
-    expect(found).toEqual(unseenParameters(ginkgo, gpu, 'coo'));
+    const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, unseen, 'coo');
+    expect(found).toEqual(unseenParameters(ginkgo, unseen, 'coo'));
     // Two other AMD GPUs have this parameter, and the value is the geometric mean of theirs.
     const of = (column: string) => others[column].values.bandwidthFraction!;
     expect(found!.bandwidthFraction).toBeCloseTo(Math.sqrt(of('RadeonVII:coo') * of('MI250X:coo')), 12);
-    expect(unseenParameters(ginkgo, gpu, 'merge-path')).toBeNull();
+    expect(unseenParameters(ginkgo, unseen, 'merge-path')).toBeNull();
   });
 
   it('compares with four numbers: start, bytes, longest row and rows', () => {
     const [matrix] = ginkgo.measured.matrices;
     const { rows, nonzeros, max } = matrix;
-    expect(fourNumbersTime('coo', matrix, [1, 2, 3, 4])).toBeCloseTo(
-      1 + 1e-3 * (32 * nonzeros + 3 * max + 4 * rows),
-      6,
-    );
+    const expected = 1 + 1e-3 * (32 * nonzeros + 3 * max + 4 * rows);
+    expect(fourNumbersTime('coo', matrix, [1, 2, 3, 4])).toBeCloseTo(expected, 6);
     expect(fourNumbersTime('ell', matrix, [0, 1, 0, 0])).toBeCloseTo(12e-3 * rows * max, 6);
   });
 });
