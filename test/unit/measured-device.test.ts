@@ -5,7 +5,7 @@ import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchm
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { lockstep } from '../command-line.ts';
 import { gpu } from '../catalogue.ts';
-import { encode } from '../data.ts';
+import { dataText, encode } from '../data.ts';
 import { benchPlan, planLine } from '../measuring.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
@@ -19,9 +19,7 @@ interface Recorded {
   readonly device: MeasuringDevice;
   readonly cases: readonly { readonly case: object; readonly values: Readonly<Record<string, number>> }[];
 }
-const [recorded] = JSON.parse(
-  readFileSync(new URL('../data/measured/h100-suites.json', import.meta.url), 'utf8'),
-) as readonly Recorded[];
+const [recorded] = JSON.parse(dataText('measured/h100-suites.json')) as readonly Recorded[];
 
 /** The recorded probes as a file of results, on another device if it is given. */
 function resultsOf(change: Partial<MeasuringDevice> = {}, kept: (probe: string) => boolean = () => true): string {
@@ -52,10 +50,8 @@ describe('the device that probes measured', () => {
   it('gets the measured fields with their sources, and keeps all others', async () => {
     const { randomSectorsGbS: _none, ...before } = gpu(H100);
     const id = await imported();
-    const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', {
-      id,
-      device: { ...before, achievedBandwidthFraction: 0.7 },
-    });
+    const known = { ...before, achievedBandwidthFraction: 0.7 };
+    const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', { id, device: known });
     expect(measuredOn).toBe('NVIDIA H100 80GB HBM3');
     // 2,932.4 of 3,352 GB/s.
     expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
@@ -64,17 +60,13 @@ describe('the device that probes measured', () => {
       ['cachedSectorsGbS', 4218, 4218],
     ]);
     const { sources, ...fields } = device;
-    expect(fields).toEqual({
-      ...before,
-      sources: undefined,
-      achievedBandwidthFraction: 0.8748,
-      randomSectorsGbS: 1068,
-    });
+    const measured = { achievedBandwidthFraction: 0.8748, randomSectorsGbS: 1068 };
+    expect(fields).toEqual({ ...before, sources: undefined, ...measured });
     expect(sources.achievedBandwidthFraction).toMatch(
       /^measured by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver [\d.]+, imported \d{4}-\d\d-\d\d$/,
     );
-    const measured = changes.map(({ field, source }) => [field, source] as const);
-    expect(sources).toEqual({ ...before.sources, ...Object.fromEntries(measured) });
+    const ofProbes = Object.fromEntries(changes.map(({ field, source }) => [field, source]));
+    expect(sources).toEqual({ ...before.sources, ...ofProbes });
     // Without a named device, the result is the device of the catalogue.
     expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
   });
@@ -83,10 +75,8 @@ describe('the device that probes measured', () => {
     const id = await imported({}, (probe) => probe !== 'random-sectors');
     const { changes } = await bench.call('bench.measuredDevice', { id });
     expect(changes.map(({ field }) => field)).toEqual(['achievedBandwidthFraction']);
-    expect(await failureOf(await imported({}, (probe) => probe === 'limits'))).toFail(
-      'unsupported',
-      /has no valid result of the probes bandwidth and random-sectors\. Measure them again/,
-    );
+    const none = await failureOf(await imported({}, (probe) => probe === 'limits'));
+    expect(none).toFail('unsupported', /has no valid result of the probes bandwidth and random-sectors\. Measure them/);
   });
 
   it('is not another device, and not a CPU that emulates one', async () => {
@@ -98,14 +88,9 @@ describe('the device that probes measured', () => {
     const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
     expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
     expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail('not-found', /NVIDIA X1\. Add it first/);
-    const cpu = {
-      fileName: 'cpu.jsonl',
-      bytes: readFileSync(new URL('../data/measured/cpu-xeon-2-cores.jsonl', import.meta.url)),
-    };
-    expect(await failureOf((await bench.call('import.file', cpu)).runId)).toFail(
-      'unsupported',
-      /measured the suite contention\. Specify a run of the suite probes/,
-    );
+    const cpu = { fileName: 'cpu.jsonl', bytes: encode(dataText('measured/cpu-xeon-2-cores.jsonl')) };
+    const ofCpu = await failureOf((await bench.call('import.file', cpu)).runId);
+    expect(ofCpu).toFail('unsupported', /measured the suite contention\. Specify a run of the suite probes/);
   });
 });
 
@@ -133,8 +118,6 @@ Changed ${mine}. lockstep devices add ${mine} puts it among your devices.
   const shown = JSON.parse((await lockstep('devices', 'show', H100, ...db)).out) as object;
   expect(shown).toMatchObject({ own: true, achievedBandwidthFraction: 0.8748 });
   writeFileSync(mine, JSON.stringify({ ...own, name: 'A100' }));
-  expect(await lockstep('devices', 'calibrate', run, '--into', mine, ...db)).toMatchObject({
-    status: 1,
-    err: expect.stringMatching(/mine\.json: Run \d+ measured NVIDIA H100 .* which is not A100/) as string,
-  });
+  const refused = /mine\.json: Run \d+ measured NVIDIA H100 .* which is not A100/;
+  expect(await lockstep('devices', 'calibrate', run, '--into', mine, ...db)).toMatchObject({ status: 1, err: refused });
 });

@@ -12,11 +12,12 @@ import {
 import type { Build } from '../../src-workers/bench/program/build.ts';
 import { measureProgram } from '../../src-workers/bench/program/measure.ts';
 import { readOutput } from '../../src-workers/bench/program/output.ts';
-import type { BenchPlan, BenchRecord, ProgramTask } from '../../src-workers/domain/benchmark.ts';
+import type { BenchRecord, ProgramTask } from '../../src-workers/domain/benchmark.ts';
 import { fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { arbitraryOrder } from '../../src-workers/numeric/random.ts';
-import { designOf } from '../measuring.ts';
+import { benchPlan, designOf, unitLoop } from '../measuring.ts';
 
+const TASK: ProgramTask = { exec: '', build: null, folder: '/', units: 70, deviceId: 'gpu', reference: null, probe: false }; // prettier-ignore
 const refusal = (result: Result<unknown>): string => (result.ok ? 'ok' : result.error.message);
 
 describe('a command line', () => {
@@ -57,17 +58,8 @@ describe('a command line', () => {
       gridBlocks: 16,
       classes: [{ upTo: null, threadsPerUnit: 4, units: 7, gridBlocks: 16 }],
     });
-    const task: ProgramTask = {
-      exec: '',
-      build: null,
-      folder: '/',
-      units: 70,
-      deviceId: 'gpu',
-      reference: null,
-      probe: false,
-    };
     const ofUnits = { lengthsFile: '/tmp/l.u32', orderFile: '/tmp/o.u32', launches: '0:7:4:16' };
-    const values = listValues(design, 5, task, ofUnits);
+    const values = listValues(design, 5, TASK, ofUnits);
     const line =
       'p {implementation} -b={blockThreads}x{gridBlocks} {blockWidth} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
     expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
@@ -138,35 +130,18 @@ describe('the output of a program', () => {
 });
 
 it('builds all designs at once before the first launch, in the order of the launches by the seed', async () => {
-  const designs = [64, 128, 256, 512].map((blockThreads) => designOf({ blockThreads }));
   const [done, said] = [[] as string[], [] as BenchRecord[]];
   const task: ProgramTask = {
+    ...TASK,
     exec: `"${process.execPath}" -p "JSON.stringify({timeNs: 1000})" {binary}`,
     build: 'cc -DBLOCK={blockThreads} -o {binary}',
     folder: tmpdir(),
-    units: 70,
-    deviceId: 'gpu',
-    reference: null,
-    probe: false,
   };
-  const plan: BenchPlan = {
-    format: 'lockstep-bench',
-    version: 1,
-    backend: 'program',
-    repeats: 1,
-    warmUps: 0,
-    caseTimeLimitMs: 20_000,
-    seed: 7,
-    workload: null,
-    cases: designs.map((design, at) => ({
-      id: `design-${at}`,
-      benchmark: 'unit-loop',
-      parameters: { design, designIndex: at, predictedMs: 1, residentBlocks: null },
-    })),
-  };
+  const cases = [64, 128, 256, 512].map((blockThreads, at) => unitLoop(`design-${at}`, { blockThreads }));
+  const plan = benchPlan(cases, { backend: 'program', repeats: 1, warmUps: 0, caseTimeLimitMs: 20_000 });
   // Each build waits until as many have begun as this machine has cores, so builds one after another would not end.
   const together = Promise.withResolvers<void>();
-  const atOnce = Math.min(availableParallelism(), designs.length);
+  const atOnce = Math.min(availableParallelism(), cases.length);
   let begun = 0;
   const build: Build = async ({ blockThreads }) => {
     if (++begun === atOnce) together.resolve();
@@ -181,13 +156,13 @@ it('builds all designs at once before the first launch, in the order of the laun
     () => Promise.resolve(ok(texts)),
     build,
     (record) => {
-      if (record.type === 'sample' || record.type === 'failed') expect(done).toHaveLength(designs.length);
+      if (record.type === 'sample' || record.type === 'failed') expect(done).toHaveLength(cases.length);
       said.push(record);
     },
   );
   const failed = said.filter(({ type }) => type === 'failed');
   expect(failed).toEqual([{ type: 'failed', case: 'design-3', message: 'The build failed: no such register' }]);
   const launched = said.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
-  const order = Array.from(arbitraryOrder(designs.length, plan.seed), (at) => `design-${at}`);
+  const order = Array.from(arbitraryOrder(cases.length, plan.seed), (at) => `design-${at}`);
   expect(launched).toEqual(order.filter((id) => id !== 'design-3'));
 });
