@@ -190,27 +190,6 @@ describe('judging', () => {
       expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
   });
 
-  it('has a median error above 20 % in these columns, and a choice costs more than the target on these GPUs', () => {
-    const gpus = [ginkgo, loops].flatMap((judged) => judgeDataset(judged).gpus);
-    // One predictor makes all times, with its assumptions about every kernel. A separate model of only these products
-    // was within 14 % of the times of ginkgo.
-    expect(
-      gpus.flatMap(({ column, implementations }) =>
-        implementations
-          .filter(({ medianError }) => medianError > 0.2)
-          .map(({ name, medianError }) => [`${column} ${name}`, (100 * medianError).toFixed(1)]),
-      ),
-    ).toEqual([
-      ['MI100 coo', '20.2'],
-      ['MI100 csr', '22.2'],
-    ]);
-    expect(
-      gpus
-        .filter(({ column, choice }) => choice!.regret > (column === 'unnamed' ? 1.08 : 1.05))
-        .map(({ column, choice }) => [column, choice!.regret.toFixed(3)]),
-    ).toEqual([['MI100', '1.093']]);
-  });
-
   it('evaluates another file, compressed or not, with parameters fitted to all matrices of the repository', async () => {
     const rows =
       'New/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21';
@@ -255,24 +234,17 @@ describe('judging', () => {
 });
 
 describe('launches of other kernels', () => {
-  const judge = async (dataset: string) => unwrap(await judgeEvidence(folder, devices, { dataset }))[0].gpus;
-
-  it('are predicted with the recorded accuracy', async () => {
-    const [k20] = await judge('hasan');
-    expect(k20.implementations[0]).toMatchObject({ count: 110, fourNumbers: null, nearest: null });
-    // The paper's table is compared with the fit of five of its rows; `reproduce hasan` checks every cell.
-    expect(k20.implementations[0].medianError).toBeLessThan(0.015);
-    const [smite] = await judge('smite');
-    expect(smite).toMatchObject({ choice: null, implementations: [{ count: 15 }] });
-    expect(smite.implementations[0].p90Error).toBeLessThan(0.02);
-    const [software] = await judge('swiftshader');
-    expect(software.implementations[0].spearman).toBeGreaterThan(0.95);
-    const [loops] = await judge('h100-loops');
-    expect(loops).toMatchObject({ implementations: [{ count: 420 }], choice: { count: 18 } });
-    expect(loops.implementations[0].medianError).toBeLessThan(0.05);
-    const [products] = await judge('h100-products');
-    expect(products).toMatchObject({ implementations: [{ count: 288 }], choice: { count: 6 } });
-    expect(products.choice!.regret).toBeLessThan(1.05);
+  const below = (limit: number) => expect.toSatisfy((value: number) => value < limit) as number;
+  // unit/tie-bands compares the errors of the others with the recorded ones.
+  it.each([
+    ['hasan', [{ implementations: [{ count: 110, fourNumbers: null, nearest: null }] }]],
+    ['smite', [{ choice: null, implementations: [{ count: 15, p90Error: below(0.02) }] }]],
+    ['convolution', [{ column: 'A100' }, { column: 'MI250X' }]],
+    ['h100-loops', [{ implementations: [{ count: 420 }], choice: { count: 18 } }]],
+    ['h100-products', [{ implementations: [{ count: 288 }], choice: { count: 6, regret: below(1.05) } }]],
+  ])('of %s are all judged', async (dataset, expected) => {
+    const [{ gpus }] = unwrap(await judgeEvidence(folder, devices, { dataset }));
+    expect(gpus).toMatchObject(expected);
   });
 
   it('are marked in their notes if they are our own and not held out', async () => {
@@ -280,14 +252,6 @@ describe('launches of other kernels', () => {
       notes.some((note) => /our own measurements, not public ones.*not held out/.test(note)),
     );
     expect(marked.map(({ id }) => id)).toEqual(['h100-loops', 'h100-products']);
-  });
-
-  it('do not rank block sizes for which the model predicts the same time', async () => {
-    const [a100, mi250x] = await judge('convolution');
-    for (const { implementations, choice } of [a100, mi250x]) {
-      expect(Math.abs(implementations[0].spearman)).toBeLessThan(0.3);
-      expect(choice!.regret).toBeGreaterThan(1.05);
-    }
   });
 
   it('use only the data of their own files', async () => {
