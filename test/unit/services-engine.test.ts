@@ -1,5 +1,4 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { Context } from '../../src-main/services/context.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -11,17 +10,16 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy, wideStudy as wide } from './export-runs.ts';
-import { call, finished, heard, progressed } from './engine-calls.ts';
+import { call, ended, finished, heard, progressed } from './engine-calls.ts';
 import { sweep, useEngines } from '../workplace.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const { engineOn, temporaryFile } = useEngines();
 
 /** Returns the saved numbers of a run. */
 const columns = async (engine: Engine, runId: number) => unwrap(await engine.context.store.loadRunColumns(runId));
 
 describe('a sweep', () => {
-  it('gives the same results bit by bit with one worker and with three', async () => {
+  it('and its simulation give the same results bit by bit with one worker and with three', async () => {
     const one = await engineOn();
     const three = await engineOn(undefined, { workers: 3 });
     const a = await sweep(one, wide);
@@ -29,6 +27,13 @@ describe('a sweep', () => {
     expect(a.state).toBe('complete');
     expect(b.bestDesign).toBe(a.bestDesign);
     expect(await columns(three, b.id)).toEqual(await columns(one, a.id));
+    const simulated = async (engine: Engine, runId: number) => {
+      await ended(engine, 'simulations.start', { runId, top: 6, maxReplications: 8 });
+      return call(engine, 'simulations.list', { runId });
+    };
+    const rows = await simulated(one, a.id);
+    expect(rows).toHaveLength(6);
+    expect(await simulated(three, b.id)).toEqual(rows);
   });
 
   it('keeps its saved designs if it is cancelled, and resumes to the result of an uninterrupted one', async () => {
@@ -62,13 +67,8 @@ describe('a sweep', () => {
     expect(resumed.bestTimeMs).toBe(whole.bestTimeMs);
     expect((await call(engine, 'ranking.best', { runId })).partial).toBeNull();
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
-  });
-
-  it('does not start again while it runs, and cannot be cancelled twice', async () => {
-    const engine = await engineOn();
-    const run = await sweep(engine, smallStudy());
-    expect(await engine.call('runs.cancel', { id: run.id })).toFail('conflict');
-    expect(await engine.call('runs.resume', { id: run.id })).toFail('conflict');
+    for (const name of ['runs.cancel', 'runs.resume'] as const)
+      expect(await engine.call(name, { id: runId })).toFail('conflict');
   });
 
   /** Starts a sweep with a pool whose tasks fail according to `failures`. */
@@ -222,22 +222,12 @@ describe('the boundary', () => {
       expect(await engine.call('studies.spmv', { lengths: other })).toFail('bad-input');
   });
 
-  it('a new database of a host with a window gets the examples once', async () => {
-    const file = temporaryFile();
-    const first = await engineOn(file, { host: 'serve' });
-    const names = (await call(first, 'studies.list', {})).map((study) => study.name);
-    expect(names[0]).toBe('Acts propagation');
-    const examples = readdirSync(join(ROOT, 'db/examples')).filter((name) => name.endsWith('.json'));
-    expect(names.length).toBe(examples.length);
-    await first.close();
-    const second = await engineOn(file, { host: 'serve' });
-    expect((await call(second, 'studies.list', {})).length).toBe(examples.length);
-  });
-
-  it('an old database gets new examples, but none that was deleted', async () => {
+  it('a database of a host with a window gets the examples once, later new ones, but none that was deleted', async () => {
     const file = temporaryFile();
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call(first, 'studies.list', {});
+    expect(studies[0].name).toBe('Acts propagation');
+    expect(studies).toHaveLength(globSync('db/examples/*.json').length);
     const named = (name: string) => studies.find((study) => study.name === name)!.id;
     for (const name of ['SpMV implementations', 'Collatz stopping times'])
       await call(first, 'studies.delete', { id: named(name) });

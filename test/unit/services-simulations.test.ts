@@ -17,21 +17,7 @@ const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]
   call(engine, 'simulations.list', { runId });
 const page = (engine: Engine, input: object): Promise<RankPage> => call(engine, 'ranking.page', input);
 
-/** Returns the results without the number of their run. */
-const found = (rows: readonly SimulatedDesign[]) =>
-  rows.map(({ simulated: { runId: _runId, ...rest }, ...row }) => ({ ...row, ...rest }));
-
 describe('simulating the best of a sweep', () => {
-  it('gives the same results bit by bit with one worker and with three', async () => {
-    const [one, three] = [await engineOn(), await engineOn(undefined, { workers: 3 })];
-    const runs = [await sweep(one, smallStudy()), await sweep(three, smallStudy())] as const;
-    await simulate(one, { runId: runs[0], top: 6, maxReplications: 8 });
-    await simulate(three, { runId: runs[1], top: 6, maxReplications: 8 });
-    const rows = await list(one, runs[0]);
-    expect(rows).toHaveLength(6);
-    expect(found(await list(three, runs[1]))).toEqual(found(rows));
-  });
-
   it('marks each time as predicted or simulated, and ranks simulated designs first on request', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
