@@ -71,7 +71,5 @@ it('a sweep over parts of a GPU shows how much of it a study needs', async () =>
   expect(whole).toBeLessThan(half);
   expect(slice).toBeGreaterThanOrEqual(quarter);
   expect((await run(devices, false)).out).toContain('H100 SXM5 80 GB (66 of 132 SMs)');
-  const refused = await run([`${id}:500`], false);
-  expect(refused.status).toBe(1);
-  expect(refused.err).toContain('a part of this device has 1 to 131 multiprocessors, not 500');
+  expect((await run([`${id}:500`], false)).status).toBe(1);
 });

@@ -9,7 +9,7 @@ import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import { exportRows, mapped, tableFormat } from '../../src-main/services/export/tables.ts';
-import { comment, html, identifier, joined, json, markdown } from '../../src-main/services/export/text.ts';
+import { comment, html, identifier, joined, markdown } from '../../src-main/services/export/text.ts';
 import { ALL_VALID } from '../../src-main/services/ranking/rows.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from './export-runs.ts';
@@ -452,11 +452,6 @@ describe('text', () => {
     expect(comment('a\nb')).toBe('a b');
     // A comment in the first two lines may declare the encoding in which Python reads the whole file (PEP 263).
     expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
-  });
-  it('escapes in JSON what reorders or breaks a line', () => {
-    const value = { name: 'a\u202e\u2028\n' };
-    expect(json(value)).toBe('{"name":"a\\u202e\\u2028\\n"}');
-    expect(json(value, '  ')).toBe('{\n    "name": "a\\u202e\\u2028\\n"\n  }');
   });
   it('makes valid identifiers and file names from any text', () => {
     expect(identifier('3 + x')).toBe('k3_x');

@@ -23,25 +23,20 @@ const context: WorkloadContext = {
 };
 
 describe('parseWorkload', () => {
+  // property/parse-fuzz writes any workload and reads it back. These texts are not in the canonical form, or short for it.
   it.each([
     ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
     [' geometric(.05) ', 'geometric(0.05)'],
     ['poisson(3e1)', 'poisson(30)'],
-    ['uniform(20,40)', 'uniform(20,40)'],
-    ['negative-binomial(5,0.3)', 'negative-binomial(5,0.3)'],
     ['zipf(1.5,1000)', 'zipf(1.5,1000)'],
-    ['lognormal(-3,0.5)', 'lognormal(-3,0.5)'],
-    ['constant(32)', 'constant(32)'],
     ['categorical(1:0.5, 10 : 0.5)', 'categorical(1:0.5,10:0.5)'],
     ['mixture(0.3*geometric(0.05), 0.7*poisson(30))', 'mixture(0.3*geometric(0.05),0.7*poisson(30))'],
-    ['file:lengths.csv', 'file:lengths.csv'],
     ['file: my lengths.csv ', 'file:my lengths.csv'],
     ['file:a, b (2).csv', 'file:"a, b (2).csv"'],
     ['mtx:"say ""hi"".mtx"', 'mtx:"say ""hi"".mtx"'],
     ['mixture(0.5*file:C:\\data\\a.csv,0.5*mtx:"b,c.mtx")', 'mixture(0.5*file:C:\\data\\a.csv,0.5*mtx:"b,c.mtx")'],
     ['example:collatz', 'example:collatz'],
     ['example:collatz(131072)', 'example:collatz'],
-    ['example:collatz(1000)', 'example:collatz(1000)'],
     ['summary( sd = 12, mean=20,max=300)', 'summary(max=300,mean=20,sd=12)'],
     ['example:mandelbrot', 'example:mandelbrot'],
     ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
