@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BenchCase, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
+import { encode } from '../data.ts';
 import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 
 const CORES = [1, 2, 4].map((cores): BenchCase => ({
@@ -24,34 +25,26 @@ function samples(id: string, timesNs: readonly number[], warmUpNs: readonly numb
   });
   return [...warmUpNs.map((time, at) => one(time, at, true)), ...timesNs.map((time, at) => one(time, at, false))];
 }
-const check = (id: string, correct = true, message = ''): BenchRecord => ({
-  type: 'check',
-  case: id,
-  correct,
-  message,
-});
+const check = (id: string, correct = true, message = '') => ({ type: 'check', case: id, correct, message }) as const;
 const whole = (): unknown[] => [
   PLAN,
   DEVICE,
   ...PLAN.plan.cases.flatMap(({ id }) => [...samples(id, [1e6, 2e6, 3e6]), check(id)]),
   DONE,
 ];
-const read = (lines: readonly unknown[], end = '\n') =>
-  parseBenchResults(
-    new TextEncoder().encode(
-      lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') + end,
-    ),
-    'results.jsonl',
-  );
+const read = (lines: readonly unknown[], end = '\n') => {
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
+  return parseBenchResults(encode(text + end), 'results.jsonl');
+};
+const results = async (...lines: readonly unknown[]) => unwrap(await read(lines));
 const ids = (cases: readonly { readonly case: { readonly id: string } }[]) => cases.map((one) => one.case.id);
 
 describe('a whole file', () => {
   it('returns every case with every number', async () => {
-    const results = unwrap(await read(whole()));
-    expect(results.warnings).toEqual([]);
-    expect(results).toMatchObject({ device: DEVICE, done: true, elapsedMs: 12 });
-    expect(results.plan).toEqual(PLAN);
-    expect(results.cases).toEqual(
+    const { plan, cases, ...others } = await results(...whole());
+    expect(others).toMatchObject({ warnings: [], device: DEVICE, done: true, elapsedMs: 12 });
+    expect(plan).toEqual(PLAN);
+    expect(cases).toEqual(
       PLAN.plan.cases.map((one) => ({
         case: one,
         timesMs: [1, 2, 3],
@@ -79,30 +72,29 @@ describe('a whole file', () => {
 
   it('keeps compiler messages, values, and the reasons why cases failed or are wrong', async () => {
     const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
-    const { cases } = unwrap(
-      await read([
-        PLAN,
-        { type: 'compiled', case: 'stream-1', ...compiled },
-        { type: 'failed', case: 'stream-4', message: 'out of memory' },
-        DEVICE,
-        ...samples('stream-1', [1e6, 2e6, 3e6]),
-        check('stream-1', false, 'unit 3: got 1, expected 2'),
-        check('stream-1'),
-        ...samples('stream-2', [1e6, 2e6, 3e6]),
-        { type: 'values', case: 'stream-2', values: { bandwidthGbS: 80, perCore: [1, 2] } },
-        DONE,
-      ]),
+    const { cases } = await results(
+      PLAN,
+      { type: 'compiled', case: 'stream-1', ...compiled },
+      { type: 'failed', case: 'stream-4', message: 'out of memory' },
+      DEVICE,
+      ...samples('stream-1', [1e6, 2e6, 3e6]),
+      check('stream-1', false, 'unit 3: got 1, expected 2'),
+      check('stream-1'),
+      ...samples('stream-2', [1e6, 2e6, 3e6]),
+      { type: 'values', case: 'stream-2', values: { bandwidthGbS: 80, perCore: [1, 2] } },
+      DONE,
     );
-    expect(ids(cases)).toEqual(['stream-1', 'stream-2', 'stream-4']);
-    expect(cases[0]).toMatchObject({ compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' });
-    expect(cases[1].values).toEqual({ bandwidthGbS: 80, perCore: [1, 2] });
-    expect(cases[2]).toMatchObject({ failure: 'out of memory', timesMs: [] });
+    expect(cases).toMatchObject([
+      { case: { id: 'stream-1' }, compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' },
+      { case: { id: 'stream-2' }, values: { bandwidthGbS: 80, perCore: [1, 2] } },
+      { case: { id: 'stream-4' }, failure: 'out of memory', timesMs: [] },
+    ]);
   });
 });
 
 describe('a file of an interrupted measurement', () => {
   it('returns the cases that it has, and says that it was interrupted', async () => {
-    const { cases, warnings, done } = unwrap(await read(whole().slice(0, 7)));
+    const { cases, warnings, done } = await results(...whole().slice(0, 7));
     expect(done).toBe(false);
     expect(ids(cases)).toEqual(['stream-1']);
     expect(warnings).toEqual(['The measurement was interrupted: the file has 1 of 3 cases.']);
@@ -119,7 +111,7 @@ describe('a file of an interrupted measurement', () => {
     const first = [PLAN, DEVICE, ...samples('stream-1', [1e6, 2e6])];
     const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
     const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
-    const { cases, warnings } = unwrap(await read([...first, cut, ...again, DONE]));
+    const { cases, warnings } = await results(...first, cut, ...again, DONE);
     expect(cases[0].timesMs).toEqual([4, 5, 6]);
     expect(cases[0].warmUpMs).toEqual([9]);
     expect(warnings).toEqual([
@@ -130,31 +122,17 @@ describe('a file of an interrupted measurement', () => {
   });
 
   it('detects a case measured twice in one session by its repeats', async () => {
-    const { cases, warnings } = unwrap(
-      await read([
-        PLAN,
-        DEVICE,
-        ...samples('stream-1', [1e6, 2e6, 3e6]),
-        ...samples('stream-1', [7e6, 8e6, 9e6]),
-        DONE,
-      ]),
-    );
+    const [first, again] = [samples('stream-1', [1e6, 2e6, 3e6]), samples('stream-1', [7e6, 8e6, 9e6])];
+    const { cases, warnings } = await results(PLAN, DEVICE, ...first, ...again, DONE);
     expect(cases[0].timesMs).toEqual([7, 8, 9]);
     expect(warnings[0]).toMatch(/^Measured more than once/);
   });
 
   it('uses a success after a failure, and says that the device was lost', async () => {
-    const { cases, warnings } = unwrap(
-      await read([
-        PLAN,
-        DEVICE,
-        { type: 'failed', case: 'stream-1', message: 'late' },
-        { type: 'lost', message: 'fell off the bus' },
-        DEVICE,
-        ...samples('stream-1', [1e6, 2e6, 3e6]),
-        DONE,
-      ]),
-    );
+    const failed = { type: 'failed', case: 'stream-1', message: 'late' };
+    const lost = { type: 'lost', message: 'fell off the bus' };
+    const again = samples('stream-1', [1e6, 2e6, 3e6]);
+    const { cases, warnings } = await results(PLAN, DEVICE, failed, lost, DEVICE, ...again, DONE);
     expect(cases[0]).toMatchObject({ failure: null, timesMs: [1, 2, 3] });
     expect(warnings).toContain('The device was lost: fell off the bus.');
   });
@@ -162,15 +140,8 @@ describe('a file of an interrupted measurement', () => {
 
 describe('records that do not belong to the plan', () => {
   it('are left out and reported, if their type or case is unknown', async () => {
-    const { cases, warnings } = unwrap(
-      await read([
-        ...whole().slice(0, -1),
-        { type: 'weather' },
-        { type: 'weather' },
-        ...samples('stream-9', [1]),
-        DONE,
-      ]),
-    );
+    const [weather, unknown] = [{ type: 'weather' }, samples('stream-9', [1])];
+    const { cases, warnings } = await results(...whole().slice(0, -1), weather, weather, ...unknown, DONE);
     expect(cases).toHaveLength(3);
     expect(warnings).toEqual([
       'Records of cases that are not in the plan were left out: stream-9.',
@@ -217,8 +188,6 @@ describe('records that do not belong to the plan', () => {
       'line 1: plan.cases.1.id: two cases have the id "stream-1"',
     ],
   ])('refuses %s', async (_what, lines, message) => {
-    const results = await read(lines);
-    expect(results.ok ? results.value : results.error.message).toMatch(/^results\.jsonl[,:] /);
-    expect(results.ok ? '' : results.error.message.replace(/^results\.jsonl[,:] /, '')).toBe(message);
+    expect(await read(lines)).toFail(null, new RegExp(`^results\\.jsonl[,:] ${RegExp.escape(message)}$`));
   });
 });
