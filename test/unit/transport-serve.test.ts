@@ -157,6 +157,12 @@ describe('the WebSocket', () => {
       socket.on('error', (error) => resolve(error.message));
     });
 
+  const connected = async (): Promise<WebSocket> => {
+    const socket = await open({ origin: origin() });
+    if (typeof socket === 'string') throw new Error(socket);
+    return socket;
+  };
+
   test.each<[string, () => Record<string, string>, string[]?]>([
     ['no token', () => ({ origin: origin() }), ['lockstep']],
     ['a wrong token', () => ({ origin: origin() }), ['lockstep', `${TOKEN}x`]],
@@ -184,9 +190,7 @@ describe('the WebSocket', () => {
   });
 
   test('incomplete messages of all pages have a limit', async () => {
-    const opened = await Promise.all(Array.from({ length: 3 }, () => open({ origin: origin() })));
-    const sockets = opened.filter((socket) => typeof socket !== 'string');
-    expect(sockets).toHaveLength(3);
+    const sockets = await Promise.all([connected(), connected(), connected()]);
     const ended = Promise.race(sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))));
     // The frame is not the last one of its message.
     const part = new Uint8Array(400_000);
@@ -201,8 +205,7 @@ describe('the WebSocket', () => {
   });
 
   test('carries calls, typed arrays and events', async () => {
-    const socket = await open({ origin: origin() });
-    if (typeof socket === 'string') throw new Error(socket);
+    const socket = await connected();
     const client = createClient(webSocketChannel(socket as unknown as WebSocketLike));
     const heard = vi.fn();
     client.on('store.changed', heard);
@@ -220,8 +223,7 @@ describe('the WebSocket', () => {
     ['text', '{"id":1,"name":"app.info","input":{}}'],
     ['rubbish', Uint8Array.of(255, 255, 255, 255, 0)],
   ])('closes a page that sends %s, and serves the others', async (_, data) => {
-    const socket = await open({ origin: origin() });
-    if (typeof socket === 'string') throw new Error(socket);
+    const socket = await connected();
     const code = new Promise((resolve) => socket.on('close', resolve));
     socket.send(data);
     expect(await code).toBe(1007);
