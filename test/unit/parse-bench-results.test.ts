@@ -149,45 +149,33 @@ describe('records that do not belong to the plan', () => {
     ]);
   });
 
-  const otherDevice = { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' };
-  const otherPlan = { ...PLAN, plan: { ...PLAN.plan, seed: 8 } };
-  it.each<[string, readonly unknown[], string]>([
-    ['an empty file', [], 'the file is empty. It must hold a plan and its results'],
-    ['no plan', [DEVICE], 'line 1: a record of type "device" is in place of the plan, which must come first'],
-    ['no record', ['[]'], 'line 1: "[]" is in place of the plan, which must come first'],
-    ['text', ['hello'], 'line 1: "hello" is not a JSON object'],
-    ['text in the middle', [PLAN, DEVICE, 'hello', DONE], 'line 3: "hello" is not a JSON object'],
+  it('are all missing from an empty file', async () => {
+    expect(await read([])).toFail(null, 'results.jsonl: the file is empty. It must hold a plan and its results');
+  });
+
+  const ofPlan = (change: object): unknown[] => [{ ...PLAN, plan: { ...PLAN.plan, ...change } }];
+  const twice = [PLAN.plan.cases[0], PLAN.plan.cases[0]];
+  it.each<[string, readonly unknown[]]>([
+    ['line 1: a record of type "device" is in place of the plan, which must come first', [DEVICE]],
+    ['line 1: "[]" is in place of the plan, which must come first', ['[]']],
+    ['line 1: "hello" is not a JSON object', ['hello']],
+    ['line 3: "hello" is not a JSON object', [PLAN, DEVICE, 'hello', DONE]],
     [
-      'a sample before the device',
-      [PLAN, ...samples('stream-1', [1])],
       'line 2: a record of type "sample" precedes the device, which must come first',
+      [PLAN, ...samples('stream-1', [1])],
     ],
+    ['line 5: timeNs: must be a number ≥ 0, not -1', [PLAN, DEVICE, ...samples('stream-1', [1, -1])]],
     [
-      'a negative time',
-      [PLAN, DEVICE, ...samples('stream-1', [1, -1])],
-      'line 5: timeNs: must be a number ≥ 0, not -1',
-    ],
-    [
-      'another device in the middle',
-      [...whole(), otherDevice],
       'line 19: device "Other, driver 2" follows "Test GPU, driver 1". A file holds the results of one device and driver',
+      [...whole(), { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' }],
     ],
     [
-      'another plan in the middle',
-      [...whole(), otherPlan],
       'line 19: this plan differs from that of line 1. A file holds the results of one plan',
+      [...whole(), ...ofPlan({ seed: 8 })],
     ],
-    [
-      'a plan of another version',
-      [{ ...PLAN, plan: { ...PLAN.plan, version: 2 } }],
-      'line 1: plan.version: must be 1, the only version there is, not 2',
-    ],
-    [
-      'a case given twice',
-      [{ ...PLAN, plan: { ...PLAN.plan, cases: [PLAN.plan.cases[0], PLAN.plan.cases[0]] } }],
-      'line 1: plan.cases.1.id: two cases have the id "stream-1"',
-    ],
-  ])('refuses %s', async (_what, lines, message) => {
-    expect(await read(lines)).toFail(null, new RegExp(`^results\\.jsonl[,:] ${RegExp.escape(message)}$`));
+    ['line 1: plan.version: must be 1, the only version there is, not 2', ofPlan({ version: 2 })],
+    ['line 1: plan.cases.1.id: two cases have the id "stream-1"', ofPlan({ cases: twice })],
+  ])('refuse the file: %s', async (message, lines) => {
+    expect(await read(lines)).toFail(null, `results.jsonl, ${message}`);
   });
 });

@@ -49,7 +49,7 @@ const read = async (bytes: Uint8Array, columns?: CsvColumns) =>
 const inspected = async (bytes: Uint8Array) => unwrap(await inspectLengths(bytesSource(bytes), 'x'));
 
 describe('files of lengths, recognised by their content', () => {
-  it.each<readonly [name: string, bytes: Uint8Array, columns?: CsvColumns]>([
+  it.each<[name: string, bytes: Uint8Array, columns?: CsvColumns]>([
     ['NPY of 64-bit integers', made('int64.npy')],
     ['NPY of big-endian integers', made('big-endian.npy')],
     ['NPY of whole floats in a column', made('float32-column.npy')],
@@ -205,7 +205,7 @@ function compressedByLzo(): Uint8Array {
 }
 
 const BIG = BigInt(2 ** 53) + 2n;
-it.each<readonly [what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]>([
+it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]>([
   ['a negative length', int32('3,', 1, -4, 1), /^x, element 2: length "-4" is not an integer from 0/],
   ['values missing', int32('3,', 1, 4), /^x, element 3: the file ends after 2 values; the header says 3/],
   ['values too many', int32('1,', 1, 4), /^x, element 2: the array has more values than its header says, 1/],

@@ -125,7 +125,7 @@ describe('a result file', () => {
 
     const records = await measurementsOf(imported.runId);
     const { cases } = unwrap(await parseBenchResults(bytes, 'results.jsonl'));
-    const designs = (cases as { case: CaseOf<'unit-loop'> }[]).map((one) => one.case.parameters);
+    const designs = (cases as readonly { case: CaseOf<'unit-loop'> }[]).map((one) => one.case.parameters);
     expect(records).toEqual(
       cases.map(({ timesMs, correct, failure, ...detail }, at) => {
         const { design, designIndex, predictedMs } = designs[at];
