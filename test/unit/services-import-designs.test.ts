@@ -5,7 +5,7 @@ import type { ImportedFile, MeasuringComparison } from '../../src-main/contract/
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
-import { lockstep, type Outcome } from '../command-line.ts';
+import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { encode } from '../data.ts';
 
@@ -417,6 +417,7 @@ describe('a CSV of measured times', () => {
 describe('the command line', () => {
   const folder = testFolder();
   const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', join(folder, 'test.db'));
+  const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
   const fileOf = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
@@ -427,19 +428,16 @@ describe('the command line', () => {
     expect((await run('sweep', study)).status).toBe(0);
     const text = cache(ofDevice(DEVICE, 5).map((row) => [parametersOf(row), measuredMs(row)]));
     const own = fileOf('own.json', text);
-    const { status, out, err } = await run('import', own, '--run', '1');
-    expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect(out).toContain(
+    const done = await run('import', own, '--run', '1');
+    expect(done).toMatchObject({ status: 0, err: '' });
+    expect(done.out).toContain(
       `The cases cover 5 designs of run 1 on ${DEVICE}. bench --compare 2 compares them with their predictions.\n`,
     );
     expect((await run('bench', '--compare', '2')).out).toMatch(/^Run 2: 5 designs of run 1, predicted for /);
 
     expect(await run('import', own, '--run', 'x')).toMatchObject({ status: 2 });
-    const refused = await run('import', study, '--run', '1');
-    expect(refused).toMatchObject({ status: 1, out: '' });
-    expect(refused.err).toBe(
-      'lockstep: study.json: A study cannot hold measured designs of run 1. Import it without --run.\n',
-    );
+    const err = 'lockstep: study.json: A study cannot hold measured designs of run 1. Import it without --run.\n';
+    expect(await run('import', study, '--run', '1')).toEqual({ status: 1, out: '', err });
   });
 
   it('compares a measured time with the predicted time of the kernel alone, in every list', async () => {
@@ -447,26 +445,20 @@ describe('the command line', () => {
     const axes = { ...smallStudy().axes, balancing: ['none', 'full-sort'] };
     const study = smallStudy({ name: 'Sorted', devices: [DEVICE], kernel, axes });
     const sorted = fileOf('sorted.json', JSON.stringify(study));
-    const swept = JSON.parse((await run('sweep', sorted, '--top', '1000', '--json')).out) as {
-      runId: number;
-      best: (Row & { measuredMs: unknown })[];
-    };
-    const id = String(swept.runId);
-    expect(swept.best.every((row) => row.measuredMs === null)).toBe(true);
-    const chosen = (['none', 'full-sort'] as const).map((balancing) =>
-      swept.best.find(({ design }) => design.balancing === balancing)!,
-    );
+    type Swept = Row & { readonly measuredMs: unknown };
+    const { runId, best } = await json<{ runId: number; best: readonly Swept[] }>('sweep', sorted, '--top', '1000');
+    const id = String(runId);
+    expect(best.every((row) => row.measuredMs === null)).toBe(true);
+    const chosen = axes.balancing.map((balancing) => best.find(({ design }) => design.balancing === balancing)!);
     const own = fileOf('sorted-own.json', cache(chosen.map((row) => [parametersOf(row), row.predictedMs * 0.9])));
-    const imported = JSON.parse((await run('import', own, '--run', id, '--json')).out) as ImportedFile;
-    const measured = String(imported.runId);
+    const measured = String((await json<ImportedFile>('import', own, '--run', id)).runId);
 
-    const compared = JSON.parse((await run('bench', '--compare', measured, '--json')).out) as MeasuringComparison;
-    const ranked = JSON.parse((await run('rank', id, '--top', '1000', '--json')).out) as {
-      rows: { designIndex: number; predictedMs: number; measuredMs: { predicted: number } | null }[];
-    };
+    const { designs } = await json<MeasuringComparison>('bench', '--compare', measured);
+    type Ranked = Row & { readonly measuredMs: { readonly predicted: number } | null };
+    const { rows: ranked } = await json<{ rows: readonly Ranked[] }>('rank', id, '--top', '1000');
     for (const { designIndex, design } of chosen) {
-      const row = ranked.rows.find((each) => each.designIndex === designIndex)!;
-      const beside = compared.designs.find((each) => each.designIndex === designIndex)!;
+      const row = ranked.find((each) => each.designIndex === designIndex)!;
+      const beside = designs.find((each) => each.designIndex === designIndex)!;
       expect(Math.abs(row.measuredMs!.predicted / beside.predictedMs - 1)).toBeLessThan(1e-9);
       expect(Math.abs((beside.predictedMs + beside.balancingMs!) / row.predictedMs - 1)).toBeLessThan(1e-9);
       if (design.balancing === 'full-sort') expect(beside.balancingMs).toBeGreaterThan(0);
