@@ -7,23 +7,14 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
 import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleChunk, sampleDraft } from './sample.ts';
 
-const COLUMN_OF = {
-  device: 'device',
-  threadsPerUnit: 'threads_per_unit',
-  loop: 'loop',
-  balancing: 'balancing',
-  launch: 'launch',
-  registerCap: 'register_cap',
-  blockThreads: 'block_threads',
-} as const;
-
 function decode(index: number): Record<string, AxisValue> {
   let rest = index;
   const values: Record<string, AxisValue> = {};
   for (const axis of AXIS_ORDER.toReversed()) {
     if (axis === 'implementation' || axis === 'blockWidth') continue;
     const { length } = SAMPLE_AXES[axis];
-    values[COLUMN_OF[axis]] = SAMPLE_AXES[axis][rest % length];
+    // The columns of SQL have the names of the axes in snake case.
+    values[axis.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = SAMPLE_AXES[axis][rest % length];
     rest = Math.floor(rest / length);
   }
   return values;
@@ -54,18 +45,13 @@ it('shows designs and their ranking to plain SQL', () =>
       })),
     );
 
-    interface Ranked {
-      readonly rank: number | null;
-      readonly design_index: number;
-      readonly time_ms: number | null;
-      readonly block_threads: number;
-      readonly invalid_reason: string;
-    }
+    type Ranked = Readonly<Record<'rank' | 'design_index' | 'time_ms' | 'block_threads' | 'invalid_reason', unknown>>;
     const ranking = db.prepare<[], Ranked>('SELECT * FROM ranking WHERE run_id = 2').all();
     expect(ranking).toHaveLength(chunk.count);
     for (const row of ranking) {
-      const time = chunk.timeMs[row.design_index];
-      expect(row.block_threads).toBe(decode(row.design_index).block_threads);
+      const design = Number(row.design_index);
+      const time = chunk.timeMs[design];
+      expect(row.block_threads).toBe(decode(design).block_threads);
       if (Number.isNaN(time)) {
         expect([row.rank, row.time_ms, row.invalid_reason]).toEqual([null, null, 'registers']);
       } else {

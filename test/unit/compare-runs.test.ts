@@ -11,7 +11,7 @@ const around = (timeMs: number): readonly number[] =>
   Array.from({ length: 9 }, (_, at) => timeMs * (1 + (at - 4) / 1000));
 
 describe('two measurements', () => {
-  const CASES: readonly (readonly [string, readonly number[], readonly number[], Verdict])[] = [
+  it.each<[string, readonly number[], readonly number[], Verdict]>([
     ['the same repeats', around(1), around(1), 'same'],
     ['a difference within the threshold', around(1), around(1.01), 'same'],
     ['slower by more than the threshold', around(1), around(1.05), 'slower'],
@@ -21,8 +21,7 @@ describe('two measurements', () => {
     ['too few repeats', around(1).slice(0, 6), around(2), 'cannot-tell'],
     ['times of a coarse clock', [2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2], 'same'],
     ['no time at all', [0, 0, 0, 0, 0, 0, 0], around(1), 'cannot-tell'],
-  ];
-  it.each(CASES)('%s', (_what, before, after, verdict) => {
+  ])('%s', (_what, before, after, verdict) => {
     expect(compareTimes(before, after, 0.02).verdict).toBe(verdict);
   });
 

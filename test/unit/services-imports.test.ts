@@ -11,7 +11,7 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { smallStudy } from './export-runs.ts';
 import { sampleDraft } from '../db/sample.ts';
 import { cpu } from '../catalogue.ts';
-import { lockstep, type Outcome } from '../command-line.ts';
+import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { measuringDevice } from '../measuring.ts';
 import { encode } from '../data.ts';
@@ -304,15 +304,14 @@ describe('the command line', () => {
 
   it('prints the result of an import', async () => {
     const file = path('data/kernel-tuner/convolution-MI250X.json.gz');
-    const { status, out, err } = await run(file, '--device', 'AMD Instinct MI250X', '--json');
-    expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect(JSON.parse(out)).toEqual({
+    const imported = documentOf<ImportedFile>(await run(file, '--device', 'AMD Instinct MI250X', '--json'));
+    expect(imported).toEqual({
       runId: 1,
       kind: 'kernel-tuner-cache',
       cases: 146,
       failed: 0,
       warnings: ['The file lacks its closing brackets, as caches of a stopped run do; 146 configurations were read.'],
-    } satisfies ImportedFile);
+    });
     const text = await run(path('data/kernel-tuner/convolution-A100.json.gz'));
     expect(text.out).toMatch(
       /^Run 2: 245 cases, 5 of them failed, imported in [\d.]+ s\.\nFastest: [\d.]+\s(ms|µs), convolution_kernel /,
@@ -331,17 +330,14 @@ describe('the command line', () => {
   it('names the file of an invalid device', async () => {
     const device = join(folder, 'half.json');
     writeFileSync(device, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
-    const { status, out, err } = await run(device, '--json');
-    expect({ status, out }).toEqual({ status: 1, out: '' });
-    expect(err).toMatch(/^lockstep: .*half\.json: name: is missing\n$/);
+    const err = /^lockstep: .*half\.json: name: is missing\n$/;
+    expect(await run(device, '--json')).toMatchObject({ status: 1, out: '', err });
   });
 
   it('refuses an unknown file in one line with the known formats', async () => {
-    const { status, out, err } = await run(path('../package.json'));
-    expect({ status, out }).toEqual({ status: 1, out: '' });
-    expect(err).toMatch(/^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/);
-    expect((await run(join(folder, 'missing.json'))).err).toMatch(
-      /cannot be read \(no such file or folder, ENOENT\)\. Specify a file\.\n$/,
-    );
+    const err = /^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/;
+    expect(await run(path('../package.json'))).toMatchObject({ status: 1, out: '', err });
+    const missing = /cannot be read \(no such file or folder, ENOENT\)\. Specify a file\.\n$/;
+    expect((await run(join(folder, 'missing.json'))).err).toMatch(missing);
   });
 });
