@@ -1,36 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import type { RankPage, RunSummary, SimulatedDesign } from '../../src-main/contract/api.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
-import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { predictionAgreement } from '../../src-main/services/simulations/simulations.ts';
 import { reasonText } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { call, ended, progressed } from './engine-calls.ts';
+import { ended, progressed } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { gpu } from '../catalogue.ts';
-import { sweep as swept, useEngines } from '../workplace.ts';
+import { useBench } from '../workplace.ts';
 
-const { engineOn } = useEngines();
-const sweep = async (engine: Engine, study: StudyFile): Promise<number> => (await swept(engine, study)).id;
-const simulate = (engine: Engine, input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
-const list = (engine: Engine, runId: number): Promise<readonly SimulatedDesign[]> =>
-  call(engine, 'simulations.list', { runId });
-const page = (engine: Engine, input: object): Promise<RankPage> => call(engine, 'ranking.page', input);
+const { engine, call, run: sweep } = useBench();
+const simulate = (input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
+const list = (runId: number): Promise<readonly SimulatedDesign[]> => call('simulations.list', { runId });
+const page = (input: object): Promise<RankPage> => call('ranking.page', input);
 
 describe('simulating the best of a sweep', () => {
   it('marks each time as predicted or simulated, and ranks simulated designs first on request', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy());
-    const before = await page(engine, { runId, limit: 8 });
+    const runId = await sweep(smallStudy());
+    const before = await page({ runId, limit: 8 });
     expect(before.simulated).toBe(0);
     for (const row of before.rows)
       expect(row).toMatchObject({ fidelity: 'predicted', simulated: null, predictedMs: row.timeMs });
 
-    const run = await simulate(engine, { runId, top: 5, maxReplications: 10 });
+    const run = await simulate({ runId, top: 5, maxReplications: 10 });
     expect(run).toMatchObject({ kind: 'simulate', state: 'complete', enumerated: 5 });
-    const rows = await list(engine, runId);
+    const rows = await list(runId);
     expect(run.bestTimeMs).toBe(rows[0].simulated.meanMs);
-    expect(await list(engine, run.id)).toEqual(rows);
+    expect(await list(run.id)).toEqual(rows);
     const best = before.rows.slice(0, 5).map(({ designIndex }) => designIndex);
     expect(rows.map(({ designIndex }) => designIndex).sort()).toEqual(best.sort());
     for (const [at, { rank, tied, simulated, predictedMs, difference }] of rows.entries()) {
@@ -44,7 +39,7 @@ describe('simulating the best of a sweep', () => {
     }
 
     // In the order of predictions nothing changes, and simulated rows show their simulated time too.
-    const after = await page(engine, { runId, limit: 8 });
+    const after = await page({ runId, limit: 8 });
     expect(after.simulated).toBe(5);
     expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
       before.rows.map(({ designIndex, rank, timeMs }) => [designIndex, rank, timeMs]),
@@ -52,33 +47,32 @@ describe('simulating the best of a sweep', () => {
     for (const [at, { fidelity, timeMs, predictedMs, simulated }] of after.rows.entries())
       expect([fidelity, timeMs]).toEqual(at < 5 ? ['simulated', simulated!.meanMs] : ['predicted', predictedMs]);
 
-    const all = (await page(engine, { runId, limit: 1000 })).rows.map(({ designIndex }) => designIndex);
+    const all = (await page({ runId, limit: 1000 })).rows.map(({ designIndex }) => designIndex);
     const chosen = rows.map(({ designIndex }) => designIndex);
     const rest = all.filter((design) => !chosen.includes(design));
     const bySimulation = async (descending: boolean): Promise<number[]> => {
-      const { rows } = await page(engine, { runId, limit: 1000, sort: { column: 'simulatedMs', descending } });
+      const { rows } = await page({ runId, limit: 1000, sort: { column: 'simulatedMs', descending } });
       return rows.map(({ designIndex }) => designIndex);
     };
     expect(await bySimulation(false)).toEqual([...chosen, ...rest]);
     expect(await bySimulation(true)).toEqual([...chosen.toReversed(), ...rest.toReversed()]);
 
-    const one = await call(engine, 'ranking.design', { runId, designIndex: chosen[0] });
+    const one = await call('ranking.design', { runId, designIndex: chosen[0] });
     expect(one).toMatchObject({ fidelity: 'simulated', tied: true, timeMs: rows[0].simulated.meanMs });
   });
 
   it('keeps the order of an open list, and says when it is outdated', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy());
-    const predicted = (await page(engine, { runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
-    await simulate(engine, { runId, designs: predicted.slice(4, 8), maxReplications: 5 });
+    const runId = await sweep(smallStudy());
+    const predicted = (await page({ runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
+    await simulate({ runId, designs: predicted.slice(4, 8), maxReplications: 5 });
     const sort = { column: 'simulatedMs', descending: false };
-    const ask = (more: object) => page(engine, { runId, sort, limit: 6, ...more });
+    const ask = (more: object) => page({ runId, sort, limit: 6, ...more });
     const designs = ({ rows }: RankPage) => rows.map(({ designIndex }) => designIndex);
     const first = await ask({});
     const rest = await ask({ offset: 6, order: first.order });
     expect(first.outdated).toBe(false);
 
-    await simulate(engine, { runId, designs: predicted.slice(8, 12), maxReplications: 5 });
+    await simulate({ runId, designs: predicted.slice(8, 12), maxReplications: 5 });
     const again = await ask({ order: first.order });
     expect(designs(again)).toEqual(designs(first));
     expect(designs(await ask({ offset: 6, order: first.order }))).toEqual(designs(rest));
@@ -86,7 +80,7 @@ describe('simulating the best of a sweep', () => {
     // The rows themselves are up to date.
     expect((await ask({ offset: 6, order: first.order })).rows.some(({ simulated }) => simulated !== null)).toBe(true);
     // New results do not change other orders.
-    const byPrediction = await page(engine, { runId, limit: 6, order: first.order });
+    const byPrediction = await page({ runId, limit: 6, order: first.order });
     expect(byPrediction.outdated).toBe(false);
 
     const sorted = await ask({});
@@ -97,48 +91,45 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('shows the newest of two simulations of a design, and none of a deleted run', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy());
-    const first = await simulate(engine, { runId, top: 2, maxReplications: 5 });
-    const second = await simulate(engine, { runId, top: 3, halfWidth: 0.5 });
-    const shown = async () => (await list(engine, runId)).map(({ simulated }) => simulated.runId);
+    const runId = await sweep(smallStudy());
+    const first = await simulate({ runId, top: 2, maxReplications: 5 });
+    const second = await simulate({ runId, top: 3, halfWidth: 0.5 });
+    const shown = async () => (await list(runId)).map(({ simulated }) => simulated.runId);
     expect(await shown()).toEqual([second.id, second.id, second.id]);
-    await call(engine, 'runs.delete', { id: second.id });
+    await call('runs.delete', { id: second.id });
     expect(await shown()).toEqual([first.id, first.id]);
-    await call(engine, 'runs.restore', { id: second.id });
+    await call('runs.restore', { id: second.id });
     expect(await shown()).toHaveLength(3);
   });
 
   it('stops as soon as the interval is as narrow as requested, and says if it never is', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
-    await simulate(engine, { runId, top: 3, halfWidth: 0.02, maxReplications: 1000 });
-    for (const { simulated } of await list(engine, runId)) {
+    const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
+    await simulate({ runId, top: 3, halfWidth: 0.02, maxReplications: 1000 });
+    for (const { simulated } of await list(runId)) {
       expect(simulated.precise).toBe(true);
       expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(0.02);
     }
-    await simulate(engine, { runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
-    const coarse = (await list(engine, runId)).find(({ simulated }) => simulated.replications === 6);
+    await simulate({ runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
+    const coarse = (await list(runId)).find(({ simulated }) => simulated.replications === 6);
     expect(coarse?.simulated.precise).toBe(false);
   });
 
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
-    const { runId: id } = await call(engine, 'simulations.start', { runId, top: 12, maxReplications: 5 });
+    const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 50_000 } }));
+    const { runId: id } = await call('simulations.start', { runId, top: 12, maxReplications: 5 });
     await progressed(engine, 2);
-    await call(engine, 'runs.cancel', { id });
-    expect((await call(engine, 'runs.get', { id })).state).toBe('cancelled');
-    const kept = await list(engine, id);
+    await call('runs.cancel', { id });
+    expect((await call('runs.get', { id })).state).toBe('cancelled');
+    const kept = await list(id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
     // Lists show the simulated sweep, and the progress.
-    const listed = (await call(engine, 'runs.list', {})).find((run) => run.id === id);
+    const listed = (await call('runs.list', {})).find((run) => run.id === id);
     expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
-    expect((await call(engine, 'runs.get', { id: runId })).sourceRunId).toBeNull();
+    expect((await call('runs.get', { id: runId })).sourceRunId).toBeNull();
     const resumed = await ended(engine, 'runs.resume', { id });
     expect(resumed).toMatchObject({ state: 'complete', sourceRunId: runId, valid: 12 });
-    const rows = await list(engine, id);
+    const rows = await list(id);
     expect(rows).toHaveLength(12);
     for (const { designIndex, simulated } of kept)
       expect(rows.find((row) => row.designIndex === designIndex)?.simulated).toEqual(simulated);
@@ -146,11 +137,10 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('refuses designs that cannot be simulated, with the reason', async () => {
-    const engine = await engineOn();
     const axes = { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] };
-    const runId = await sweep(engine, smallStudy({ axes }));
+    const runId = await sweep(smallStudy({ axes }));
     const start = (input: object) => engine.call('simulations.start', { runId, ...input });
-    const { total, rows } = await page(engine, { runId, filter: { validity: 'invalid' } });
+    const { total, rows } = await page({ runId, filter: { validity: 'invalid' } });
     const beyond = new RegExp(`\\b${total}\\b.* 0 to ${total - 1}\\b`);
     expect(await start({ designs: [total] })).toFail('not-found', beyond);
     const { designIndex, invalid } = rows[0];
@@ -160,7 +150,7 @@ describe('simulating the best of a sweep', () => {
     expect(await start({ runId: 99 })).toFail('not-found');
     for (const input of [{ top: 0 }, { halfWidth: 0 }, { maxReplications: 4 }, { designs: [] }])
       expect(await start(input)).toFail('bad-input');
-    const simulation = await simulate(engine, { runId, top: 1 });
+    const simulation = await simulate({ runId, top: 1 });
     expect(await start({ runId: simulation.id })).toFail('unsupported', /^Run \d+ is a simulation/);
     expect(await engine.call('simulations.timeline', { runId, designIndex })).toFail('conflict');
   });
@@ -168,16 +158,15 @@ describe('simulating the best of a sweep', () => {
 
 describe('a timeline', () => {
   it('shows the replication that was saved, and every block once', async () => {
-    const engine = await engineOn();
-    const runId = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
+    const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
     const best = async (balancing: string): Promise<number> =>
-      (await page(engine, { runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
-    await simulate(engine, { runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
-    const rows = await list(engine, runId);
+      (await page({ runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
+    await simulate({ runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
+    const rows = await list(runId);
     for (const balancing of ['none', 'dynamic-fetch']) {
       const row = rows.find(({ design }) => design.balancing === balancing)!;
       const asked = { runId, designIndex: row.designIndex, replication: 2 };
-      const timeline = await call(engine, 'simulations.timeline', asked);
+      const timeline = await call('simulations.timeline', asked);
       const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
       if (balancing === 'none') expect(balancingMs).toBe(0);
       expect(balancingMs).toBeGreaterThanOrEqual(0);
@@ -209,13 +198,12 @@ describe('a timeline', () => {
   });
 
   it('ends when its page closes or requests a newer one, and frees the worker', async () => {
-    const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
       axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
     });
-    const runId = await sweep(engine, study);
-    const { designIndex } = (await page(engine, { runId, limit: 1 })).rows[0];
+    const runId = await sweep(study);
+    const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
     const gone = new AbortController();
     const play = (client: string) =>
       engine.dispatch('simulations.timeline', { runId, designIndex, client }, gone.signal);
@@ -223,17 +211,16 @@ describe('a timeline', () => {
     expect(await older).toFail('cancelled');
     gone.abort();
     expect(await newer).toFail('cancelled');
-    await sweep(engine, smallStudy());
+    await sweep(smallStudy());
   });
 
   it('is refused for more units than one worker can simulate in seconds', async () => {
-    const engine = await engineOn();
     const study = smallStudy({
       workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
       axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
     });
-    const runId = await sweep(engine, study);
-    const { designIndex } = (await page(engine, { runId, limit: 1 })).rows[0];
+    const runId = await sweep(study);
+    const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
     const tooMany = /10000000000 units; a timeline shows at most/;
     expect(await engine.call('simulations.timeline', { runId, designIndex })).toFail('unsupported', tooMany);
   });
