@@ -97,6 +97,12 @@ describe('a measurement that fits the time', () => {
     buildsAtOnce: null,
   };
 
+  /** Returns what fits: units, designs and repeats. */
+  const fitting = (rounds: readonly ProbeTimes[], change: Partial<AskedMeasurement> = {}): readonly number[] => {
+    const { units, designs, repeats } = fittingMeasurement(rounds, { ...asked, ...change });
+    return [units, designs, repeats];
+  };
+
   it('is complete if that is quick', () => {
     const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
     // The expected time is 500 + 100 + 20 · (30 + 18 · 10).
@@ -123,31 +129,20 @@ describe('a measurement that fits the time', () => {
   it('has fewer units if seven repeats are too many', () => {
     // A launch takes 3.3 s, like the Acts example on a software adapter: 20 minutes for all.
     const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
-    expect(found.fullMs).toBe(20 * 18 * 3300);
-    expect(found).toMatchObject({ repeats: 7, designs: 20 });
     // 120 s / (20 · 10 launches) = 600 ms, rounded down to two digits of units.
-    expect(found.units).toBe(18_000);
+    expect(found).toMatchObject({ repeats: 7, designs: 20, units: 18_000, fullMs: 20 * 18 * 3300 });
     expect(found.estimateMs).toBeCloseTo(118_800, 6);
   });
 
   it('keeps the slowest design within half of its own limit', () => {
     const rounds = [round(1000, 1, { slowestLaunchMs: 60 }), round(100_000, 100, { slowestLaunchMs: 6000 })];
-    const found = fittingMeasurement(rounds, { ...asked, timeLimitMs: 3_600_000 });
-    expect(found).toMatchObject({ repeats: 7, units: 50_000 });
+    expect(fitting(rounds, { timeLimitMs: 3_600_000 })).toEqual([50_000, 20, 7]);
   });
 
   it('keeps all units of a CPU, and measures fewer designs', () => {
     // 3 designs of 10 launches of 3.3 s take 99 s, but the designs of the probe are measured anyway.
-    expect(fittingMeasurement([round(100_000, 3300)], { ...asked, parts: false })).toMatchObject({
-      units: 100_000,
-      designs: 6,
-      repeats: 7,
-    });
-    expect(fittingMeasurement([round(100_000, 1000)], { ...asked, parts: false })).toMatchObject({
-      units: 100_000,
-      designs: 12,
-      repeats: 7,
-    });
+    expect(fitting([round(100_000, 3300)], { parts: false })).toEqual([100_000, 6, 7]);
+    expect(fitting([round(100_000, 1000)], { parts: false })).toEqual([100_000, 12, 7]);
   });
 
   it('keeps all units of a fast device, where preparing a design takes the time', () => {
@@ -164,17 +159,11 @@ describe('a measurement that fits the time', () => {
   it('reduces units only as long as a launch stays long, and then designs', () => {
     // 200 designs of 10 launches of 200 ms take 400 s, and of 60 ms 120 s. In 60 s, launches of 50 ms leave 120 designs.
     const rounds = [round(1000, 2), round(100_000, 200)];
-    const many = { ...asked, designs: 200 };
-    expect(fittingMeasurement(rounds, many)).toMatchObject({ units: 30_000, designs: 200, repeats: 7 });
-    expect(fittingMeasurement(rounds, { ...many, timeLimitMs: 60_000 })).toMatchObject({
-      units: 25_000,
-      designs: 120,
-      repeats: 7,
-    });
+    expect(fitting(rounds, { designs: 200 })).toEqual([30_000, 200, 7]);
+    expect(fitting(rounds, { designs: 200, timeLimitMs: 60_000 })).toEqual([25_000, 120, 7]);
     // A launch without units takes 20 ms here, so 200 ms are not enough to see the work.
     const slowStart = [round(1000, 21.8), round(100_000, 200)];
-    const found = fittingMeasurement(slowStart, { ...many, timeLimitMs: 60_000 });
-    expect(found).toMatchObject({ units: 100_000, designs: 30 });
+    expect(fitting(slowStart, { designs: 200, timeLimitMs: 60_000 })).toEqual([100_000, 30, 7]);
   });
 
   it('counts the builds of all designs, several at a time', () => {
@@ -182,7 +171,7 @@ describe('a measurement that fits the time', () => {
     const rounds = [round(100_000, 10, { startMs: 5000 })];
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
-    expect(fittingMeasurement(rounds, { ...built, timeLimitMs: 45_000 })).toMatchObject({ designs: 100 });
+    expect(fitting(rounds, { ...built, timeLimitMs: 45_000 })).toEqual([100_000, 100, 7]);
   });
 
   it('recognises time that does not grow with the units', () => {

@@ -184,13 +184,10 @@ describe('client and engine', () => {
 
   test('an engine is told when the page that waits for it has closed', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
-    const engine: EngineDoor = {
-      dispatch: async (_name, _input, gone) => {
-        asked.resolve(gone);
-        return ok(null);
-      },
-      subscribe: () => () => {},
-    };
+    const { engine } = fakeEngine(async (_name, _input, gone) => {
+      asked.resolve(gone);
+      return ok(null);
+    });
     const connection = serveConnection(engine, () => {});
     connection.receive({ id: 1, name: 'app.info', input: {} });
     const gone = await asked.promise;
@@ -229,16 +226,8 @@ describe('the engine’s edge', () => {
     const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
     const send = vi.fn();
     const connection = serveConnection(fakeEngine(call).engine, send);
-    for (const message of [
-      null,
-      1,
-      [],
-      {},
-      { id: 'x', name: 'app.info' },
-      { id: 1.5, name: 'a' },
-      { id: 1, name: 'a'.repeat(101) },
-    ])
-      connection.receive(message);
+    const wrong = [{ id: 'x', name: 'app.info' }, { id: 1.5, name: 'a' }, { id: 1, name: 'a'.repeat(101) }]; // prettier-ignore
+    for (const message of [null, 1, [], {}, ...wrong]) connection.receive(message);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(call).not.toHaveBeenCalled();
     expect(send).not.toHaveBeenCalled();
