@@ -6,12 +6,12 @@ import type { Pool } from '../../src-main/services/pool.ts';
 import { packLengths, unpackLengths } from '../../src-main/services/studies/workloads.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import { prepareStudy, startSweep } from '../../src-main/services/sweeps/sweeps.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { unwrap, type FailureCode } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy, wideStudy as wide } from './export-runs.ts';
 import { call, ended, finished, heard, progressed } from './engine-calls.ts';
-import { sweep, useEngines } from '../workplace.ts';
+import { sweep, useBench, useEngines } from '../workplace.ts';
 
 const { engineOn, temporaryFile } = useEngines();
 
@@ -141,17 +141,6 @@ describe('a sweep', () => {
   });
 });
 
-it('refuses a setting that JSON cannot express', async () => {
-  const engine = await engineOn();
-  const cycle: unknown[] = [];
-  cycle.push(cycle);
-  for (const value of [cycle, 1n, 'x'.repeat(100_001), JSON.parse('[{"__proto__":1}]') as unknown])
-    expect(await engine.dispatch('settings.set', { key: 'k', value })).toFail(
-      'bad-input',
-      /must be JSON of at most 100000 characters/,
-    );
-});
-
 it('two engines on one database see each other, and only the owner of a run can change it', async () => {
   const file = temporaryFile();
   const first = await engineOn(file);
@@ -168,30 +157,35 @@ it('two engines on one database see each other, and only the owner of a run can 
 });
 
 describe('the boundary', () => {
-  it('answers unknown procedures and bad input with failures that explain what is wrong', async () => {
-    const engine = await engineOn();
-    const message = async (name: string, input: unknown): Promise<string> => {
-      const result = await engine.dispatch(name, input);
-      if (result.ok) throw new Error(`${name} succeeded`);
-      return `${result.error.code}: ${result.error.message}`;
-    };
-    expect(await message('nothing.there', {})).toMatch(/^not-found: .*"nothing\.there"/);
-    expect(await message('toString', {})).toMatch(/^not-found/);
-    expect(await message('__proto__', {})).toMatch(/^not-found/);
-    expect(await message('runs.get', { id: 'x' })).toMatch(/^bad-input: runs\.get: id .*"x"/);
-    expect(await message('runs.get', { id: 1, more: 2 })).toMatch(/more is not a known field/);
-    expect(await message('runs.get', { id: 77 })).toMatch(/^not-found: .*77/);
-    expect(await message('runs.get', null)).toMatch(/^bad-input: runs\.get: id is missing/);
-    expect(await message('ranking.page', { runId: 5 })).toMatch(/^not-found/);
-    expect(await message('studies.import', { text: '{"lockstep": 1,\n "name": }' })).toMatch(
-      /^bad-input: study, line 2/,
-    );
-    expect(await message('models.reproduce', { paper: 'nobody' })).toMatch(/^bad-input: .*swatman.*"nobody"/);
-    expect(await message('devices.delete', { id: 'nvidia-a100-sxm4-40gb' })).toMatch(/^conflict/);
+  const { engine } = useBench();
+
+  it('refuses a setting that JSON cannot express', async () => {
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    for (const value of [cycle, 1n, 'x'.repeat(100_001), JSON.parse('[{"__proto__":1}]') as unknown])
+      expect(await engine.dispatch('settings.set', { key: 'k', value })).toFail(
+        'bad-input',
+        /must be JSON of at most 100000 characters/,
+      );
+  });
+
+  it.each<[string, unknown, FailureCode, RegExp?]>([
+    ['nothing.there', {}, 'not-found', /"nothing\.there"/],
+    ['toString', {}, 'not-found'],
+    ['__proto__', {}, 'not-found'],
+    ['runs.get', { id: 'x' }, 'bad-input', /^runs\.get: id .*"x"/],
+    ['runs.get', { id: 1, more: 2 }, 'bad-input', /more is not a known field/],
+    ['runs.get', { id: 77 }, 'not-found', /77/],
+    ['runs.get', null, 'bad-input', /^runs\.get: id is missing/],
+    ['ranking.page', { runId: 5 }, 'not-found'],
+    ['studies.import', { text: '{"lockstep": 1,\n "name": }' }, 'bad-input', /^study, line 2/],
+    ['models.reproduce', { paper: 'nobody' }, 'bad-input', /swatman.*"nobody"/],
+    ['devices.delete', { id: 'nvidia-a100-sxm4-40gb' }, 'conflict'],
+  ])('answers %s of %j with a failure that explains what is wrong', async (name, input, code, message) => {
+    expect(await engine.dispatch(name, input)).toFail(code, message);
   });
 
   it('reads files and examples in the pool, so that other calls get answers meanwhile', async () => {
-    const engine = await engineOn();
     const tasks = vi.spyOn(engine.context.pool, 'run');
     const bytes = new TextEncoder().encode('length\n1\n2\n2\n');
     await call(engine, 'workload.inspect', { fileName: 'a.csv', bytes });
@@ -200,10 +194,10 @@ describe('the boundary', () => {
     for (const text of [lengths, example, 'geometric(0.05)'])
       await call(engine, 'workload.resolve', { workload: { lengths: text, units: 3 } });
     expect(tasks.mock.calls.map(([task]) => task)).toEqual(['tableOfFile', 'lengthFile', 'workload']);
+    tasks.mockRestore();
   });
 
   it('makes a study of the eight SpMV kernels for a matrix, with its rows and a vector as long as its columns', async () => {
-    const engine = await engineOn();
     const upload = async (fileName: string, text: string) => {
       const bytes = new TextEncoder().encode(text);
       return (await call(engine, 'workload.upload', { fileName, bytes })).lengths;
