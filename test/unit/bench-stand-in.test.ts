@@ -66,21 +66,12 @@ describe('the loop that stands in for a kernel', () => {
   });
 
   it('deals units if the kernel does, and has its phases', () => {
-    const kernel: KernelProfile = {
-      ...KERNEL,
-      sharing: 'deal',
-      unit: { instructions: 90 },
-      combine: { instructions: 12 },
-    };
+    const dealt = { sharing: 'deal', unit: { instructions: 90 }, combine: { instructions: 12 } } as const;
+    const kernel = { ...KERNEL, ...dealt };
     const profile = unitLoopProfile(kernel, 'cuda');
     for (const u of THREADS) {
       expect(unitLoopShape(profile, u).exchanges).toBe(0);
-      expect(standInKernel(kernel, profile, u)).toMatchObject({
-        sharing: 'deal',
-        instructionsPerIteration: 40,
-        unit: { instructions: 90 },
-        combine: { instructions: 12 },
-      });
+      expect(standInKernel(kernel, profile, u)).toMatchObject({ ...dealt, instructionsPerIteration: 40 });
     }
   });
 

@@ -43,12 +43,8 @@ describe('a kernel of an older study', () => {
   });
 
   it('leaves fields with their default unknown, and keeps given ones', () => {
-    const defaults = {
-      setupIterationsPerUnit: 0,
-      blockReductionIterations: 0.5,
-      searchStepIterations: 0.5,
-      carryIterations: 1,
-    };
+    const own = { setupIterationsPerUnit: 0, carryIterations: 1 };
+    const defaults = { ...own, blockReductionIterations: 0.5, searchStepIterations: 0.5 };
     expect(opened(defaults)).toEqual(opened({}));
     expect(opened({ ...defaults, origins: { setupIterationsPerUnit: 'assumed' } })).toEqual(opened({}));
     const { kernel } = opened({ ...defaults, origins: { setupIterationsPerUnit: 'given' } });
@@ -85,12 +81,10 @@ describe('a kernel of an older study', () => {
   });
 
   it('is refused with the field of an implementation, or with another field that is wrong', () => {
-    expect(refusal({}, [{ name: 'a', kernel: { setupIterationsPerUnit: null } }]).field).toBe(
-      'implementations[0].kernel.setupIterationsPerUnit',
-    );
-    expect(refusal({ setupIterationsPerUnit: 1, instructionsPerIteration: 'x' }).field).toBe(
-      'kernel.instructionsPerIteration',
-    );
+    const own = refusal({}, [{ name: 'a', kernel: { setupIterationsPerUnit: null } }]);
+    expect(own.field).toBe('implementations[0].kernel.setupIterationsPerUnit');
+    const other = refusal({ setupIterationsPerUnit: 1, instructionsPerIteration: 'x' });
+    expect(other.field).toBe('kernel.instructionsPerIteration');
     expect(refusal({ setupIterations: 1 }).message).toMatch(/kernel.setupIterations is not a known field/);
   });
 

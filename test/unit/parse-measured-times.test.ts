@@ -19,9 +19,9 @@ describe('measured times', () => {
       [{ design: 3 }, [2]],
     ]);
     expect(unwrap(await read(text)).cases[0].case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
-    expect(
-      await configurations('\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n'),
-    ).toEqual([[{ threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 }, [0.25]]]);
+    const byAxes = '\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n';
+    const design = { threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 };
+    expect(await configurations(byAxes)).toEqual([[design, [0.25]]]);
   });
 
   it.each([
@@ -45,9 +45,8 @@ describe('measured times', () => {
     expect(await configurations(text)).toEqual([
       [{ device: 'gpu', threads_per_unit: 4, loop: 'nested', register_cap: 0 }, [0.7]],
     ]);
-    expect(unwrap(await read(text)).warnings).toEqual([
-      '1 of 2 rows give no time. They were left out as not measured.',
-    ]);
+    const { warnings } = unwrap(await read(text));
+    expect(warnings).toEqual(['1 of 2 rows give no time. They were left out as not measured.']);
   });
 
   it.each([
