@@ -150,16 +150,11 @@ it('builds all designs at once before the first launch, in the order of the laun
     return blockThreads === '512' ? fail('unsupported', 'The build failed: no such register') : ok(`b${blockThreads}`);
   };
   const texts = { lengthsFile: '', orderFile: '', launches: '' };
-  await measureProgram(
-    plan,
-    task,
-    () => Promise.resolve(ok(texts)),
-    build,
-    (record) => {
-      if (record.type === 'sample' || record.type === 'failed') expect(done).toHaveLength(cases.length);
-      said.push(record);
-    },
-  );
+  const say = (record: BenchRecord): void => {
+    if (record.type === 'sample' || record.type === 'failed') expect(done).toHaveLength(cases.length);
+    said.push(record);
+  };
+  await measureProgram(plan, task, () => Promise.resolve(ok(texts)), build, say);
   const failed = said.filter(({ type }) => type === 'failed');
   expect(failed).toEqual([{ type: 'failed', case: 'design-3', message: 'The build failed: no such register' }]);
   const launched = said.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
