@@ -11,10 +11,9 @@ import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 /*
  * `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
  * example study, over all its devices. The times are measured from the edit on: the first answer (a glance), the exact
- * one, the one with the least expected regret, and the inputs worth knowing; with `--maps` also the small maps, which
- * need all designs. Each time by the clock is printed beside the CPU time of all processors, which other programs
- * affect less. On two idle cores, the time by the clock is between half of the CPU time and all of it. `--fields A,B`
- * restricts the fields. `--rounds N` takes the least of N rounds (default: 1). `--worst N` lists the N slowest.
+ * one, and the one with the least expected regret. Each time by the clock is printed beside the CPU time of all
+ * processors, which other programs affect less. On two idle cores, the time by the clock is between half of the CPU time
+ * and all of it. `--fields A,B` restricts the fields. `--worst N` lists the N slowest.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
@@ -30,10 +29,10 @@ const NAMES = [
   'spmv-uniform',
 ];
 /** The targets of each answer on two idle cores, ms from the edit on. */
-const STEPS = { first: 100, exact: 300, robust: 1000, maps: Infinity } as const;
+const STEPS = { first: 100, exact: 300, robust: 1000 } as const;
 type Step = keyof typeof STEPS;
 
-type Edit = (study: StudyFile, round: number) => StudyFile;
+type Edit = (study: StudyFile) => StudyFile;
 const AXES = [
   'threadsPerUnit',
   'blockThreads',
@@ -44,25 +43,21 @@ const AXES = [
   'balancing',
 ] as const;
 /** Removes one value of an axis, unless it is the only one. */
-function edited(
-  axis: readonly unknown[] | { from: number; to: number; step?: number | undefined },
-  round: number,
-): unknown {
-  if ('from' in axis) return { ...axis, to: axis.to - (axis.step ?? 1) * (1 + round) };
-  const left = axis.filter((_, at) => at !== axis.length - 1 - round);
-  return left.length > 0 ? left : axis;
+function edited(axis: readonly unknown[] | { from: number; to: number; step?: number | undefined }): unknown {
+  if ('from' in axis) return { ...axis, to: axis.to - (axis.step ?? 1) };
+  return axis.length > 1 ? axis.slice(0, -1) : axis;
 }
 
 const numberEdit =
   (field: KernelNumber): Edit =>
-  (study, round) => {
+  (study) => {
     // Accesses already determine the bytes of an iteration.
     const { accesses, ...others } = study.kernel;
     const kernel = field === 'bytesPerIteration' ? others : { ...others, ...(accesses && { accesses }) };
     const { assumed, usual } = KERNEL_INPUTS[field];
     const phase = kernel[field];
     const value = (typeof phase === 'object' ? phase.instructions : phase) ?? 0;
-    const other = value > 0 ? value * (usual[1] <= 1 ? 0.8 - 0.1 * round : 1.25 + 0.1 * round) : assumed * (1 + round);
+    const other = value > 0 ? value * (usual[1] <= 1 ? 0.8 : 1.25) : assumed;
     const whole = field === 'registersPerThread' || field === 'sharedMemoryBytesPerBlock';
     const { origins } = kernel;
     return {
@@ -81,9 +76,9 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ...study,
     kernel: { ...study.kernel, sharing: study.kernel.sharing === 'deal' ? 'split' : 'deal' },
   }),
-  accesses: (study, round) => {
+  accesses: (study) => {
     const { bytesPerIteration: _, ...kernel } = study.kernel;
-    const accesses = kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 + 8 * round }];
+    const accesses = kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 }];
     return { ...study, kernel: { ...kernel, accesses } };
   },
   lengthsKnownBeforeLaunch: (study) => ({
@@ -94,20 +89,20 @@ const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries(
     AXES.map((axis): [string, Edit] => [
       axis,
-      (study, round) => {
+      (study) => {
         const { [axis]: values } = study.axes;
-        return values ? { ...study, axes: { ...study.axes, [axis]: edited(values, round) } } : study;
+        return values ? { ...study, axes: { ...study.axes, [axis]: edited(values) } } : study;
       },
     ]),
   ),
-  units: (study, round) => ({
+  units: (study) => ({
     ...study,
-    workload: { ...study.workload, units: Math.round(study.workload.units * (0.9 - 0.1 * round)) },
+    workload: { ...study.workload, units: Math.round(study.workload.units * 0.9) },
   }),
   // The units of a law are not in rows, so blocks have no width.
-  lengths: (study, round) => {
+  lengths: (study) => {
     const { blockWidth: _, ...axes } = study.axes;
-    return { ...study, workload: { ...study.workload, lengths: `geometric(${0.04 + 0.02 * round})` }, axes };
+    return { ...study, workload: { ...study.workload, lengths: 'geometric(0.04)' }, axes };
   },
 };
 
@@ -115,13 +110,10 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     fields: { type: 'string' },
-    maps: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '1' },
     worst: { type: 'string', default: '5' },
   },
 });
-const withMaps = options.maps;
-const steps = (Object.keys(STEPS) as Step[]).filter((step) => step !== 'maps' || withMaps);
+const steps = Object.keys(STEPS) as Step[];
 
 interface Taken {
   readonly ms: number;
@@ -145,18 +137,9 @@ async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
   const deviceId = await ask({ look: 'fastest' });
   const exact = taken();
   await ask({ look: 'fastest', robust: true, deviceId });
-  const robust = taken();
-  if (withMaps) await ask({ look: 'all' });
-  return { first, exact, robust, maps: withMaps ? taken() : { ms: NaN, processorMs: NaN } };
+  return { first, exact, robust: taken() };
 }
 
-const least = (all: readonly Answers[]): Answers => {
-  const of = (step: Step): Taken => ({
-    ms: Math.min(...all.map((one) => one[step].ms)),
-    processorMs: Math.min(...all.map((one) => one[step].processorMs)),
-  });
-  return { first: of('first'), exact: of('exact'), robust: of('robust'), maps: of('maps') };
-};
 const write = (name: string, field: string, answers: Answers): void => {
   const figures = steps.map((step) => {
     const { ms, processorMs } = answers[step];
@@ -166,7 +149,6 @@ const write = (name: string, field: string, answers: Answers): void => {
 };
 
 const fields = options.fields?.split(',') ?? Object.keys(EDITS);
-const rounds = Number(options.rounds);
 process.stdout.write(`${''.padEnd(50)}${steps.map((step) => `${step}, ms`.padStart(10).padEnd(16)).join('')}\n`);
 process.stdout.write(`${''.padEnd(50)}${steps.map(() => '  clock   CPU  ').join(' ')}\n`);
 const all: { readonly name: string; readonly field: string; readonly answers: Answers }[] = [];
@@ -180,21 +162,16 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
     write(name, '(opened)', await answersOf(engine, study));
     write(name, '(unchanged)', await answersOf(engine, study));
     for (const field of fields) {
-      const taken: Answers[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        const other = EDITS[field](study, round);
-        if (JSON.stringify(other) === JSON.stringify(study)) continue;
-        try {
-          taken.push(await answersOf(engine, other));
-        } catch (error) {
-          if (!(error instanceof FailureError)) throw error;
-          process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${error.message}\n`);
-        }
+      const other = EDITS[field](study);
+      if (JSON.stringify(other) === JSON.stringify(study)) continue;
+      try {
+        const answers = await answersOf(engine, other);
+        all.push({ name, field, answers });
+        write(name, field, answers);
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${error.message}\n`);
       }
-      if (taken.length === 0) continue;
-      const answers = least(taken);
-      all.push({ name, field, answers });
-      write(name, field, answers);
     }
   } finally {
     await engine.close();

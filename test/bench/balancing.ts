@@ -1,11 +1,9 @@
 /**
  * Measures the accuracy of the predicted time against the event simulation for units that are ordered before the
  * launch, or have a given order (`--lengths files`).
- * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--simulated FILE]
- * [--balancing A B …] [--threads-per-unit 64 …]`; one core, some minutes. FILE stores simulated times for the next run
- * with the same designs and seed.
+ * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--balancing A --balancing B …]
+ * [--threads-per-unit 64 …]`; one core, some minutes.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -28,7 +26,6 @@ const { values: options } = parseArgs({
     designs: { type: 'string', default: '400' },
     seed: { type: 'string', default: '1' },
     worst: { type: 'string', default: '10' },
-    simulated: { type: 'string' },
     balancing: { type: 'string', multiple: true },
     'threads-per-unit': { type: 'string', multiple: true },
   },
@@ -123,10 +120,6 @@ async function randomPlan(random: Random): Promise<SweepPlan> {
 }
 
 const random = seededRandom(Number(options.seed));
-const known: Record<string, number> =
-  options.simulated !== undefined && existsSync(options.simulated)
-    ? (JSON.parse(readFileSync(options.simulated, 'utf8')) as Record<string, number>)
-    : {};
 const rows: Row[] = [];
 let predictedMs = 0;
 for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
@@ -143,25 +136,18 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
     `${formatLaunch(axes.launch[0])} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
     `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${computeSetupIterations(kernel)} ` +
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
-  let simulatedMs = known[label];
-  if (simulatedMs === undefined) {
-    const simulated = unwrap(
-      simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS }),
-    );
-    // An imprecise simulation cannot judge a prediction.
-    simulatedMs = simulated.precise ? simulated.meanMs - design.balancingMs : NaN;
-    known[label] = simulatedMs;
-    if (options.simulated !== undefined && rows.length % 20 === 0)
-      writeFileSync(options.simulated, JSON.stringify(known));
-  }
-  if (!(simulatedMs > 0)) continue;
+  const simulated = unwrap(
+    simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS }),
+  );
+  const simulatedMs = simulated.meanMs - design.balancingMs;
+  // An imprecise simulation cannot judge a prediction.
+  if (!simulated.precise || !(simulatedMs > 0)) continue;
   const start = performance.now();
   const kernelMs = predictChunk(predictor, 0, 1).timeMs[0] - design.balancingMs;
   predictedMs += performance.now() - start;
   const regime = explainDesign(predictor, 0)!.regime.id;
   rows.push({ label, balancing, regime, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
 }
-if (options.simulated !== undefined) writeFileSync(options.simulated, JSON.stringify(known));
 
 const isSorted = ({ balancing }: Row): boolean => balancing !== 'none' && !balancing.startsWith('dynamic-fetch');
 const report = (name: string, of: (row: Row) => boolean): void => {

@@ -7,16 +7,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
-import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
-import type { SweepPlan } from '../../src-workers/predict/plan.ts';
-import { drawnPlan, makeDraws, type Draw } from '../../src-workers/advise/unknown.ts';
-import { computeRegrets } from '../../src-workers/advise/uncertainty.ts';
-import { DRAWS } from '../../src-main/services/advice/unknown.ts';
-import { unknownOf } from '../../src-main/services/studies/assumed.ts';
 import { once, percent, predictLaunch, profileOf, readRows, reportLaunches, say, type Row } from './loop-launches.ts';
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
@@ -26,10 +19,7 @@ const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 const devices = new Map<string, GpuDevice>();
 const orders = new Map<string, OrderedLengths>();
 
-const predict = (row: Row): number => cyclesOf(row, (plan) => plan);
-
-/** @param changed changes the plan before it is predicted */
-function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
+function predict(row: Row): number {
   const device = once(
     devices,
     row.device,
@@ -41,7 +31,7 @@ function cyclesOf(row: Row, changed: (plan: SweepPlan) => SweepPlan): number {
   const kernel = profileOf(row.kernel);
   const registersPerThread = Number(row.registers ?? kernel.registersPerThread);
   const launch = { device, kernel: { ...kernel, registersPerThread }, units: Number(row.units ?? row.rows), ordered };
-  return predictLaunch(row, launch, changed) * device.clockMhz * 1e3;
+  return predictLaunch(row, launch) * device.clockMhz * 1e3;
 }
 
 interface Launch {
@@ -83,52 +73,6 @@ report('four chains', ({ row }) => row.kernel === 'ilp1');
 for (const law of ['geometric', 'pareto'])
   report(`${law}: sparse products`, ({ row }) => row.law === law && row.rows !== undefined);
 report('sparse products', ({ row }) => row.rows !== undefined);
-
-/**
- * Predicts with the knowledge of a new user: registers, instructions per iteration, lengths and the device. All else is
- * unknown, and the design with the least expected regret is chosen.
- */
-function knowingLittle(title: string, own: readonly Launch[], sharing: 'deal' | undefined): void {
-  const kernelOf = (plan: SweepPlan): KernelProfile => {
-    const { name, registersPerThread, instructionsPerIteration } = plan.kernel;
-    return { ...KERNEL_DEFAULTS, name, registersPerThread, instructionsPerIteration, ...(sharing && { sharing }) };
-  };
-  const known = (plan: SweepPlan): SweepPlan => ({ ...plan, kernel: kernelOf(plan) });
-  const [device] = devices.values();
-  const kernel = {
-    ...KERNEL_DEFAULTS,
-    name: 'kernel',
-    registersPerThread: 16,
-    instructionsPerIteration: 17,
-    ...(sharing && { sharing }),
-  };
-  const unknown = unknownOf({ kernel }, device);
-  const cyclesUnder = (draw: Draw): Float64Array =>
-    Float64Array.from(own, ({ row }) => cyclesOf(row, (plan) => drawnPlan(known(plan), unknown, draw, 'draw')));
-  const times = makeDraws(unknown, DRAWS).map(cyclesUnder);
-  const atMiddle = [...cyclesUnder({})];
-  const asBefore = own.map(({ row }) => cyclesOf(row, known));
-  const regrets = computeRegrets(times).map((one) => one?.expected ?? Infinity);
-  const best = Math.min(...own.map(({ simulated }) => simulated));
-  const lost = (figures: readonly number[]): string =>
-    (own[figures.indexOf(Math.min(...figures))].simulated / best).toFixed(2);
-  const chosen = own[regrets.indexOf(Math.min(...regrets))].row;
-  say(
-    `${title.padEnd(42)} ${String(own.length).padStart(3)}  least expected regret ${lost(regrets)} (${chosen.kernel} × ${chosen.blockThreads} × ${chosen.gridBlocks})  middle ${lost(atMiddle)}  zero ${lost(asBefore)}`,
-  );
-}
-say('Knowing registers, instructions per iteration and lengths alone, the choice over the best:');
-for (const sharing of ['deal', undefined] as const)
-  for (const law of ['geometric', 'uniform', 'pareto']) {
-    const own = launches.filter(({ row }) => row.law === law && row.device === 'turing-2sm');
-    const about = sharing ?? 'sharing unknown';
-    knowingLittle(`${law}, ${about}: nested`, own.filter(isNested), sharing);
-    knowingLittle(
-      `${law}, ${about}: nested loops and one loop`,
-      own.filter((one) => isNested(one) || isOneLoop(one)),
-      sharing,
-    );
-  }
 
 if (options.all)
   for (const { row, simulated, predicted } of launches)

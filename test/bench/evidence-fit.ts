@@ -172,15 +172,6 @@ function fitFrom(implementation: SpmvImplementation, device: GpuDevice, sample: 
   return { fit, end: fit.linearised() };
 }
 
-/** Returns parameters that are fitted only to these times. */
-export function fitOnly(
-  { implementation }: MeasuredImplementation,
-  device: GpuDevice,
-  times: MeasuredTimes,
-): SpmvParameters {
-  return fitFrom(SPMV_IMPLEMENTATIONS.get(implementation)!, device, sampleOf(times)).fit.named();
-}
-
 /** Returns the saved fits of an implementation on a device: on all matrices, and without each fold. */
 export function fitFolds(
   { implementation: id }: MeasuredImplementation,

@@ -1,12 +1,10 @@
 /**
  * Compares predictions with the public measurements of `db/evidence`, and their errors with the targets. `node
- * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE] [--halves]`: `--fit` fits the parameters anew
+ * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE]`: `--fit` fits the parameters anew
  * and writes them to `db/evidence/parameters.json` (six minutes on one core). `--fit` and `--predict` run the predictor
  * for `predicted.json.gz` (three minutes). `--bands` computes the widths of the tie bands anew and writes them to
- * `db/evidence/tie-bands.json`. `--record` writes the figures to a file. `--halves` writes nothing: each half of the
- * matrices is compared with a fit to the other half (four minutes).
+ * `db/evidence/tie-bands.json`. `--record` writes the figures to a file.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,11 +13,11 @@ import type { GpuEvidence } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from '../../src-workers/evidence/kept.ts';
-import { fitFolds, fitOnly, measuredTimes } from './evidence-fit.ts';
+import { fitFolds, measuredTimes } from './evidence-fit.ts';
 import { predictedH100 } from './h100-launches.ts';
 import { measuredBands } from './tie-bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
-import { judgeDataset, makePair, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
+import { makePair, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
 import { sweptParameters } from './swept-parameters.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
@@ -31,7 +29,6 @@ const { values: options } = parseArgs({
     predict: { type: 'boolean', default: false },
     bands: { type: 'boolean', default: false },
     record: { type: 'string' },
-    halves: { type: 'boolean', default: false },
   },
 });
 
@@ -123,41 +120,6 @@ const start = performance.now();
 const found = unwrap(await judgeEvidence(folder, devices, {}));
 const seconds = (performance.now() - start) / 1000;
 
-/** Returns the data sets, with each matrix predicted by a fit to the half without it. */
-async function judgedByHalves(): Promise<typeof found> {
-  const kept = JSON.parse(readFileSync(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
-  const byId = new Map(devices.map((device) => [device.id, device]));
-  const sets = [];
-  for (const dataset of SPMV_DATASETS) {
-    const measured = unwrap(await readMeasured(folder, dataset));
-    const { matrices, times } = measured;
-    const halfOf = matrices.map(({ name }) => createHash('sha256').update(name).digest()[0] % 2);
-    const columns = dataset.gpus.flatMap((gpu) =>
-      gpu.implementations.map((one) => {
-        const device = byId.get(gpu.device)!;
-        const all = times.get(one.column)!;
-        const fits = [0, 1].map((half) =>
-          fitOnly(
-            one,
-            device,
-            measuredTimes(
-              matrices,
-              all.map((time, i) => (halfOf[i] === half ? NaN : time)),
-            ),
-          ),
-        );
-        const model = SPMV_IMPLEMENTATIONS.get(one.implementation)!;
-        const heldOut = matrices.map((matrix, i) => model.microseconds(device, matrix, fits[halfOf[i]]));
-        return [one.column, { heldOut, unseen: null, catalogue: null, assumed: null }] as const;
-      }),
-    );
-    const predicted = { [dataset.id]: Object.fromEntries(columns) };
-    const own = { ...dataset, unseen: [], gpus: dataset.gpus };
-    sets.push(judgeDataset({ dataset: own, measured, devices: byId, kept, predicted, parameters: 'held-out' }));
-  }
-  return sets;
-}
-
 const LEFT_OUT: ReadonlySet<string> = new Set(['parameters', 'takes', 'notes', 'source', 'licence', 'title']);
 
 /** The targets by data set: the cost of a choice, and the median error of a column. */
@@ -194,7 +156,7 @@ function sayLaunches({ device, column, implementations, choice }: GpuEvidence): 
     );
 }
 
-for (const { id, gpus, unseen } of options.halves ? await judgedByHalves() : found) {
+for (const { id, gpus, unseen } of found) {
   say(`\n${id}${id in TARGETS ? ': matrices held out, ! where a figure misses its target' : ''}`);
   for (const gpu of gpus) (id in TARGETS ? sayGpu : sayLaunches)(gpu, id);
   for (const one of unseen)

@@ -17,10 +17,11 @@ import { openEngine } from '../../src-main/services/engine.ts';
 import { isSameDevice } from '../../src-main/services/measuring/device.ts';
 import { loopFindings, matrixPowerRows, probeRows } from '../../src-renderer/views/measure/suites.ts';
 import { inspectedSpmvStudy, matrixFiles, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
-import { FailureError, fail, ok, unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { FailureError, fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
+import { call as callEngine } from '../unit/engine-calls.ts';
 
 /*
  * `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
@@ -29,10 +30,10 @@ import { readCsr } from '../../src-workers/parse/csr.ts';
  * Run the same command again to continue: `DIR/state.json` lists the runs, and measured cases are not repeated. DIR then
  * contains
  *
- *   summary.md, summary.json   the results with figures
- *   records/STEP.json          every case with all repeats, device, clocks
- *   spmv.csv                   times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
- *   lockstep.db                all of it as runs: lockstep runs list --db DIR/lockstep.db
+ *   summary.json        the results with figures
+ *   records/STEP.json   every case with all repeats, device, clocks
+ *   spmv.csv            times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
+ *   lockstep.db         all of it as runs: lockstep runs list --db DIR/lockstep.db
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
@@ -57,20 +58,28 @@ if (options.out === undefined || !(Number(options.minutes) > 0)) {
   );
   process.exit(2);
 }
-const STEP_IDS = [
-  'facts',
-  'probes',
-  'matrix-power',
-  'divergent-loops',
-  'launch-grid',
-  'studies',
-  'spmv',
-  'tuned',
-] as const;
+interface Step {
+  readonly id: string;
+  readonly title: string;
+  /** The share of the remaining time. */
+  readonly share: number;
+  readonly run: () => Promise<object>;
+}
+/** Facts come first every time, and are never skipped. */
+const STEPS: readonly Step[] = [
+  { id: 'facts', title: 'Device', share: 0.05, run: deviceFacts },
+  { id: 'probes', title: 'Probes of the device', share: 0.1, run: probes },
+  { id: 'matrix-power', title: 'Table I of Swatman, measured column', share: 0.08, run: tableOne },
+  { id: 'divergent-loops', title: 'Divergent loops of Białas and Strzelecki', share: 0.05, run: divergentLoops },
+  { id: 'launch-grid', title: 'Launch grid of Hasan', share: 0.07, run: launchGrid },
+  { id: 'studies', title: 'Designs of the example studies', share: 0.3, run: exampleStudies },
+  { id: 'spmv', title: 'SpMV kernels on all matrices', share: 0.2, run: spmvKernels },
+  { id: 'tuned', title: 'Tuned against exhaustive', share: 0.15, run: tunedAgainstExhaustive },
+];
 const chosen = options.steps?.split(',');
-const unknown = chosen?.find((id) => !STEP_IDS.some((step) => step === id));
+const unknown = chosen?.find((id) => !STEPS.some((step) => step.id === id));
 if (unknown !== undefined) {
-  process.stderr.write(`No step has the name "${unknown}". Specify some of ${STEP_IDS.join(', ')}.\n`);
+  process.stderr.write(`No step has the name "${unknown}". Specify some of ${STEPS.map(({ id }) => id).join(', ')}.\n`);
   process.exit(2);
 }
 const out = resolve(options.out);
@@ -124,12 +133,8 @@ const keep = (): void => writeFileSync(stateFile, JSON.stringify(state, null, 1)
 // -------------------------------------------------------------------------------------------------------------
 
 const engine = unwrap(await openEngine({ databaseFile: join(out, 'lockstep.db'), resourceFolder: ROOT, host: 'cli' }));
-async function call<Name extends ProcedureName>(
-  name: Name,
-  input: ProcedureInput<Name>,
-): Promise<ProcedureOutput<Name>> {
-  return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
-}
+const call = <Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>> =>
+  callEngine(engine, name, input);
 
 /** The end of the current step's time. */
 let deadline = Infinity;
@@ -532,29 +537,7 @@ async function tunedAgainstExhaustive() {
   };
 }
 
-/** The shares of the time. Facts come first every time, and are never skipped. */
-const STEPS: readonly {
-  readonly id: (typeof STEP_IDS)[number];
-  readonly title: string;
-  readonly share: number;
-  readonly run: () => Promise<object>;
-}[] = [
-  { id: 'facts', title: 'Device', share: 0.05, run: deviceFacts },
-  {
-    id: 'probes',
-    title: 'Probes of the device',
-    share: 0.1,
-    run: probes,
-  },
-  { id: 'matrix-power', title: 'Table I of Swatman, measured column', share: 0.08, run: tableOne },
-  { id: 'divergent-loops', title: 'Divergent loops of Białas and Strzelecki', share: 0.05, run: divergentLoops },
-  { id: 'launch-grid', title: 'Launch grid of Hasan', share: 0.07, run: launchGrid },
-  { id: 'studies', title: 'Designs of the example studies', share: 0.3, run: exampleStudies },
-  { id: 'spmv', title: 'SpMV kernels on all matrices', share: 0.2, run: spmvKernels },
-  { id: 'tuned', title: 'Tuned against exhaustive', share: 0.15, run: tunedAgainstExhaustive },
-];
-
-const isLeft = ({ id }: { readonly id: (typeof STEP_IDS)[number] }): boolean =>
+const isLeft = ({ id }: Step): boolean =>
   id === 'facts' || (state.steps[id]?.state !== 'complete' && (!chosen || chosen.includes(id)));
 const endMs = performance.now() + Number(options.minutes) * 60_000;
 for (const [at, step] of STEPS.entries()) {
@@ -593,60 +576,10 @@ for (const [at, step] of STEPS.entries()) {
 }
 await engine.close();
 
-// -- The summary
-// -----------------------------------------------------------------------------------------------------------
-
-/** Writes figures as a list with sublists. Deeper levels are only in the JSON. */
-function list(value: unknown, name: string, depth = 0): readonly string[] {
-  const line = `${'  '.repeat(depth)}- ${name}`;
-  if (value === null || typeof value !== 'object')
-    return [`${line}: ${typeof value === 'number' ? Number(value.toPrecision(4)) : String(value)}`];
-  if (depth > 2) return [`${line}: in summary.json`];
-  const parts = Object.entries(value);
-  const isTable = Array.isArray(value) && value.every((row) => row !== null && typeof row === 'object');
-  return isTable
-    ? [line, '', ...table(value as readonly Readonly<Record<string, unknown>>[]), '']
-    : [line, ...parts.flatMap(([key, part]) => list(part, key, depth + 1))];
-}
-
-/** Writes rows with the same fields as a table. Fields with several values are only in the JSON. */
-function table(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
-  const columns = Object.keys(rows[0] ?? {}).filter((key) => rows.every((row) => row[key] === null || typeof row[key] !== 'object')); // prettier-ignore
-  const cell = (value: unknown): string =>
-    typeof value === 'number' ? String(Number(value.toPrecision(4))) : value === null ? '' : String(value);
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return columns.length === 0
-    ? []
-    : [line(columns), line(columns.map(() => '---')), ...rows.map((row) => line(columns.map((key) => cell(row[key]))))];
-}
-
 const device = facts.target?.device ?? null;
 writeFileSync(
   join(out, 'summary.json'),
   JSON.stringify({ date: new Date().toISOString(), device, catalogue: facts.deviceId, steps: state.steps }, null, 1),
 );
-const text = STEPS.flatMap(({ id, title }) => {
-  const step = state.steps[id];
-  if (!step) return [`## ${title}`, '', 'Not run.', ''];
-  return [
-    `## ${title}`,
-    '',
-    `${step.state}, ${step.seconds.toFixed(0)} s`,
-    '',
-    ...Object.entries(step.figures).flatMap(([name, value]) => list(value, name)),
-    ...step.problems.map((problem) => `- **${problem.replaceAll('\n', ' ')}**`),
-    '',
-  ];
-});
-writeFileSync(
-  join(out, 'summary.md'),
-  [
-    `# GPU evidence: ${device?.name ?? options.target}`,
-    '',
-    `${new Date().toISOString().slice(0, 10)}${options.tiny ? ', sizes of a dry run' : ''}`,
-    '',
-    ...text,
-  ].join('\n'),
-);
-say(`${join(out, 'summary.md')}`);
+say(join(out, 'summary.json'));
 if (STEPS.some(({ id }) => state.steps[id]?.state === 'failed')) process.exitCode = 1;

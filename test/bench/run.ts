@@ -12,7 +12,6 @@ import { benchAgainst } from './against.ts';
 const BENCHES = [
   'composite',
   'balancing',
-  'simulations',
   'sweep',
   'spmv',
   'cycle-sim',

@@ -1,19 +1,17 @@
-/** Measures the speed of sweeps: `node test/bench/sweep.ts`. Each line has the case, target, median and ratio. */
+/**
+ * Measures the speed of a sweep of a million designs: `node test/bench/sweep.ts`. Each line has the case, target, median
+ * and ratio. `short.ts` measures the prediction alone.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { RANK_COLUMNS, type RunSummary } from '../../src-main/contract/api.ts';
+import { RANK_COLUMNS } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
-import { missingTasks } from '../../src-main/services/sweeps/sweeps.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { spaceSize } from '../../src-workers/domain/space.ts';
-import { predictRanges } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
-import { planOf } from '../unit/sweep-plans.ts';
-import { exampleStudy } from '../catalogue.ts';
-import { call } from '../unit/engine-calls.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
+import { call, ended } from '../unit/engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
@@ -22,13 +20,12 @@ const WORKERS = 2;
  * Prints a line of a benchmark's table: the case, its target, its figure and their ratio, which is above 1 if the
  * target is met.
  */
-function report(what: string, target: number, value: number, unit: string, more = false): void {
-  const ratio = more ? value / target : target / value;
+function report(what: string, target: number, value: number, unit: string): void {
   const cells = [
     what.padEnd(58),
     `${target} ${unit}`.padStart(16),
     `${Number(value.toPrecision(4))} ${unit}`.padStart(20),
-    ratio.toFixed(2).padStart(8),
+    (target / value).toFixed(2).padStart(8),
   ];
   process.stdout.write(`${cells.join('  ')}\n`);
 }
@@ -57,43 +54,7 @@ const MILLION: StudyFile = {
   },
 };
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
-
-/** 98,304 designs of an image in its order. */
-const IN_ORDER: StudyFile = {
-  ...MILLION,
-  name: 'An image in its order',
-  workload: { lengths: 'example:mandelbrot', units: 1 << 18 },
-  axes: {
-    threadsPerUnit: [1],
-    loop: ['nested', 'flattened'],
-    balancing: ['none', 'shuffle', 'window-sort(4096)', 'dynamic-fetch'],
-    blockThreads: { from: 32, to: 1024, step: 32 },
-    unitsPerThread: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
-    registerCap: [null, ...Array.from({ length: 7 }, (_, i) => 60 - 4 * i)],
-  },
-};
-
-async function predictorBenches(): Promise<void> {
-  const examples = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'].map(
-    (name): readonly [string, StudyFile] => [name, exampleStudy(name)],
-  );
-  for (const [name, study] of [...examples, ['million', MILLION] as const, ['in order', IN_ORDER] as const]) {
-    const plan = await planOf(study);
-    const size = spaceSize(plan.axes);
-    const predictor = createPredictor(plan);
-    const tasks = missingTasks(predictor.counts, [], WORKERS);
-    const times = Array.from({ length: 4 }, () => {
-      const start = performance.now();
-      for (const task of tasks) predictRanges(predictor, task);
-      return performance.now() - start;
-    });
-    report(`${name}, ${size} designs, one core, first time`, 500_000, (size / times[0]) * 1e3, 'designs/s', true);
-    report(`${name}, one core, tables at hand`, 2_000_000, (size / median(times.slice(1))) * 1e3, 'designs/s', true);
-  }
-}
-
-async function engineBenches(): Promise<void> {
+async function sweepMillion(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
   const engine = unwrap(
     await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: WORKERS }),
@@ -102,18 +63,14 @@ async function engineBenches(): Promise<void> {
   const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
   try {
     const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });
-    const ended = new Promise<RunSummary>((resolve) =>
-      engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
-    );
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
     const start = performance.now();
-    const { runId } = await call(engine, 'runs.start', { studyId });
-    const run = await ended;
+    const { id: runId, enumerated } = await ended(engine, 'runs.start', { studyId });
     await call(engine, 'ranking.page', { runId });
     const elapsedMs = performance.now() - start;
     delay.disable();
-    report(`${run.enumerated} designs predicted, saved and ranked, ${WORKERS} workers`, 4000, elapsedMs, 'ms');
+    report(`${enumerated} designs predicted, saved and ranked, ${WORKERS} workers`, 4000, elapsedMs, 'ms');
     report('event loop delay, 99th percentile', 50, delay.percentile(99) / 1e6, 'ms');
     report('peak memory', 600, peakBytes / 1e6, 'MB');
     for (const column of RANK_COLUMNS) {
@@ -125,7 +82,7 @@ async function engineBenches(): Promise<void> {
         await call(engine, 'ranking.page', { runId, sort, offset: i * 100_000 });
         times.push(performance.now() - from);
       }
-      report(`ranking page by ${column}, sorted before`, 30, median(times), 'ms');
+      report(`ranking page by ${column}, sorted before`, 30, median(Float64Array.from(times)), 'ms');
     }
     const again = await call(engine, 'runs.start', { studyId });
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -142,6 +99,4 @@ async function engineBenches(): Promise<void> {
 process.stdout.write(
   `${'what'.padEnd(58)}  ${'target'.padStart(16)}  ${'median'.padStart(20)}  ${'ratio'.padStart(8)}\n`,
 );
-// The engine comes first, because its memory must be that of a fresh process.
-await engineBenches();
-await predictorBenches();
+await sweepMillion();
