@@ -45,10 +45,8 @@ const FITTED = [
 export interface SpmvRow {
   readonly matrix: string;
   readonly design: Design;
-  /** The times of the fastest launch of all rounds, of the even rounds and of the odd ones, ms. */
+  /** The time of the fastest launch of all rounds, ms. */
   readonly measuredMs: number;
-  readonly evenMs: number;
-  readonly oddMs: number;
   readonly predictedMs: number;
 }
 
@@ -91,17 +89,11 @@ export async function measureSpmv(files: readonly string[], { designs, rounds }:
     };
     const predictedMs = await predict(spmvStudy());
     const rows = batches.flatMap(({ file, designs: drawn }, batch) =>
-      drawn.map((design, at): Omit<SpmvRow, 'predictedMs'> => {
-        const fastestMs = (keep: (round: number) => boolean): number =>
-          Math.min(...samplesNs[batch][at].filter((_, i) => keep(Math.floor(i / REPEATS)))) / 1e6;
-        return {
-          matrix: basename(file),
-          design,
-          measuredMs: fastestMs(() => true),
-          evenMs: fastestMs((round) => round % 2 === 0),
-          oddMs: fastestMs((round) => round % 2 === 1),
-        };
-      }),
+      drawn.map((design, at): Omit<SpmvRow, 'predictedMs'> => ({
+        matrix: basename(file),
+        design,
+        measuredMs: Math.min(...samplesNs[batch][at]) / 1e6,
+      })),
     );
     return { device, rows: rows.map((row, at) => ({ ...row, predictedMs: predictedMs[at] })), predict };
   } finally {

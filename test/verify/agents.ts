@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS } from '../db/sample.ts';
+import { inFolder } from '../db/sample.ts';
 import { startAgent, startRedis, type CommandProcess } from '../redis.ts';
 import { findTool } from '../tools.mjs';
-import { savedParts, soundBySqlite, work } from './kills.ts';
+import { expectSound, inStore, savedParts, work } from './kills.ts';
 import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
 
 /** Ends agents, the engine with their runs, and the Redis between them at random moments. */
@@ -40,15 +39,11 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
   let complete = 0;
   await inFolder(async (folder) => {
     const file = (name: string): string => join(folder, `${name}.db`);
-    const partsIn = (name: string) => {
-      const open = unwrap(openStore({ file: file(name), migrationsFolder: MIGRATIONS }));
-      try {
-        const run = unwrap(open.store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');
-        return run ? { parts: savedParts(open.store, 'sweep', run.id), best: run.best } : null;
-      } finally {
-        open.close();
-      }
-    };
+    const partsIn = (name: string) =>
+      inStore(file(name), (store) => {
+        const run = unwrap(store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');
+        return run ? { parts: savedParts(store, 'sweep', run.id), best: run.best } : null;
+      });
     const alone = await work('sweep', file('alone'));
     const expected = partsIn('alone');
     report.say(`sweep: ${expected?.parts.size} parts in ${inSeconds(alone.workMs)} without agents`);
@@ -93,8 +88,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
         const { killed, lines } = await working;
         struck['engine killed'] += Number(killed);
         const at = `run ${run}, seed ${report.seed}, strike ${strikes()}`;
-        const verdict = soundBySqlite(file(name));
-        if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+        expectSound(report, at, file(name));
         const now = partsIn(name);
         const lost = [...before].filter(([key, value]) => now?.parts.get(key) !== value);
         if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);

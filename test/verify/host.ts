@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -6,7 +5,6 @@ import { setTimeout } from 'node:timers/promises';
 import { chromium, type Page } from '@playwright/test';
 import { WebSocket } from 'ws';
 import { encodeMessage, ENGINE_PATH, ENGINE_PROTOCOL, MAX_REQUEST_BYTES } from '../../src-main/contract/transport.ts';
-import { findElectron } from '../../src-main/hosts/runtimes.mjs';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
@@ -354,19 +352,6 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
   }
 }
 
-/** Tests the same in the desktop's window, if this machine has an Electron. */
-function fromTheWindow(report: Report): void {
-  const electron = findElectron(ROOT);
-  if ('missing' in electron) return report.figure('the desktop window', `skipped: ${electron.missing}`);
-  const { status, stdout } = spawnSync(
-    'npx',
-    ['playwright', 'test', '--project=desktop', '-g', 'the page is sandboxed'],
-    { cwd: ROOT, encoding: 'utf8' },
-  );
-  if (status !== 0) report.fail(`The desktop's window: ${stdout}`);
-  report.figure('the desktop window', 'sandboxed: no Node, no other origin');
-}
-
 /** @param views the views of the page to visit, by default all */
 export async function verifyHost(
   report: Report,
@@ -392,8 +377,5 @@ export const section: Section = {
   full: 5000,
   quick: 200,
   unit: 'requests',
-  async run(report, requests) {
-    await verifyHost(report, requests);
-    fromTheWindow(report);
-  },
+  run: verifyHost,
 };

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Recommendation } from '../../src-main/contract/advice.ts';
 import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { type Engine, openEngine } from '../../src-main/services/engine.ts';
-import { VARIED_INPUTS } from '../../src-workers/domain/provenance.ts';
+import { openEngine } from '../../src-main/services/engine.ts';
+import { KERNEL_INPUTS, kernelInput, VARIED_INPUTS, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { unwrap, type Failure } from '../../src-workers/domain/result.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
 import { inFolder } from '../db/sample.ts';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
@@ -34,7 +36,8 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
       const what = `${name} with ${JSON.stringify({ ...study.workload, devices: study.devices, kernel: study.kernel })}`;
       const ask = async (call: ProcedureName, input: object): Promise<unknown> => {
         const start = performance.now();
-        const answer = await within(engine, call, { ...about, ...input });
+        const late = pause(LIMIT_MS, null, { ref: false });
+        const answer = await Promise.race([engine.dispatch(call, { ...about, ...input }), late]);
         const ms = performance.now() - start;
         times.set(call, [...(times.get(call) ?? []), ms]);
         if (answer === null) report.fail(`${call} took more than ${inSeconds(LIMIT_MS)}: ${what}`);
@@ -58,16 +61,20 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
         format: oneOf(uniform, ['cuda', 'wgsl', 'python', 'sycl']),
       });
       await ask('advice.predict', { designs: askedDesigns(study), deviceId: device.id });
+      const started = await engine.call('runs.start', about);
+      if (!started.ok) continue;
+      const { runId } = started.value;
+      await engine.call('runs.wait', { id: runId });
+      const input = oneOf(uniform, VARIED_INPUTS);
+      const field = kernelInput(input)?.field as KernelNumber | undefined;
+      const values = field ? KERNEL_INPUTS[field].usual : input === 'workload.units' ? [1, 100_003] : [0.5, 1.7];
+      await ask('advice.robust', { runIds: [runId], deviceIds: [device.id], vary: [{ input, values: [...values] }] });
     }
     await engine.close();
   });
   for (const [call, all] of times) {
-    const sorted = all.toSorted((a, b) => a - b);
-    const median = sorted[Math.floor(sorted.length / 2)];
-    report.figure(
-      call,
-      `${all.length} calls, half within ${inSeconds(median)}, the longest ${inSeconds(sorted.at(-1)!)}`,
-    );
+    const half = inSeconds(median(Float64Array.from(all)));
+    report.figure(call, `${all.length} calls, half within ${half}, the longest ${inSeconds(Math.max(...all))}`);
   }
   report.figure('said to be wrong', refused);
 }
@@ -82,21 +89,6 @@ function askedDesigns({ axes }: StudyFile): readonly object[] {
     balancing: axes.balancing?.[0] ?? 'none',
     register_cap: 0,
   }));
-}
-
-/** Returns the answer of a call; null if there is none within the limit. */
-async function within(engine: Engine, call: ProcedureName, input: object) {
-  const stop = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => {
-      stop.abort();
-      resolve(null);
-    }, LIMIT_MS);
-  });
-  const answer = await Promise.race([engine.dispatch(call, input, stop.signal), late]);
-  clearTimeout(timer);
-  return answer;
 }
 
 export const section: Section = {

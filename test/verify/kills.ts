@@ -108,6 +108,16 @@ function measuringFor(pid: number): readonly string[] {
     .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));
 }
 
+/** Reads or changes the store of a file, which no process has open. */
+export function inStore<T>(file: string, body: (store: Store) => T): T {
+  const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+  try {
+    return body(open.store);
+  } finally {
+    open.close();
+  }
+}
+
 /** Returns what a run has saved: each part by name, as text. */
 export function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
   switch (what) {
@@ -135,6 +145,11 @@ export function soundBySqlite(file: string): string {
   const checks = 'PRAGMA integrity_check; PRAGMA foreign_key_check;';
   const { stdout, stderr } = spawnSync('sqlite3', [file, checks], { encoding: 'utf8' });
   return stdout + stderr;
+}
+
+export function expectSound(report: Report, at: string, file: string): void {
+  const verdict = soundBySqlite(file);
+  if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
 }
 
 /** Checks that opening an old file gives the sample that its program wrote. */
@@ -180,6 +195,13 @@ interface Tally {
   resumed: number;
 }
 
+/** Counts an attempt if it killed the work, and reports it if it failed. */
+function count(report: Report, at: string, { killed, lines }: Outcome, tally: Tally): number {
+  for (const line of lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
+  tally.kills += Number(killed);
+  return Number(killed);
+}
+
 /** Kills one kind of work repeatedly. A killed run is resumed, and killed again, until it is complete. */
 async function killRuns(
   report: Report,
@@ -190,24 +212,18 @@ async function killRuns(
 ): Promise<void> {
   const { uniform } = report;
   const file = join(folder, `${what}.db`);
-  const inStore = <T>(body: (store: Store) => T): T => {
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    try {
-      return body(open.store);
-    } finally {
-      open.close();
-    }
-  };
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
 
   // First without a kill, for its duration and results. The runs to simulate or measure are predicted there, too.
   const whole = await work(what, file);
-  const expected = inStore((store) => savedParts(store, what, runOf(store)!.id));
-  const best = inStore((store) => runOf(store)!.best);
+  const [expected, best] = inStore(file, (store) => {
+    const run = runOf(store)!;
+    return [savedParts(store, what, run.id), run.best];
+  });
   report.say(`${what}: ${expected.size} parts in ${inSeconds(whole.workMs)}, ready after ${inSeconds(whole.startMs)}`);
   const fresh = (): void => {
     if (what === 'sweep') for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
-    else inStore((store) => unwrap(store.deleteRuns(unwrap(store.listRuns({})).rows.filter(({ kind }) => kind === KIND[what]).map(({ id }) => id)))); // prettier-ignore
+    else inStore(file, (store) => unwrap(store.deleteRuns(unwrap(store.listRuns({})).rows.filter(({ kind }) => kind === KIND[what]).map(({ id }) => id)))); // prettier-ignore
   };
 
   let saved: ReadonlyMap<string, string> = new Map();
@@ -221,17 +237,13 @@ async function killRuns(
     const whom = what === 'measure' && after === 'ready' && uniform() < 0.4 ? 'program' : 'engine';
     const at = `${what}, seed ${report.seed}, attempt ${attempt}, ${whom} killed ${ms.toFixed(0)} ms after ${after}`;
     const outcome = await work(what, file, { kill: { after, ms, whom } });
-    if (outcome.killed) {
-      killed++;
-      tally.kills++;
-      if (whom === 'program') tally.programs++;
-    }
+    killed += count(report, at, outcome, tally);
+    if (outcome.killed && whom === 'program') tally.programs++;
     const done = outcome.lines.find((line) => line.startsWith('done '))?.split(' ');
-    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
-    // The newest run of this kind in the child's output; before it begins there is none.
-    const verdict = existsSync(file) ? soundBySqlite(file) : 'ok\n';
-    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
-    inStore((store) => {
+    // A killed process may have made no file.
+    if (existsSync(file)) expectSound(report, at, file);
+    inStore(file, (store) => {
+      // Before the first run of this kind begins, there is none.
       const run = runOf(store);
       const now = run ? savedParts(store, what, run.id) : new Map<string, string>();
       const reported = Math.max(
@@ -290,23 +302,22 @@ async function killImports(report: Report, kills: number, folder: string, tally:
     const ms = (after === 'start' ? whole.startMs : 0.95 * whole.workMs) * uniform();
     const at = `import, seed ${report.seed}, attempt ${attempt}, killed ${ms.toFixed(0)} ms after ${after}`;
     const outcome = await work('import', file, { other: times, kill: { after, ms, whom: 'engine' } });
-    if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
+    killed += count(report, at, outcome, tally);
     if (outcome.lines.some((line) => line.startsWith('saved '))) complete++;
-    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
-    const verdict = soundBySqlite(file);
-    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    const imports = unwrap(open.store.listRuns({})).rows.filter(({ kind }) => kind === 'import');
-    const halves = imports.filter(
-      (run) => run.state !== 'complete' || unwrap(open.store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
-    );
-    if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are incomplete`);
-    // An import that was saved just before the kill may be unreported.
-    if (imports.length < complete) report.fail(`${at}: ${complete} imports were reported, but ${imports.length} exist`);
+    expectSound(report, at, file);
+    inStore(file, (store) => {
+      const imports = unwrap(store.listRuns({})).rows.filter(({ kind }) => kind === 'import');
+      const halves = imports.filter(
+        (run) => run.state !== 'complete' || unwrap(store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
+      );
+      if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are incomplete`);
+      // An import that was saved just before the kill may be unreported.
+      if (imports.length < complete)
+        report.fail(`${at}: ${complete} imports were reported, but ${imports.length} exist`);
+      unwrap(store.deleteRuns(imports.map(({ id }) => id)));
+      unwrap(store.purgeDeleted());
+    });
     complete = 0;
-    unwrap(open.store.deleteRuns(imports.map(({ id }) => id)));
-    unwrap(open.store.purgeDeleted());
-    open.close();
   }
 }
 
@@ -323,14 +334,11 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
       kill: attempt === 0 ? null : { after: 'ready', ms, whom: 'engine' },
     });
     if (attempt === 0) workMs = outcome.workMs;
-    for (const line of outcome.lines.filter((one) => one.startsWith('failed '))) report.fail(`${at}: ${line}`);
-    if (outcome.killed) [killed, tally.kills] = [killed + 1, tally.kills + 1];
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    for (const wrong of checkGolden(open.store, version)) report.fail(`${at}: ${wrong} has changed`);
-    open.close();
+    killed += count(report, at, outcome, tally);
+    for (const wrong of inStore(file, (store) => checkGolden(store, version)))
+      report.fail(`${at}: ${wrong} has changed`);
     // Older SQLite programs warn about a version before 4, but the file has the newest version by now.
-    const verdict = soundBySqlite(file);
-    if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+    expectSound(report, at, file);
   }
 }
 

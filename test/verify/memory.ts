@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createClient, webSocketChannel, type WebSocketLike } from '../../src-main/contract/transport.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
 import { inFolder } from '../db/sample.ts';
 import { startHost } from '../e2e/fixtures/host.ts';
 import { memoryOf, page } from './host.ts';
@@ -56,7 +57,7 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
       await host.interrupt();
     }
   });
-  const medians = quarters.map((bytes) => bytes.toSorted((a, b) => a - b)[Math.floor(bytes.length / 2)] ?? 0);
+  const medians = quarters.map((bytes) => median(Float64Array.from(bytes)));
   const most = quarters.flat().reduce((a, b) => Math.max(a, b), 0);
   report.figure('edits', `${edits}, of which ${refused} were refused with a reason`);
   report.figure('memory of the engine, median by quarter', medians.map(inMegabytes).join(', '));

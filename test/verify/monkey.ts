@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { chromium, type CDPSession, type Locator, type Page } from '@playwright/test';
 import { decodeMessage } from '../../src-main/contract/transport.ts';
 import type { UniformSource } from '../../src-workers/numeric/random.ts';
+import { median } from '../../src-workers/numeric/statistics.ts';
 import { inFolder } from '../db/sample.ts';
 import { chromiumOptions } from '../e2e/fixtures/chromium.ts';
 import { makeSeed, startHost } from '../e2e/fixtures/host.ts';
@@ -12,6 +13,7 @@ import { drop } from '../e2e/fixtures/page.ts';
 import { complaints, ROOT } from '../e2e/fixtures/program.ts';
 import { findTool } from '../tools.mjs';
 import { HOSTILE } from '../unit/export-runs.ts';
+import { memoryOf } from './host.ts';
 import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const MINUTE_MS = 60_000;
@@ -199,15 +201,8 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
   await cdp.send('HeapProfiler.collectGarbage');
   const { metrics } = await cdp.send('Performance.getMetrics');
   const metric = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
-  const status = process.platform === 'linux' ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
-  return {
-    heap: metric('JSHeapUsedSize'),
-    nodes: metric('Nodes'),
-    host: 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN),
-  };
+  return { heap: metric('JSHeapUsedSize'), nodes: metric('Nodes'), host: memoryOf(pid) };
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** @param name the study for the actions; by default any */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
@@ -286,7 +281,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
       }
       if (await page.getByText('The engine is not answering.').isVisible()) fail('The engine is not answering.');
 
-      const warm = byMinute.slice(WARM_MINUTES).map(({ heap }) => heap);
+      const warm = Float64Array.from(byMinute.slice(WARM_MINUTES), ({ heap }) => heap);
       if (warm.length >= 4) {
         const [early, late] = [median(warm.slice(0, Math.ceil(warm.length / 3))), median(warm.slice(-Math.ceil(warm.length / 3)))]; // prettier-ignore
         if (late > GROWTH.fraction * early + GROWTH.bytes) report.fail(`The heap of the page grows: ${inMegabytes(early)}, then ${inMegabytes(late)}.`); // prettier-ignore

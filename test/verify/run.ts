@@ -13,7 +13,6 @@ const SECTIONS = [
   'files',
   'storage',
   'calls',
-  'advice',
   'inputs',
   'memory',
   'trips',

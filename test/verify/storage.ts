@@ -19,7 +19,7 @@ import { openStore } from '../../db/store.ts';
 import type { Store } from '../../db/store-api.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
-import { goldenFile, savedParts, soundBySqlite, work } from './kills.ts';
+import { expectSound, goldenFile, inStore, savedParts, work } from './kills.ts';
 import { wholeBelow, type Report, type Section } from './report.ts';
 
 const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
@@ -148,21 +148,18 @@ interface Swept {
   readonly state: string;
 }
 
-function sweepIn(file: string): Swept | null {
-  const opened = unwrap(open(file));
-  const run = unwrap(opened.store.listRuns({})).rows.find((one) => one.name === 'Killed');
-  const swept = run ? { parts: savedParts(opened.store, 'sweep', run.id), best: run.best, state: run.state } : null;
-  opened.close();
-  return swept;
-}
+const sweepIn = (file: string): Swept | null =>
+  inStore(file, (store) => {
+    const run = unwrap(store.listRuns({})).rows.find((one) => one.name === 'Killed');
+    return run ? { parts: savedParts(store, 'sweep', run.id), best: run.best, state: run.state } : null;
+  });
 
 function expectSame(report: Report, at: string, file: string, expected: Swept): void {
   const swept = sweepIn(file);
   if (swept?.state !== 'complete') report.fail(`${at}: the sweep is ${swept?.state ?? 'not there'}`);
   else if (!isDeepStrictEqual(swept.parts, expected.parts) || !isDeepStrictEqual(swept.best, expected.best))
     report.fail(`${at}: the sweep has other results`);
-  const verdict = soundBySqlite(file);
-  if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
+  expectSound(report, at, file);
 }
 
 /** Returns why the disk cannot be made full here; null if it can. */
@@ -288,12 +285,14 @@ async function twoPrograms(report: Report, folder: string, expected: Swept): Pro
   const file = join(folder, 'shared.db');
   for (const one of await Promise.all([work('sweep', file), work('sweep', file)]))
     expectDone(report, 'Two programs on one store', one);
-  const opened = unwrap(open(file));
-  const runs = unwrap(opened.store.listRuns({})).rows.filter(({ name }) => name === 'Killed');
-  const same = runs.filter(({ id }) => isDeepStrictEqual(savedParts(opened.store, 'sweep', id), expected.parts));
-  opened.close();
+  const parts = inStore(file, (store) =>
+    unwrap(store.listRuns({}))
+      .rows.filter(({ name }) => name === 'Killed')
+      .map(({ id }) => savedParts(store, 'sweep', id)),
+  );
+  const same = parts.filter((one) => isDeepStrictEqual(one, expected.parts));
   if (same.length !== 2)
-    report.fail(`Two programs on one store: ${same.length} of ${runs.length} sweeps have the results`);
+    report.fail(`Two programs on one store: ${same.length} of ${parts.length} sweeps have the results`);
   expectSame(report, 'Two programs on one store', file, expected);
   report.figure('two programs on one store', 'both with the same results');
 }
