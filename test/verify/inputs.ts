@@ -34,10 +34,10 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
       const study = randomStudy(example, uniform);
       const about = { study, folder: EXAMPLES };
       const what = `${name} with ${JSON.stringify({ ...study.workload, devices: study.devices, kernel: study.kernel })}`;
-      const ask = async (call: ProcedureName, input: object): Promise<unknown> => {
+      const ask = async (call: ProcedureName, input: object, inStudy: object = about): Promise<unknown> => {
         const start = performance.now();
         const late = pause(LIMIT_MS, null, { ref: false });
-        const answer = await Promise.race([engine.dispatch(call, { ...about, ...input }), late]);
+        const answer = await Promise.race([engine.dispatch(call, { ...inStudy, ...input }), late]);
         const ms = performance.now() - start;
         times.set(call, [...(times.get(call) ?? []), ms]);
         if (answer === null) report.fail(`${call} took more than ${inSeconds(LIMIT_MS)}: ${what}`);
@@ -68,7 +68,8 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
       const input = oneOf(uniform, VARIED_INPUTS);
       const field = kernelInput(input)?.field as KernelNumber | undefined;
       const values = field ? KERNEL_INPUTS[field].usual : input === 'workload.units' ? [1, 100_003] : [0.5, 1.7];
-      await ask('advice.robust', { runIds: [runId], deviceIds: [device.id], vary: [{ input, values: [...values] }] });
+      const vary = [{ input, values: [...values] }];
+      await ask('advice.robust', { runIds: [runId], deviceIds: [device.id], vary }, {});
     }
     await engine.close();
   });
