@@ -89,7 +89,7 @@ describe('Hasan et al. 2014', () => {
   it('is fitted to five rows of Table 2, and all the others are predicted', () => {
     const [, cells, summary] = reproduce('hasan');
     expect(cells.rows).toHaveLength(110);
-    expect(summary.rows[0].ours).toBeLessThanOrEqual(1.5);
+    expect(summary.rows[0].ours).toBeCloseTo(1.36, 2);
   });
 
   it('has the launches of Figure 1, row by row of blocks', () => {

@@ -1,22 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { costFactor, granularityCurve } from '../../src-workers/models/granularity/granularity.ts';
-import { categoricalLaw, geometricLaw } from '../../src-workers/models/workload/laws.ts';
-
-/** The steps per particle in the Acts propagation; source in db/examples/README.md. */
-function actsLaw() {
-  const file = new URL('../../db/examples/acts-propagation-steps.csv', import.meta.url);
-  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n');
-  return unwrap(
-    categoricalLaw(
-      lines.map((line) => {
-        const [length, probability] = line.split(',').map(Number);
-        return { length, probability };
-      }),
-    ),
-  );
-}
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
+import { exampleStudy } from '../catalogue.ts';
+import { planOf } from './sweep-plans.ts';
 
 describe('granularity', () => {
   it('is exactly one iteration for a single lane, and follows Amdahl without a cost of cooperation', () => {
@@ -26,8 +13,9 @@ describe('granularity', () => {
     expect(costFactor(8, 0.5, 0.1)).toBeCloseTo(0.5 / 8 + 0.5 + 0.3, 15);
   });
 
-  it('finds 8 units × 4 threads best for the Acts propagation', () => {
-    const rows = granularityCurve(actsLaw(), 32, 1 / 21, 0);
+  it('finds 8 units × 4 threads best for the Acts propagation', async () => {
+    const { law } = await planOf(exampleStudy('acts'));
+    const rows = granularityCurve(law, 32, 1 / 21, 0);
     expect(rows.map((row) => row.unitsPerGroup)).toEqual([32, 16, 8, 4, 2, 1]);
     expect(rows.slice(0, 5).map((row) => row.laneCostMean.toFixed(3))).toEqual([
       '1.647',

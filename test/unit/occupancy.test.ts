@@ -68,25 +68,13 @@ describe('NVIDIA', () => {
 
   it.each([
     ['9.0', usage(0), 'blockThreads must be a whole number from 1 to 2147483647, not 0'],
-    ['9.0', usage(-32), 'blockThreads must be a whole number from 1 to 2147483647, not -32'],
     ['9.0', usage(32, 1.5), 'registersPerThread must be a whole number from 0 to 2147483647, not 1.5'],
     ['9.0', usage(32, 0, NaN), 'sharedMemoryBytesPerBlock must be a whole number from 0 to 2147483647, not NaN'],
-    ['9.0', usage(Infinity), 'blockThreads must be a whole number from 1 to 2147483647, not Infinity'],
     ['9.0', usage(2 ** 31), 'blockThreads must be a whole number from 1 to 2147483647, not 2147483648'],
-    [
-      '9.0',
-      { ...usage(32), blockThreads: '32' as unknown as number },
-      'blockThreads must be a whole number from 1 to 2147483647, not 32',
-    ],
     [
       '4.0',
       usage(32),
       'compute capability 4.0 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.',
-    ],
-    [
-      '9',
-      usage(32),
-      'compute capability 9 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.1,',
     ],
     [
       '__proto__',

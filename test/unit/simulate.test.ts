@@ -215,36 +215,6 @@ describe('fetched work', () => {
     expect(setups).toBeGreaterThan(350);
     expect(setups).toBeLessThanOrEqual(400);
   });
-
-  it('takes the sum of all units if one lane runs all of them', () => {
-    const law = unwrap(uniformLaw(0, 40));
-    const cycles = run({}, 20_000, 1, law);
-    // The sum of 20,000 draws with mean 20 and deviation 11.8 has five standard errors of 2.1 %.
-    expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
-  });
-
-  it('is faster than dealing the same units in advance', () => {
-    const law = unwrap(geometricLaw(0.05));
-    const launch = launchOf({ multiprocessors: 2, groupsPerBlock: 4, gridBlocks: 4, residentBlocks: 2 });
-    const dealt = unwrap(
-      dealtUnits({
-        law,
-        units: 4 * 4 * 8 * 6,
-        unitsPerGroup: 8,
-        slotsPerBlock: 32,
-        loop: 'nested',
-        balancing: { kind: 'none' },
-        groupsPerBlock: 4,
-        gridBlocks: 4,
-        setupIterations: 0,
-      }),
-    );
-    const fetching = prepareFetchingDevice(launch, { law, units: 768, lanesPerGroup: 8, setupIterations: 0 });
-    const options = { seed: 1, atLeast: 50, atMost: 50, relativeStandardError: 0 };
-    const slow = unwrap(replicate(unwrap(prepareDevice(launch, dealt)), options));
-    const fast = unwrap(replicate(unwrap(fetching), options));
-    expect(fast.confidenceHighCycles).toBeLessThan(slow.confidenceLowCycles);
-  });
 });
 
 describe('dealt units', () => {

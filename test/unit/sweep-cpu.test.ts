@@ -7,10 +7,7 @@ import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
 import { CPU_PARTITIONS, coreSweep, partitionLoads } from '../../src-workers/models/contention/cores.ts';
-import { amdahlLoads, triangularLoads } from '../../src-workers/models/contention/loads.ts';
-import { LANGGUTH_AMDAHL, LANGGUTH_CPUS } from '../../src-workers/models/contention/langguth-figures.ts';
 import { loadImbalance } from '../../src-workers/models/partition/partition.ts';
-import { staircaseMs, twoPhases } from '../../src-workers/models/contention/time.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { computeCoreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
@@ -44,10 +41,6 @@ const onCpus = (change: Partial<StudyFile> = {}): StudyFile =>
 function whole(plan: SweepPlan) {
   const predictor = createPredictor(plan);
   return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
-}
-/** Returns the same plan with lengths that are given directly. */
-function withLengths(plan: SweepPlan, lengths: Float64Array): SweepPlan {
-  return { ...plan, units: lengths.length, ordered: makeGivenLengths(lengths) };
 }
 const EPS = Number.EPSILON;
 
@@ -112,58 +105,6 @@ describe('designs of a CPU', () => {
       expect(computeCoreLoads(loads, { kind }, 7).reduce((a, b) => a + b, 0) / total).toBeCloseTo(1, 12);
   });
 
-  it('reproduce the triangular and the Amdahl workload of the slides', async () => {
-    const plan = await planOf(
-      onCpus({
-        kernel: { ...SPMV, bytesPerUnit: 0 },
-        axes: { blockThreads: [1], balancing: ['row-split'], cores: CPUS.map((device) => device.cores) },
-      }),
-    );
-    LANGGUTH_CPUS.forEach((published, at) => {
-      const device = CPUS.find(
-        ({ cores, fullBandwidthGbS }) => cores === published.cores && fullBandwidthGbS === published.fullBandwidthGbS,
-      )!;
-      const P = device.cores;
-      const timeOf = (lengths: Float64Array): number => {
-        const { columns, plan: own } = whole(
-          withLengths({ ...plan, axes: { ...plan.axes, devices: [device] } }, lengths),
-        );
-        return columns.timeMs[own.axes.launch.findIndex(({ value }) => value === P)];
-      };
-      // Row i of a triangle has i entries. Shares differ from 2i − 1 by half a row: one in the number of rows per
-      // share.
-      const perCore = 2000;
-      const triangle = Float64Array.from({ length: P * perCore }, (_, i) => i + 1);
-      const triangleBytes = 12 * triangle.reduce((a, b) => a + b, 0);
-      const triangularMs = twoPhases(device, triangularLoads(triangleBytes, P), 'derived').timeMs;
-      expect(Math.abs(timeOf(triangle) / triangularMs - 1)).toBeLessThan(1 / perCore);
-      // Half of the work is in one row, and the other rows are equal.
-      const amdahl = Float64Array.from({ length: P }, (_, i) => (i === 0 ? 1000 * (P + 1) : 1000));
-      const amdahlBytes = 12 * 1000 * 2 * P;
-      const timeMs = timeOf(amdahl);
-      expect(Math.abs(timeMs / staircaseMs(maxRateCurve(device, P), amdahlLoads(amdahlBytes, P)) - 1)).toBeLessThan(
-        1e-12,
-      );
-      // The paper prints bandwidths and results to 0.01 GB/s, and this rounding is the tolerance.
-      expect(Math.abs(amdahlBytes / (timeMs * 1e6) / LANGGUTH_AMDAHL[at].twoPhase[0] - 1)).toBeLessThan(1e-3);
-    });
-  });
-
-  it('need fewer cores if one row cannot be divided', async () => {
-    // One row has half of the entries, so more cores only take bandwidth from its core.
-    const lengths = Float64Array.from({ length: 160 }, (_, i) => (i === 0 ? 16_000 : 100));
-    const plan = await planOf(
-      onCpus({
-        devices: ['amd-epyc-7302p'],
-        kernel: { ...SPMV, bytesPerUnit: 0 },
-        axes: { blockThreads: [1], balancing: ['row-split'], cores: { from: 1, to: 16 } },
-      }),
-    );
-    const { columns } = whole(withLengths(plan, lengths));
-    const best = columns.timeMs.indexOf(columns.timeMs.reduce((a, b) => Math.min(a, b))) + 1;
-    expect(best).toBeLessThan(16);
-  });
-
   it('are one wave, and are not simulated', async () => {
     const { plan, predictor, columns } = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
     const ranking = createRanking(plan.axes, columns);
@@ -210,34 +151,16 @@ describe('valid and invalid designs', () => {
     }
   });
 
-  it('need known lengths to be cut by them, and a unit for every core', async () => {
-    const reasons = async (study: StudyFile): Promise<string[]> =>
-      Array.from(whole(await planOf(study)).columns.invalidReason, (code) => INVALID_REASONS[code].code);
+  it.each<[Partial<StudyFile>, rows: string, others: string]>([
+    [{ kernel: { ...SPMV, lengthsKnownBeforeLaunch: false } }, 'valid', 'lengths-unknown'],
+    [{ workload: { lengths: 'constant(3)', units: 7 } }, 'idle-blocks', 'idle-blocks'],
+    [{ constraints: [{ quantity: 'blockThreads', multipleOf: 32 }] }, 'valid', 'valid'],
+    [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 0.6 }] }, 'constraint', 'constraint'],
+  ])('with %o are %s on eight cores if rows are split, and %s in other partitions', async (change, rows, others) => {
     const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
-    const unknown = { ...SPMV, lengthsKnownBeforeLaunch: false };
-    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], kernel: unknown, axes }))).toEqual([
-      'valid',
-      'lengths-unknown',
-      'lengths-unknown',
-    ]);
-    const few = { lengths: 'constant(3)', units: 7 };
-    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], workload: few, axes }))).toEqual([
-      'idle-blocks',
-      'idle-blocks',
-      'idle-blocks',
-    ]);
-    const blocks = [{ quantity: 'blockThreads', multipleOf: 32 } as const];
-    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], constraints: blocks, axes }))).toEqual([
-      'valid',
-      'valid',
-      'valid',
-    ]);
-    const half = [{ quantity: 'occupancyFraction', atLeast: 0.6 } as const];
-    expect(await reasons(onCpus({ devices: ['amd-epyc-7302p'], constraints: half, axes }))).toEqual([
-      'constraint',
-      'constraint',
-      'constraint',
-    ]);
+    const { columns } = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change })));
+    const reasons = Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code);
+    expect(reasons).toEqual([rows, others, others]);
   });
 
   it.each([

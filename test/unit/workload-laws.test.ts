@@ -14,30 +14,6 @@ function expectNear(got: number, expected: number, roundings = 32): void {
 }
 
 describe('conventions', () => {
-  it('geometric counts tries from 1', () => {
-    const law = unwrap(laws.geometricLaw(0.25));
-    expect(law.support[0]).toBe(1);
-    expectNear(probabilityOf(law, 2) / probabilityOf(law, 1), 0.75);
-  });
-
-  it('uniform includes both ends', () => {
-    const law = unwrap(laws.uniformLaw(20, 40));
-    expect([law.support[0], law.support.at(-1), law.support.length]).toEqual([20, 40, 21]);
-  });
-
-  it('negative binomial counts failures from 0', () => {
-    const law = unwrap(laws.negativeBinomialLaw(5, 0.3));
-    expect(law.support[0]).toBe(0);
-    expectNear(law.probability[0] * (1 - law.truncatedMass), 0.3 ** 5);
-  });
-
-  it('log-normal rounds up, so its shortest length is 1', () => {
-    const law = unwrap(laws.lognormalLaw(0, 1));
-    expect(law.support[0]).toBe(1);
-    // The probability P(e^N ≤ 1) is one half.
-    expectNear(law.probability[0] * (1 - law.truncatedMass), 0.5);
-  });
-
   it('a law is cut at the shortest length that leaves at most the truncation, and the rest is reported', () => {
     const law = unwrap(laws.geometricLaw(0.05));
     const last = law.support[law.support.length - 1];

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
-import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { categoricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { lockstep } from '../../unit/predict/oracle.ts';
 import { forAll } from '../../for-all.ts';
@@ -108,12 +107,6 @@ describe('balancing laws', () => {
         expect(three[i]).toBeGreaterThanOrEqual(one[i] - SLACK);
       }
       expect(Math.abs(mean / depth.meanDepth - 1)).toBeLessThan(1e-9);
-    });
-  });
-
-  it('parses its own text again', () => {
-    forAll(texts, (text) => {
-      expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
     });
   });
 });

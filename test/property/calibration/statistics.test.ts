@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { agreement } from '../../../src-workers/models/calibration/agreement.ts';
 import { mannKendall, summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
-import { randomMeasurements } from '../../../src-workers/models/calibration/search.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { concordance, kendall, medianInterval, spearman } from '../../../src-workers/numeric/statistics.ts';
 import { forAll, forAllOf } from '../../for-all.ts';
@@ -122,15 +121,6 @@ describe('agreement', () => {
         last = regret;
       }
       expect(last).toBe(0);
-    });
-  });
-
-  it('a better target never takes fewer random measurements', () => {
-    forAll(designs, ({ measuredMs }) => {
-      const sorted = measuredMs.slice().sort();
-      for (let i = 1; i < sorted.length; i++) {
-        expect(randomMeasurements(sorted, sorted[i - 1])).toBeGreaterThanOrEqual(randomMeasurements(sorted, sorted[i]));
-      }
     });
   });
 });

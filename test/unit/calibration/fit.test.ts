@@ -11,9 +11,6 @@ import {
   type FitProblem,
 } from '../../../src-workers/models/calibration/fit.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
-import { HASAN_TABLE_2 } from '../../../src-workers/models/pipeline/hasan.ts';
-import { HASAN_FITTED_BLOCKS, hasanLaunches } from '../../../src-workers/models/pipeline/reproduce-hasan-kim.ts';
-import { fitSoftSaturation, wavesTime } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { mersenneTwister, standardNormal } from '../../../src-workers/numeric/random.ts';
 
 const cost: Omit<FitParameter, 'name' | 'initial'> = {
@@ -192,19 +189,6 @@ describe('held-out error', () => {
     problem.measuredMs[5] *= 1.5;
     const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
     expect(Math.abs(predicted[5] / (3 + 0.2 * problem.x[5]) - 1)).toBeLessThan(1e-3);
-  });
-});
-
-describe("Hasan's Table 2", () => {
-  const rows = HASAN_TABLE_2.map(({ blocks, timeMs }) => ({ blocks, launches: hasanLaunches(blocks, timeMs) }));
-
-  it('is calibrated on five rows, and the other eleven are 1.36 % off on average', () => {
-    const seen = rows.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
-    const rest = rows.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).flatMap((row) => row.launches);
-    const parameters = unwrap(fitSoftSaturation(seen, { schedulers: [1, 2, 4, 8] }));
-    const errors = rest.map((launch) => Math.abs(wavesTime(parameters, launch) / launch.timeMs - 1));
-    // The comparison uses the stated digits.
-    expect(errors.reduce((sum, error) => sum + error, 0) / errors.length).toBeCloseTo(0.0136, 4);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CpuDevice } from '../../../src-workers/domain/device.ts';
-import { maxRateCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
+import { maxRateCurve } from '../../../src-workers/models/contention/bandwidth.ts';
 import { coreSweep, partitionLoads } from '../../../src-workers/models/contention/cores.ts';
 import {
   amdahlLoads,
@@ -8,7 +8,6 @@ import {
   totalLoad,
   triangularLoads,
 } from '../../../src-workers/models/contention/loads.ts';
-import { LANGGUTH_CPUS } from '../../../src-workers/models/contention/langguth-figures.ts';
 import { findRegime, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
 import {
   contentionMs,
@@ -74,11 +73,6 @@ describe('two phases', () => {
 
   it('has no first phase when fewer cores than K have work', () => {
     expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
-  });
-
-  it('computes the saturating cores as ⌈ρ/β⌉, which one K of the table contradicts', () => {
-    expect(saturatingCores(cpu)).toBe(4);
-    expect(LANGGUTH_CPUS.map(saturatingCores)).toEqual([4, 4, 5, 4, 6, 6, 11, 8, 11, 12]);
   });
 
   it('has every model by name, and the exact ones agree on the max-rate curve', () => {
