@@ -33,13 +33,6 @@ function predict(design: RandomDesign, change: Partial<RandomDesign> = {}): numb
 }
 
 describe('the composite prediction', () => {
-  it('is positive and finite for every design', () => {
-    forAllOf(300)(anyDesign, (design) => {
-      const cycles = predict(design);
-      return cycles > 0 && Number.isFinite(cycles);
-    });
-  });
-
   it('is the mean of the longest block if each group has a multiprocessor of its own', () => {
     const laws = [
       geometricLaw(0.05),
@@ -193,7 +186,9 @@ describe('the composite prediction', () => {
         perGroup = Math.min(perGroup, cyclesPerIteration[w] / w);
       const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
       // The prediction interpolates between whole numbers of groups, so a time may be up to 2 % below this bound.
-      expect(predict(design)).toBeGreaterThan(0.98 * least);
+      const cycles = predict(design);
+      expect(cycles).toBeGreaterThan(0.98 * least);
+      expect(cycles).toBeLessThan(Infinity);
     });
   });
 

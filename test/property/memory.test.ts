@@ -1,20 +1,14 @@
 import fc from 'fast-check';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { bytesOfIteration } from '../../src-workers/models/memory/accesses.ts';
 import { bytesAlongRun, hitFraction, randomHitFraction } from '../../src-workers/models/memory/traffic.ts';
 import { nonzerosWithin, paddedCells, rowQuantile } from '../../src-workers/models/spmv/summary.ts';
 import { summary } from './summaries.ts';
+import { devicesIn } from '../catalogue.ts';
 import { forAll } from '../for-all.ts';
 
-const db = join(import.meta.dirname, '..', '..', 'db', 'devices');
-const gpus = ['nvidia', 'amd'].flatMap(
-  (file) => JSON.parse(readFileSync(join(db, `${file}.json`), 'utf8')) as GpuDevice[],
-);
-const device = fc.constantFrom(...gpus);
+const device = fc.constantFrom(...['nvidia', 'amd'].flatMap((file) => devicesIn(file)));
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 const size = fc.double({ min: 1, max: 1e11, noNaN: true });
 const more = fc.double({ min: 1, max: 100, noNaN: true });

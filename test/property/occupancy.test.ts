@@ -28,18 +28,12 @@ describe('laws of occupancy, on every device of the catalogue', () => {
     });
   });
 
-  it('more registers never raise it', () => {
-    forAllOf(2000)(launch, fc.nat(300), ({ device, ...usage }, more) => {
-      const greedier = { ...usage, registersPerThread: usage.registersPerThread + more };
-      expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
-        residentBlocks(device, usage).blocksPerMultiprocessor,
-      );
-    });
-  });
-
-  it('more shared memory never raises it', () => {
-    forAllOf(2000)(launch, fc.nat(100_000), ({ device, ...usage }, more) => {
-      const greedier = { ...usage, sharedMemoryBytesPerBlock: usage.sharedMemoryBytesPerBlock + more };
+  it.each([
+    ['registersPerThread', 300],
+    ['sharedMemoryBytesPerBlock', 100_000],
+  ] as const)('more %s never raise it', (resource, most) => {
+    forAllOf(2000)(launch, fc.nat(most), ({ device, ...usage }, more) => {
+      const greedier = { ...usage, [resource]: usage[resource] + more };
       expect(residentBlocks(device, greedier).blocksPerMultiprocessor).toBeLessThanOrEqual(
         residentBlocks(device, usage).blocksPerMultiprocessor,
       );

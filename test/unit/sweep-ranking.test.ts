@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
+import { AXIS, type AxisName, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import {
   axisPosition,
   createRanking,
@@ -104,26 +104,10 @@ describe('rankedDesigns', () => {
       const ranking = createRanking(AXES, columns);
       const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, sort);
       const key = (design: number): number | string => {
-        switch (sort) {
-          case 'device':
-            return AXES.devices[axisPosition(ranking, AXIS.device, design)].name;
-          case 'threadsPerUnit':
-            return AXES.threadsPerUnit[axisPosition(ranking, AXIS.threadsPerUnit, design)];
-          case 'loop':
-            return AXES.loop[axisPosition(ranking, AXIS.loop, design)];
-          case 'balancing':
-            return AXES.balancing[axisPosition(ranking, AXIS.balancing, design)];
-          case 'registerCap':
-            return AXES.registerCap[axisPosition(ranking, AXIS.registerCap, design)] ?? Infinity;
-          case 'blockThreads':
-            return AXES.blockThreads[axisPosition(ranking, AXIS.blockThreads, design)];
-          case 'waves':
-            return ranking.waves[design];
-          case 'implementation':
-            return '';
-          default:
-            return columns[sort][design];
-        }
+        if (sort === 'waves') return ranking.waves[design];
+        if (!(sort in AXIS)) return columns[sort as 'timeMs'][design];
+        const values = { ...AXES, device: AXES.devices.map(({ name }) => name) }[sort as 'device' | 'registerCap'];
+        return values[axisPosition(ranking, AXIS[sort as AxisName], design)] ?? Infinity;
       };
       for (let i = 1; i < list.length; i += 1) {
         const [a, b] = [list[i - 1], list[i]];

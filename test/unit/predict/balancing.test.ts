@@ -6,32 +6,39 @@ import {
   computeBalancingMilliseconds,
 } from '../../../src-workers/predict/cost/balancing-cost.ts';
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/partition/partition.ts';
 import { lockstep } from './oracle.ts';
 import { forAll } from '../../for-all.ts';
 
+const TEXTS = `none shuffle window-sort(4096) quantile-buckets(8) best-buckets(4) full-sort padded padded-slice(32)
+  dynamic-fetch(group) dynamic-fetch(64) nonzero-split merge-path row-split
+  mixed(3) mixed(1:8,block) mixed(1:8,group:256,block) mixed(4:0,32)`.split(/\s+/);
+
 describe('text form', () => {
-  it('reads names and numbers, and allows spaces', () => {
-    expect(parseBalancing(' window-sort( 4096 ) ')).toEqual({ ok: true, value: { kind: 'window-sort', units: 4096 } });
-    expect(parseBalancing('best-buckets(4)')).toEqual({ ok: true, value: { kind: 'best-buckets', k: 4 } });
-    expect(formatBalancing({ kind: 'quantile-buckets', k: 8 })).toBe('quantile-buckets(8)');
-    expect(parseBalancing(' merge-path ')).toEqual({ ok: true, value: { kind: 'merge-path' } });
-    expect(formatBalancing({ kind: 'nonzero-split' })).toBe('nonzero-split');
-    for (const [text, value] of [
-      ['dynamic-fetch', { kind: 'dynamic-fetch' }],
-      ['dynamic-fetch(group)', { kind: 'dynamic-fetch', fetch: 'group' }],
-      ['dynamic-fetch(64)', { kind: 'dynamic-fetch', fetch: 64 }],
-    ] as const) {
-      expect(parseBalancing(text)).toEqual({ ok: true, value });
-      expect(formatBalancing(value)).toBe(text);
-    }
-    expect(parseBalancing('dynamic-fetch(1)')).toEqual({ ok: true, value: { kind: 'dynamic-fetch' } });
+  it.each([
+    [' window-sort( 4096 ) ', { kind: 'window-sort', units: 4096 }],
+    ['best-buckets(4)', { kind: 'best-buckets', k: 4 }],
+    [' merge-path ', { kind: 'merge-path' }],
+    ['dynamic-fetch', { kind: 'dynamic-fetch' }],
+    ['dynamic-fetch(group)', { kind: 'dynamic-fetch', fetch: 'group' }],
+    ['dynamic-fetch(64)', { kind: 'dynamic-fetch', fetch: 64 }],
+    ['dynamic-fetch(1)', { kind: 'dynamic-fetch' }],
+  ])('reads %j', (text, value) => {
+    expect(parseBalancing(text)).toEqual({ ok: true, value });
+  });
+
+  it.each(TEXTS)('%s is read and written', (text) => {
+    expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
   });
 
   it.each([
     ['sorted', 'Use none'],
     ['none(3)', 'takes no argument'],
     ['row-split(4)', 'takes no argument'],
+    ['padded(3)', 'takes no argument'],
+    ['padded-slice', 'whole number of units'],
+    ['padded-slice(0)', 'whole number of units'],
     ['best-buckets', 'Use best-buckets(K)'],
     ['best-buckets(0)', 'from 1 to 64'],
     ['quantile-buckets(2.5)', 'from 1 to 64'],
@@ -40,13 +47,14 @@ describe('text form', () => {
     ['dynamic-fetch(0)', 'from 1 to 4096, or dynamic-fetch(group)'],
     ['dynamic-fetch(lane)', 'from 1 to 4096, or dynamic-fetch(group)'],
     ['none; drop', 'Use none'],
+    ...['', '(1)', '(9)', '(1:8)', '(1,group)', '(3:8,group)', '(1:8,2:8,group)', '(1:8,2:4,group)'].map((classes) => [
+      `mixed${classes}`,
+      'mixed(1:8,group:256,block)',
+    ]),
   ])('refuses %s', (text, message) => {
-    const result = parseBalancing(text);
-    expect(result.ok).toBe(false);
-    if (!result.ok) {
-      expect(result.error.message).toContain(`"${text}"`);
-      expect(result.error.message).toContain(message);
-    }
+    const error = { code: 'bad-input', message: expect.stringContaining(message) as string };
+    expect(parseBalancing(text)).toMatchObject({ ok: false, error });
+    expect(parseBalancing(text)).toMatchObject({ error: { message: expect.stringContaining(`"${text}"`) as string } });
   });
 });
 

@@ -19,6 +19,7 @@ import { geometricLaw, uniformLaw, zipfLaw } from '../../../src-workers/models/w
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { dealtUnits } from '../../../src-workers/simulate/units.ts';
 import { categorical } from '../../categorical.ts';
+import { dealingOf } from './oracle.ts';
 import { forAll, forAllOf } from '../../for-all.ts';
 
 const geometric = unwrap(geometricLaw(0.05));
@@ -26,19 +27,6 @@ const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
 /** A law with a few long units, each of which takes longer than all other units of a slot. */
 const rare = categorical({ 5: 1 - 1 / 6000, 4000: 1 / 6000 });
-
-function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number, rounds: number): Dealing {
-  const slotsPerBlock = unitsPerGroup * groupsPerBlock;
-  return {
-    units,
-    unitsPerGroup,
-    groupsPerBlock,
-    slotsPerBlock,
-    gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)),
-    loop: 'nested',
-    setupIterations: 0,
-  };
-}
 
 describe('a sorted order', () => {
   it('is ascending within every window, and contains the lengths of the law as often as they are likely', () => {
@@ -253,9 +241,7 @@ describe('depths of dealt units', () => {
     const units = 131_072;
     for (const law of [geometric, uniform]) {
       const dealing: Dealing = {
-        units,
-        unitsPerGroup: n,
-        groupsPerBlock: W,
+        ...dealingOf(units, n, W, 1),
         slotsPerBlock,
         gridBlocks,
         loop,

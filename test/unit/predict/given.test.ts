@@ -18,6 +18,7 @@ import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/deali
 import { makeUnitLaw, makeGivenLengths, repeatUnits } from '../../../src-workers/predict/ordered.ts';
 import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
 import { forAll, forAllOf } from '../../for-all.ts';
+import { dealingOf } from './oracle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['test/data/matrices', 'db/examples'];
@@ -120,15 +121,7 @@ const launch = fc
     const slotsPerBlock = n * W - Math.min(missing, n - 1);
     const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-    const dealing: Dealing = {
-      units,
-      unitsPerGroup: n,
-      groupsPerBlock: W,
-      slotsPerBlock,
-      gridBlocks,
-      loop,
-      setupIterations,
-    };
+    const dealing: Dealing = { ...dealingOf(units, n, W, rounds), slotsPerBlock, gridBlocks, loop, setupIterations };
     return { lengths, law, kind, dealing };
   });
 
@@ -203,11 +196,7 @@ describe('a given order', () => {
     const even = Float64Array.from({ length: 4096 }, (_, i) => 1 + ((i * 37) % 64));
     const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean => {
       const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-      const slotsPerBlock = 64;
-      const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
-      const shape = { unitsPerGroup: 32, groupsPerBlock: 2, slotsPerBlock, gridBlocks };
-      const dealing: Dealing = { units, ...shape, loop: 'nested', setupIterations: 0 };
-      return hasTrend(arrangeUnits(lengths, units, law, { kind: 'none' }, 32), dealing);
+      return hasTrend(arrangeUnits(lengths, units, law, { kind: 'none' }, 32), dealingOf(units, 32, 2, rounds));
     };
     expect(trendOf(rising, 4096, 1)).toBe(true);
     expect(trendOf(even, 4096, 1)).toBe(false);
@@ -222,8 +211,7 @@ describe('a given order', () => {
     // One unit is far longer than all others.
     const lengths = Float64Array.from({ length: 2 ** 17 }, (_, i) => (i === 77_777 ? 5000 : 1 + ((i * 7919) % 37)));
     const units = 2 ** 18;
-    const shape = { unitsPerGroup: 32, groupsPerBlock: 4, slotsPerBlock: 128, gridBlocks: units / 128 / 2 };
-    const dealing: Dealing = { units, ...shape, loop, setupIterations: 0 };
+    const dealing: Dealing = { ...dealingOf(units, 32, 4, 2), loop };
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const order = arrangeUnits(lengths, units, law, { kind: 'none' }, 32);
     const all = listBlocks(computeGivenLaunch(order, dealing, 1).depths, 4);
@@ -245,15 +233,7 @@ describe('a given order', () => {
   it('is sampled evenly if a launch has too many groups, so that the mean life is that of all blocks', () => {
     const lengths = Float64Array.from({ length: 5000 }, (_, i) => (i % 4999 === 0 ? 4000 : 1 + (i % 37)));
     const units = 400_000;
-    const dealing: Dealing = {
-      units,
-      unitsPerGroup: 1,
-      groupsPerBlock: 4,
-      slotsPerBlock: 4,
-      gridBlocks: units / 4,
-      loop: 'nested',
-      setupIterations: 0,
-    };
+    const dealing = dealingOf(units, 1, 4, 1);
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const { depths } = computeGivenLaunch(arrangeUnits(lengths, units, law, { kind: 'none' }, 1), dealing, 1);
     const blocks = listBlocks(depths, 4);

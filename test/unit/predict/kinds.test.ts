@@ -5,7 +5,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
-import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import {
@@ -27,6 +26,7 @@ import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 import { forAll } from '../../for-all.ts';
+import { dealingOf } from './oracle.ts';
 
 const KNOWN = { ...KERNEL, lengthsKnownBeforeLaunch: true };
 
@@ -47,15 +47,6 @@ const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predict
 function simulatedMs(predictor: Predictor, index = 0): number {
   return unwrap(simulateDesign(predictor, index, { seed: 3, halfWidth: 0.008, maxReplications: 60 })).meanMs;
 }
-
-describe('text of a balancing', () => {
-  it.each(['padded', 'padded-slice(32)', 'nonzero-split', 'merge-path'])('%s is read and written', (text) => {
-    expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
-  });
-  it.each(['padded(3)', 'padded-slice', 'padded-slice(0)'])('%s is refused', (text) => {
-    expect(parseBalancing(text)).toFail('bad-input');
-  });
-});
 
 describe('even shares', () => {
   it('add up lengths of 16 bits beyond 16 bits', () => {
@@ -86,15 +77,7 @@ describe('even shares', () => {
       fc.constantFrom(0, 2),
       fc.integer({ min: 1, max: 150 }),
       (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
-        const dealing: Dealing = {
-          units,
-          unitsPerGroup: n,
-          groupsPerBlock,
-          slotsPerBlock: n * groupsPerBlock,
-          gridBlocks,
-          loop: 'nested',
-          setupIterations,
-        };
+        const dealing: Dealing = { ...dealingOf(units, n, groupsPerBlock, 1), gridBlocks, setupIterations };
         // Some lengths occur repeatedly.
         const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
         const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -22,30 +21,6 @@ async function predictorOf(lengths: string, balancing: string[], axes: object = 
     ),
   );
 }
-
-describe('the text of a mixed balancing', () => {
-  it.each(['mixed(3)', 'mixed(1:8,block)', 'mixed(1:8,group:256,block)', 'mixed(4:0,32)'])(
-    '%s is read and written',
-    (text) => {
-      expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
-    },
-  );
-
-  it.each([
-    'mixed',
-    'mixed(1)',
-    'mixed(9)',
-    'mixed(1:8)',
-    'mixed(1,group)',
-    'mixed(3:8,group)',
-    'mixed(1:8,2:8,group)',
-    'mixed(1:8,2:4,group)',
-  ])('%s is refused with advice', (text) => {
-    const parsed = parseBalancing(text);
-    expect(parsed.ok).toBe(false);
-    if (!parsed.ok) expect(parsed.error.message).toContain('mixed(1:8,group:256,block)');
-  });
-});
 
 describe('a mixed design', () => {
   it.each(['zipf(1.6, 2000)', 'mtx:ca-GrQc.mtx'])('is a launch for each class of its units: %s', async (lengths) => {

@@ -2,6 +2,7 @@ import { isWholeUnit, type WholeUnitBalancing } from '../../../src-workers/domai
 import type { LoopForm } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
+import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-law.ts';
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
@@ -12,6 +13,13 @@ export function lockstep(text: string): WholeUnitBalancing {
   const balancing = unwrap(parseBalancing(text));
   if (!isWholeUnit(balancing)) throw new Error(`${text} cuts or pads units`);
   return balancing;
+}
+
+/** Returns a launch of nested loops without set-up, whose blocks have whole groups. */
+export function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number, rounds: number): Dealing {
+  const slotsPerBlock = unitsPerGroup * groupsPerBlock;
+  const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
+  return { units, unitsPerGroup, groupsPerBlock, slotsPerBlock, gridBlocks, loop: 'nested', setupIterations: 0 };
 }
 
 export interface Played {
