@@ -49,132 +49,100 @@ const CLICKED = 'button, a[href], summary, [role=row], [role=tab], [role=option]
 const TYPED = 'input:not([type=checkbox]):not([type=radio]):not([type=file]):not([type=range]), textarea';
 
 type Action = (page: Page, uniform: UniformSource, tell: (what: string) => void) => Promise<unknown>;
+type Weighted = readonly [share: number, action: Action];
+const weighted = (share: number, action: Action): Weighted => [share, action];
 /** The actions with their shares. Each of them describes itself before it acts. */
-const ACTIONS: readonly (readonly [share: number, action: Action])[] = [
-  [
-    45,
-    async (page, uniform, tell) => {
-      const target = await anyOf(page, uniform, CLICKED);
-      const name = await target?.evaluate((element) => `${element.tagName} ${element.textContent.trim().slice(0, 40)}`);
-      tell(`click ${name}`);
-      const button = uniform() < 0.03 ? 'right' : 'left';
-      await target?.click({ timeout: ACTION_MS, button, clickCount: uniform() < 0.1 ? 2 : 1 });
-    },
-  ],
-  [
-    15,
-    async (page, uniform, tell) => {
-      const target = await anyOf(page, uniform, TYPED);
-      const text = oneOf(uniform, TEXTS);
-      const name = await target?.evaluate((element) => element.getAttribute('aria-label') ?? (element as HTMLInputElement).labels?.[0]?.textContent.trim()); // prettier-ignore
-      tell(`type ${JSON.stringify(text.slice(0, 30))} in ${name}`);
-      await target?.fill(text, { timeout: ACTION_MS });
-      if (uniform() < 0.6) await page.keyboard.press(oneOf(uniform, ['Enter', 'Tab', 'Escape']));
-    },
-  ],
-  [
-    20,
-    async (page, uniform, tell) => {
-      const key = oneOf(uniform, KEYS);
-      tell(`press ${key}`);
-      await page.keyboard.press(key);
-    },
-  ],
-  [
-    6,
-    async (page, uniform, tell) => {
-      const { width, height } = page.viewportSize()!;
-      const move = (): Promise<void> => page.mouse.move(wholeBelow(uniform, width), wholeBelow(uniform, height));
-      const wheel = uniform() < 0.5;
-      tell(wheel ? 'wheel' : 'drag');
-      await move();
-      if (wheel) return page.mouse.wheel(0, 600 * (uniform() - 0.5));
-      await page.mouse.down();
-      await move();
-      await page.mouse.up();
-    },
-  ],
-  [
-    7,
-    (page, uniform, tell) => {
-      const view = oneOf(uniform, VIEWS);
-      tell(`go to ${view}`);
-      return page.evaluate((hash) => void (location.hash = hash), `#/${view}`);
-    },
-  ],
-  [
-    3,
-    async (page, uniform, tell) => {
-      const size = oneOf(uniform, SIZES);
-      tell(`window of ${size.width} × ${size.height}`);
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme: uniform() < 0.5 ? 'dark' : 'light' });
-    },
-  ],
-  [
-    2,
-    (page, uniform, tell) => {
-      const path = oneOf(uniform, FILES);
-      tell(`drop ${path}`);
-      return drop(page.locator('main'), path.replace(/^.*\//, ''), readFileSync(join(ROOT, path), 'utf8'));
-    },
-  ],
-  [
-    2,
-    (page, uniform, tell) => {
-      const steps = uniform() < 0.7 ? -1 : 1;
-      tell(steps < 0 ? 'back' : 'forward');
-      // Before the first view, the browser shows a page that is not ours.
-      return page.evaluate((by) => {
-        if (by > 0 ? navigation.canGoForward : navigation.canGoBack) history.go(by);
-      }, steps);
-    },
-  ],
+const ACTIONS: readonly Weighted[] = [
+  weighted(45, async (page, uniform, tell) => {
+    const target = await anyOf(page, uniform, CLICKED);
+    const name = await target?.evaluate((element) => `${element.tagName} ${element.textContent.trim().slice(0, 40)}`);
+    tell(`click ${name}`);
+    const button = uniform() < 0.03 ? 'right' : 'left';
+    await target?.click({ timeout: ACTION_MS, button, clickCount: uniform() < 0.1 ? 2 : 1 });
+  }),
+  weighted(15, async (page, uniform, tell) => {
+    const target = await anyOf(page, uniform, TYPED);
+    const text = oneOf(uniform, TEXTS);
+    const name = await target?.evaluate((element) => element.getAttribute('aria-label') ?? (element as HTMLInputElement).labels?.[0]?.textContent.trim()); // prettier-ignore
+    tell(`type ${JSON.stringify(text.slice(0, 30))} in ${name}`);
+    await target?.fill(text, { timeout: ACTION_MS });
+    if (uniform() < 0.6) await page.keyboard.press(oneOf(uniform, ['Enter', 'Tab', 'Escape']));
+  }),
+  weighted(20, async (page, uniform, tell) => {
+    const key = oneOf(uniform, KEYS);
+    tell(`press ${key}`);
+    await page.keyboard.press(key);
+  }),
+  weighted(6, async (page, uniform, tell) => {
+    const { width, height } = page.viewportSize()!;
+    const move = (): Promise<void> => page.mouse.move(wholeBelow(uniform, width), wholeBelow(uniform, height));
+    const wheel = uniform() < 0.5;
+    tell(wheel ? 'wheel' : 'drag');
+    await move();
+    if (wheel) return page.mouse.wheel(0, 600 * (uniform() - 0.5));
+    await page.mouse.down();
+    await move();
+    await page.mouse.up();
+  }),
+  weighted(7, (page, uniform, tell) => {
+    const view = oneOf(uniform, VIEWS);
+    tell(`go to ${view}`);
+    return page.evaluate((hash) => void (location.hash = hash), `#/${view}`);
+  }),
+  weighted(3, async (page, uniform, tell) => {
+    const size = oneOf(uniform, SIZES);
+    tell(`window of ${size.width} × ${size.height}`);
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme: uniform() < 0.5 ? 'dark' : 'light' });
+  }),
+  weighted(2, (page, uniform, tell) => {
+    const path = oneOf(uniform, FILES);
+    tell(`drop ${path}`);
+    return drop(page.locator('main'), path.replace(/^.*\//, ''), readFileSync(join(ROOT, path), 'utf8'));
+  }),
+  weighted(2, (page, uniform, tell) => {
+    const steps = uniform() < 0.7 ? -1 : 1;
+    tell(steps < 0 ? 'back' : 'forward');
+    // Before the first view, the browser shows a page that is not ours.
+    return page.evaluate((by) => {
+      if (by > 0 ? navigation.canGoForward : navigation.canGoBack) history.go(by);
+    }, steps);
+  }),
 ];
-type Actions = typeof ACTIONS;
 
-function anyAction(actions: Actions, uniform: UniformSource): Action {
+function anyAction(actions: readonly Weighted[], uniform: UniformSource): Action {
   let left = actions.reduce((sum, [share]) => sum + share, 0) * uniform();
   return actions.find(([share]) => (left -= share) < 0)![1];
 }
 
 /** Actions on one study: it is opened, edited, and swept while its advice is computed. */
-function actionsOn(studyId: number): Actions {
+function actionsOn(studyId: number): readonly Weighted[] {
   const open = (page: Page): Promise<void> =>
     page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
   return [
     ...ACTIONS,
-    [
-      25,
-      async (page, uniform, tell) => {
-        tell('open the study');
-        await open(page);
-        const field = await anyOf(
-          page,
-          uniform,
-          'input[inputmode=decimal], input[inputmode=numeric], input[type=number]',
-        );
-        const text = oneOf(uniform, NUMBERS);
-        tell(`edit a number to ${text}`);
-        await field?.fill(text, { timeout: ACTION_MS });
-        await page.keyboard.press('Enter');
-      },
-    ],
-    [
-      8,
-      async (page, _uniform, tell) => {
-        tell('sweep the study');
-        await open(page);
-        await page.keyboard.press('Control+Enter');
-      },
-    ],
-    [
-      10,
-      async (_page, uniform, tell) => {
-        tell('wait');
-        await setTimeout(4000 * uniform());
-      },
-    ],
+    weighted(25, async (page, uniform, tell) => {
+      tell('open the study');
+      await open(page);
+      const field = await anyOf(
+        page,
+        uniform,
+        'input[inputmode=decimal], input[inputmode=numeric], input[type=number]',
+      );
+      const text = oneOf(uniform, NUMBERS);
+      tell(`edit a number to ${text}`);
+      await field?.fill(text, { timeout: ACTION_MS });
+      await page.keyboard.press('Enter');
+    }),
+    weighted(8, async (page, _uniform, tell) => {
+      tell('sweep the study');
+      await open(page);
+      await page.keyboard.press('Control+Enter');
+    }),
+    weighted(10, async (_page, uniform, tell) => {
+      tell('wait');
+      await setTimeout(4000 * uniform());
+    }),
   ];
 }
 
