@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
-import type { StudyFile } from '../../src-main/contract/study.ts';
-import { spaceSize } from '../../src-workers/domain/space.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictedOverSimulated } from '../unit/designs.ts';
-import { planOf } from '../unit/sweep-plans.ts';
+import { oneDesign, predicted } from '../unit/sweep-plans.ts';
 import { gpu } from '../catalogue.ts';
 
 /*
@@ -13,9 +10,7 @@ import { gpu } from '../catalogue.ts';
  * ranking measured on SwiftShader.
  */
 const DEVICE = 'software-swiftshader';
-const STUDY: StudyFile = {
-  lockstep: 1,
-  name: 'One resident block',
+const STUDY = oneDesign({
   workload: { lengths: 'geometric(0.05)', units: 12_288 },
   kernel: { name: 'unit loop', registersPerThread: 32, instructionsPerIteration: 448, lengthsKnownBeforeLaunch: true },
   devices: [DEVICE],
@@ -26,13 +21,12 @@ const STUDY: StudyFile = {
     blockThreads: [8, 32, 128, 256],
     unitsPerThread: [1],
   },
-  seed: 1,
-};
+});
+
 it('takes the same time as in the event simulation, however alike the groups of the block are', async () => {
-  const plan = await planOf(STUDY, [{ ...gpu(DEVICE), multiprocessors: 2 }]);
-  const predictor = createPredictor(plan);
+  const { predictor, columns } = await predicted(STUDY, [{ ...gpu(DEVICE), multiprocessors: 2 }]);
   let designs = 0;
-  for (let index = 0; index < spaceSize(plan.axes); index += 1) {
+  for (let index = 0; index < columns.count; index += 1) {
     const { design, invalid } = describeDesign(predictor, index);
     if (invalid) continue;
     const ratio = predictedOverSimulated(predictor, index, { halfWidth: 0.01, maxReplications: 40 });

@@ -8,7 +8,7 @@ import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { predictChunk, predictRanges } from '../../src-workers/predict/ranges.ts';
 import { cyclesPerIteration } from '../../src-workers/models/pipeline/soft-saturation.ts';
 import { createPredictor, preparePipeline } from '../../src-workers/predict/predictor.ts';
-import { KERNEL, oneDesign, planOf } from '../unit/sweep-plans.ts';
+import { KERNEL, oneDesign, planOf, predicted } from '../unit/sweep-plans.ts';
 import { exampleStudy, gpu } from '../catalogue.ts';
 import { forAll, forAllOf } from '../for-all.ts';
 
@@ -125,9 +125,8 @@ describe('laws of a prediction', () => {
 
   it('are equal bit by bit in ranges that are predicted together, whichever devices they contain', async () => {
     const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
-    const plan = await planOf({ ...study(), devices });
-    const size = spaceSize(plan.axes);
-    const whole = predictChunk(createPredictor(plan), 0, size);
+    const { plan, columns: whole } = await predicted({ ...study(), devices });
+    const size = whole.count;
     const cut = fc.integer({ min: 0, max: size });
     forAllOf(6)(fc.array(fc.tuple(cut, cut), { minLength: 1, maxLength: 4 }), (pairs) => {
       const ranges = pairs
@@ -173,10 +172,8 @@ describe('laws of a prediction', () => {
       },
     ],
   ])('are equal bit by bit whichever designs were predicted before: %s', async (_, one) => {
-    const plan = await planOf(one);
-    const size = spaceSize(plan.axes);
-    const predictor = createPredictor(plan);
-    const { timeMs } = predictChunk(predictor, 0, size);
+    const { plan, predictor, columns } = await predicted(one);
+    const { timeMs, count: size } = columns;
     expect(predictChunk(predictor, 0, size).timeMs).toEqual(timeMs);
     // Few block laws of such distant designs are cached, so each is made again in memory that other laws had used.
     const stride = 1021;
@@ -189,16 +186,13 @@ describe('laws of a prediction', () => {
 
   it('a faster clock never raises a time if all else is in cycles', async () => {
     const device = gpu('nvidia-a100-sxm4-40gb');
-    const slow = await planOf(study(), [device]);
-    const fast = await planOf(study(), [{ ...device, clockMhz: device.clockMhz * 1.3 }]);
-    const size = spaceSize(slow.axes);
-    const before = predictChunk(createPredictor(slow), 0, size);
-    const after = predictChunk(createPredictor(fast), 0, size);
-    before.timeMs.forEach((time, i) => expect(after.timeMs[i] <= time || Number.isNaN(time)).toBe(true));
+    const { columns: slow } = await predicted(study(), [device]);
+    const { columns: fast } = await predicted(study(), [{ ...device, clockMhz: device.clockMhz * 1.3 }]);
+    slow.timeMs.forEach((time, i) => expect(fast.timeMs[i] <= time || Number.isNaN(time)).toBe(true));
   });
 
   it('no launch ends before its longest unit, however the units are dealt', async () => {
-    const plan = await planOf({
+    const { plan, columns } = await predicted({
       ...study({ lengthsKnownBeforeLaunch: true }),
       workload: { lengths: 'categorical(3: 0.9999, 4000: 0.0001)', units: 200_000 },
       axes: {
@@ -216,14 +210,11 @@ describe('laws of a prediction', () => {
         blocksPerMultiprocessor: [1, 3],
       },
     });
-    const predictor = createPredictor(plan);
-    const size = spaceSize(plan.axes);
-    const { timeMs } = predictChunk(predictor, 0, size);
     // Such a unit exists, except with a probability of e⁻²⁰.
     const device = plan.axes.devices[0] as GpuDevice;
     const least = (4000 * cyclesPerIteration(preparePipeline(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
-    const valid = timeMs.filter((time) => !Number.isNaN(time));
-    expect(valid.length).toBeGreaterThan(size / 2);
+    const valid = columns.timeMs.filter((time) => !Number.isNaN(time));
+    expect(valid.length).toBeGreaterThan(columns.count / 2);
     for (const time of valid) expect(time).toBeGreaterThanOrEqual(least * (1 - 1e-7));
   });
 });

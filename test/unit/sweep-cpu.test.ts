@@ -12,14 +12,11 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { computeCoreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
 import { bundleLengths, drawLengths, makeGivenLengths } from '../../src-workers/predict/ordered.ts';
-import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
-import { predictChunk } from '../../src-workers/predict/ranges.ts';
-import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { createRanking } from '../../src-workers/sweep/ranking.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
-import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
+import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { cpu, CPUS } from '../catalogue.ts';
 
 const SPMV: StudyFile['kernel'] = {
@@ -38,17 +35,13 @@ const onCpus = (change: Partial<StudyFile> = {}): StudyFile =>
     ...change,
   });
 
-function whole(plan: SweepPlan) {
-  const predictor = createPredictor(plan);
-  return { plan, predictor, columns: predictChunk(predictor, 0, spaceSize(plan.axes)) };
-}
 const EPS = Number.EPSILON;
 
 describe('designs of a CPU', () => {
   it.each(CPUS.map((device) => [device.id, device] as const))(
     'take the same time as in the contention models on %s',
     async (id, device) => {
-      const { plan, columns, predictor } = whole(await planOf(onCpus({ devices: [id] })));
+      const { plan, columns, predictor } = await predicted(onCpus({ devices: [id] }));
       CPU_PARTITIONS.forEach(({ split }, p) => {
         const traffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
         const loadsOf = (cores: number) => partitionLoads(split(plan.ordered!.iterations, cores), traffic);
@@ -82,12 +75,9 @@ describe('designs of a CPU', () => {
   );
 
   it('take time in proportion to the units that the rows represent', async () => {
-    const one = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
-    const many = whole(
-      await planOf(
-        onCpus({ devices: ['amd-epyc-7302p'], workload: { lengths: 'mtx:ca-GrQc.mtx', units: 5242 * 200 } }),
-      ),
-    );
+    const devices = ['amd-epyc-7302p'];
+    const one = await predicted(onCpus({ devices }));
+    const many = await predicted(onCpus({ devices, workload: { lengths: 'mtx:ca-GrQc.mtx', units: 5242 * 200 } }));
     for (let design = 0; design < 16; design += 1)
       expect(many.columns.timeMs[design] / one.columns.timeMs[design]).toBeCloseTo(200, 9);
   });
@@ -106,7 +96,7 @@ describe('designs of a CPU', () => {
   });
 
   it('are one wave, and are not simulated', async () => {
-    const { plan, predictor, columns } = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'] })));
+    const { plan, predictor, columns } = await predicted(onCpus({ devices: ['amd-epyc-7302p'] }));
     const ranking = createRanking(plan.axes, columns);
     expect(ranking.waves[15]).toBe(1);
     expect(ranking.waves[16]).toBe(0);
@@ -129,7 +119,7 @@ describe('valid and invalid designs', () => {
         cores: [1, 16, 17],
       },
     });
-    const { predictor, columns, plan } = whole(await planOf(study));
+    const { predictor, columns, plan } = await predicted(study);
     expect(spaceSize(plan.axes)).toBe(2 * 2 * 2 * 4 * 4 * 2 * 2);
     for (let design = 0; design < columns.timeMs.length; design += 1) {
       const { design: d, device } = describeDesign(predictor, design);
@@ -158,7 +148,7 @@ describe('valid and invalid designs', () => {
     [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 0.6 }] }, 'constraint', 'constraint'],
   ])('with %o are %s on eight cores if rows are split, and %s in other partitions', async (change, rows, others) => {
     const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
-    const { columns } = whole(await planOf(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change })));
+    const { columns } = await predicted(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change }));
     const reasons = Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code);
     expect(reasons).toEqual([rows, others, others]);
   });

@@ -136,25 +136,6 @@ function permutations(values: readonly number[]): number[][] {
 describe('repeats, over many seeded experiments', () => {
   const experiments = 4000;
 
-  it.each([
-    ['skewed (log-normal)', (uniform: () => number) => Math.exp(0.3 * standardNormal(uniform)), 1],
-    ['two-peaked', (uniform: () => number) => (uniform() < 0.5 ? 1 + uniform() : 2 + uniform()), 2],
-  ])('the interval contains the true median as often as stated: %s', (_, draw, truth) => {
-    const uniform = mersenneTwister(11);
-    for (const n of [6, 10, 25]) {
-      let inside = 0;
-      let stated = 0;
-      for (let e = 0; e < experiments; e++) {
-        const { interval } = summary(Array.from({ length: n }, () => draw(uniform)));
-        stated = interval!.coverageFraction;
-        if (interval!.lowNs <= truth && truth <= interval!.highNs) inside++;
-      }
-      // The tolerance is four standard errors of a share of `experiments`.
-      const error = Math.sqrt((stated * (1 - stated)) / experiments);
-      expect(Math.abs(inside / experiments - stated)).toBeLessThan(4 * error);
-    }
-  });
-
   it('trends and slow starts are rarely found if there are none', () => {
     const uniform = mersenneTwister(12);
     let drifts = 0;

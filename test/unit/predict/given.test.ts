@@ -1,15 +1,12 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fileOpener } from '../../../src-workers/parse/open-file.ts';
 import { workloadLoss } from '../../../src-main/services/models/loss.ts';
 import { isPadded } from '../../../src-workers/domain/design.ts';
 import { countSliceUnits } from '../../../src-workers/predict/depth/padded.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
-import { parseMatrixMarket } from '../../../src-workers/parse/matrix-market.ts';
 import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
 import { getDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
@@ -21,8 +18,6 @@ import { forAll, forAllOf } from '../../for-all.ts';
 import { dealingOf } from './oracle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const FOLDERS = ['test/data/matrices', 'db/examples'];
-const SIZES = [1, 2, 3, 8, 32, 64];
 
 /** Computes losses of groups of n consecutive units, group by group. */
 function bruteForce(lengths: readonly number[], n: number) {
@@ -41,26 +36,6 @@ function bruteForce(lengths: readonly number[], n: number) {
 }
 
 describe('losses in the given order', () => {
-  const matrices = FOLDERS.flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((file) => file.endsWith('.mtx'))
-      .map((file) => join(folder, file)),
-  );
-
-  it.each(matrices)('are those of consecutive rows: %s', async (file) => {
-    const source = unwrap(await fileOpener(ROOT)(file));
-    const parsed = await parseMatrixMarket(source, file);
-    // One of the matrices counts indices from 0, which the format does not allow.
-    if (!parsed.ok) return expect(parsed.error.message).toContain('may count from 0');
-    const rows = Array.from(parsed.value.rowLengths);
-    const report = unwrap(await workloadLoss(`mtx:${file}`, SIZES, ROOT));
-    for (const { n, givenOrder: given } of report.rows) {
-      const expected = bruteForce(rows, n);
-      expect(Math.abs(given!.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
-      expect(Math.abs(given!.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
-    }
-  });
-
   // These are published reference values for 32 units, in order and shuffled.
   it.each([
     ['mtx:db/examples/cage8.mtx', 1.13, 1.58],

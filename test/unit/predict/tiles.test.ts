@@ -3,7 +3,7 @@ import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { studyAxes } from '../../../src-main/services/studies/plan.ts';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { shortestTimes, shortestTimesWithLoss } from '../designs.ts';
-import { AXIS, axisCounts, encode, spaceSize } from '../../../src-workers/domain/space.ts';
+import { AXIS, encode } from '../../../src-workers/domain/space.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';
 import { orderByTiles } from '../../../src-workers/predict/dealing/tiles.ts';
@@ -12,7 +12,7 @@ import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/orde
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
-import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { oneDesign, planOf, predicted } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
 
 const image = (width: number, height: number, units = width * height): StudyFile['workload'] => ({
@@ -82,9 +82,9 @@ describe('the order of an image by tiles', () => {
         unitsPerThread: [1, 3],
       },
     });
-    const plan = await planOf(study);
-    const counts = axisCounts(plan.axes);
-    const { timeMs, aggregateLoss } = predictChunk(createPredictor(plan), 0, spaceSize(plan.axes));
+    const { predictor, columns } = await predicted(study);
+    const { counts } = predictor;
+    const { timeMs, aggregateLoss } = columns;
     const stride = counts.slice(AXIS.blockWidth + 1).reduce((product, count) => product * count, 1);
     for (let design = 0; design < timeMs.length; design += 1) {
       if (Math.floor(design / stride) % 2 === 1) continue;
@@ -118,11 +118,9 @@ describe('the order of an image by tiles', () => {
         unitsPerThread: [1, 4],
       },
     });
-    const plan = await planOf(study);
-    const predictor = createPredictor(plan);
-    const size = spaceSize(plan.axes);
-    const { timeMs } = predictChunk(predictor, 0, size);
-    const designs = Uint32Array.from({ length: size }, (_, design) => design).filter((at) => timeMs[at] > 0);
+    const { predictor, columns } = await predicted(study);
+    const { timeMs } = columns;
+    const designs = Uint32Array.from(timeMs.keys()).filter((at) => timeMs[at] > 0);
     const shortest = shortestTimes(predictor, designs);
     const closest = shortestTimesWithLoss(predictor, designs);
     const errors = Array.from(designs, (design, at) => {
@@ -139,12 +137,8 @@ describe('the order of an image by tiles', () => {
 
   it('refuses shapes that a block cannot have, and widths without rows', async () => {
     const axes = { blockThreads: [256], blockWidth: [null, 16, 48, 512], balancing: ['none', 'dynamic-fetch'] };
-    const plan = await planOf(oneDesign({ workload: image(128, 128), axes }));
-    const predictor = createPredictor(plan);
-    const reasons = Array.from(
-      { length: spaceSize(plan.axes) },
-      (_, design) => describeDesign(predictor, design).invalid,
-    );
+    const { predictor, columns } = await predicted(oneDesign({ workload: image(128, 128), axes }));
+    const reasons = Array.from(columns.timeMs, (_, design) => describeDesign(predictor, design).invalid);
     // Each width has `none` first, then fetching slots, for which the position of a unit in its block means nothing.
     expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
@@ -160,12 +154,9 @@ describe('the order of an image by tiles', () => {
 
   it('does not change the numbers of designs if a study names no width', async () => {
     const axes = { blockThreads: [64, 128], unitsPerThread: [1, 2], threadsPerUnit: [1, 2] };
-    const plain = await planOf(oneDesign({ workload: image(64, 64), axes }));
-    expect(encode(axisCounts(plain.axes), [0, 0, 0, 1, 0, 0, 1, 0, 1])).toBe(7);
-    const row = await planOf(
-      oneDesign({ workload: image(64, 64), kernel: KERNEL, axes: { ...axes, blockWidth: [null] } }),
-    );
-    const all = predictChunk(createPredictor(plain), 0, 8);
-    expect([...predictChunk(createPredictor(row), 0, 8).timeMs]).toEqual([...all.timeMs]);
+    const plain = await predicted(oneDesign({ workload: image(64, 64), axes }));
+    expect(encode(plain.predictor.counts, [0, 0, 0, 1, 0, 0, 1, 0, 1])).toBe(7);
+    const row = await predicted(oneDesign({ workload: image(64, 64), axes: { ...axes, blockWidth: [null] } }));
+    expect(row.columns.timeMs).toEqual(plain.columns.timeMs);
   });
 });
