@@ -26,10 +26,7 @@ export function measuredTimes(matrices: readonly MatrixSummary[], column: Float6
 }
 
 /** Returns the times without the matrices of a fold. */
-export function outside({ matrices, microseconds }: MeasuredTimes, fold: number): MeasuredTimes {
-  const kept = matrices.map(({ name }) => assignFold(name) !== fold);
-  return { matrices: matrices.filter((_, i) => kept[i]), microseconds: microseconds.filter((_, i) => kept[i]) };
-}
+export const outside = (times: MeasuredTimes, fold: number): MeasuredTimes => pick(times, outsideFold(times, fold));
 
 /**
  * Number of matrices for a fit, spread over the whole list. A few parameters need no more, and each matrix needs a

@@ -53,23 +53,17 @@ export const profileOf = (entry: string, from: keyof typeof CODE = 'ptx'): Kerne
     );
   });
 
-/** Returns the predicted time of one launch, ms. */
-export function predictLaunch(
-  row: LoopLaunch,
-  {
-    device,
-    kernel,
-    units,
-    ordered,
-  }: {
-    readonly device: GpuDevice;
-    readonly kernel: KernelProfile;
-    readonly units: number;
-    readonly ordered: OrderedLengths;
-  },
-): number {
+interface Launched {
+  readonly device: GpuDevice;
+  readonly kernel: KernelProfile;
+  readonly units: number;
+  readonly ordered: OrderedLengths;
+}
+
+/** Returns the sweep whose only design is the launch. */
+export function launchPlan(row: LoopLaunch, { device, kernel, units, ordered }: Launched): SweepPlan {
   const isFetching = row.kernel === 'fetchone1';
-  const plan: SweepPlan = {
+  return {
     id: `${device.id} ${Object.values(row).join(' ')} ${JSON.stringify(kernel)}`,
     law: makeUnitLaw(String(row.law), ordered, units),
     units,
@@ -88,8 +82,11 @@ export function predictLaunch(
       launch: [{ kind: 'grid', value: Number(row.gridBlocks) }],
     },
   };
-  return predictChunk(createPredictor(plan), 0, 1).timeMs[0];
 }
+
+/** Returns the predicted time of one launch, ms. */
+export const predictLaunch = (row: LoopLaunch, launched: Launched): number =>
+  predictChunk(createPredictor(launchPlan(row, launched)), 0, 1).timeMs[0];
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 export const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;

@@ -36,12 +36,8 @@ const INSTRUCTIONS = 448;
 const REPEATS = 10;
 
 export interface LossRow {
-  readonly workload: string;
   readonly balancing: string;
   readonly unitsPerGroup: number;
-  /** The times of the fastest launch, and of the fastest launch with equally many empty units, ms. */
-  readonly timeMs: number;
-  readonly emptyMs: number;
   readonly measuredLoss: number;
   readonly modelLoss: number;
 }
@@ -109,11 +105,8 @@ export async function measureLoss(text: string, rounds: number): Promise<readonl
       // A group of empty units still makes one pass, so the difference is one pass less per group.
       const measuredLoss = (((timeMs - emptyMs) / alone) * (mean - 1) + 1) / mean;
       return {
-        workload: text,
         balancing: formatBalancing(balancing),
         unitsPerGroup: n,
-        timeMs,
-        emptyMs,
         measuredLoss,
         modelLoss: modelLoss(law, n, balancing),
       };

@@ -74,17 +74,6 @@ describe('the pick', () => {
     });
   });
 
-  it('takes a usual block size before fewer blocks, and the fastest of the usual ones', () => {
-    const at = (threads: number) => axes.blockThreads.indexOf(threads);
-    const figures = {
-      timeMs: (design: number) => (design === at(256) ? 0.2041 : 0.2039),
-      gridBlocks: (design: number) => (design === at(832) ? 1 : 1536),
-    };
-    expect(pickDesign(axes, figures, [at(832), at(1024), at(256), at(128)])).toBe(at(128));
-    expect(pickDesign(axes, figures, [at(832), at(96), at(1024)])).toBe(at(1024));
-    expect(pickDesign(axes, figures, [at(832), at(96)])).toBe(at(832));
-  });
-
   it('is null for an empty list of designs', () => {
     expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined();
   });

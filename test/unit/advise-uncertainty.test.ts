@@ -8,10 +8,11 @@ import { drawnKernel, drawnPlan, makeDraws, unknownPaths } from '../../src-worke
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
-import { makeGivenLengths, makeUnitLaw } from '../../src-workers/predict/ordered.ts';
+import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { KERNEL_DEFAULTS, KERNEL_FIELDS, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
+import { launchPlan, readRows, type Row } from '../bench/loop-launches.ts';
 
 const cycleSim = join(import.meta.dirname, '../data/cycle-sim');
 const device = JSON.parse(readFileSync(join(cycleSim, 'turing-2sm.device.json'), 'utf8')) as GpuDevice;
@@ -122,46 +123,26 @@ describe('expected regret', () => {
 });
 
 describe('a choice by registers, instructions per iteration and lengths alone', () => {
-  const launches = readFileSync(join(cycleSim, 'designs.csv'), 'utf8')
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split(','))
-    .filter(([on, , , kernel]) => on === 'turing-2sm' && kernel.startsWith('nested'));
+  const launches = readRows(join(cycleSim, 'designs.csv')).filter(
+    (row) => row.device === 'turing-2sm' && row.kernel.startsWith('nested'),
+  );
 
   it.each(['geometric', 'uniform', 'pareto'])('is good among the simulated launches of %s lengths', (law) => {
-    const own = launches.filter((launch) => launch[1] === law);
+    const own = launches.filter((row) => row.law === law);
     const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
     const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
     const unknown = unknownOf({ kernel: little }, device);
     const draws = makeDraws(unknown, 16);
-    const timesOf = (launch: readonly string[]): readonly number[] => {
-      const [, , units, , threads, , , , block, grid, registers] = launch;
-      const plan = {
-        id: launch.join(' '),
-        law: makeUnitLaw(law, ordered, Number(units)),
-        units: Number(units),
-        ordered,
-        // The loop of these kernels has 18 instructions.
-        kernel: { ...little, registersPerThread: Number(registers), instructionsPerIteration: 18 },
-        constraints: [],
-        pipeline: {},
-        axes: {
-          devices: [device],
-          threadsPerUnit: [Number(threads)],
-          loop: ['nested' as const],
-          balancing: ['none'],
-          registerCap: [null],
-          blockThreads: [Number(block)],
-          launch: [{ kind: 'grid' as const, value: Number(grid) }],
-        },
-      };
+    const timesOf = (row: Row): readonly number[] => {
+      // The loop of these kernels has 18 instructions.
+      const kernel = { ...little, registersPerThread: Number(row.registers), instructionsPerIteration: 18 };
+      const plan = launchPlan(row, { device, kernel, units: Number(row.units), ordered });
       return draws.map((draw) => predictChunk(createPredictor(drawnPlan(plan, unknown, draw, 'draw')), 0, 1).timeMs[0]);
     };
     const times = own.map(timesOf);
     const regrets = computeRegrets(draws.map((_, draw) => Float64Array.from(times, (one) => one[draw])));
     const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
-    const cycles = own.map((launch) => Number(launch.at(-1)));
+    const cycles = own.map((row) => Number(row.cycles));
     expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);
   });
 });

@@ -198,23 +198,12 @@ const results = fc
 const PTX = decode(new Uint8Array(readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'))));
 const entryAt = (name: string): number => PTX.indexOf(`.visible .entry ${name}(`);
 const KERNEL = `.version 9.0\n.target sm_90\n${PTX.slice(entryAt('branches'), entryAt('mandelbrot'))}`;
-const SASS = `	.target	sm_90
-.text.k:
-        /*0000*/                   S2R R0, SR_TID.X ;
-.L_x_1:
-        /*0010*/                   LDG.E R8, desc[UR4][R2.64] ;
-        /*0020*/                   ISETP.NE.AND P0, PT, R8, RZ, PT ;
-        /*0030*/               @P0 BRA \`(.L_x_1) ;
-        /*0040*/                   EXIT ;
-`;
+const SASS = sample('test/data/inspect/csr.sm_90.sass');
 const LOG = `ptxas info    : Compiling entry function 'k' for 'sm_90'
     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
 ptxas info    : Used 32 registers, used 1 barriers, 1024 bytes smem
 `;
-const PROFILE = `"ID","Kernel Name","Block Size","CC","Metric Name","Metric Unit","Metric Value"
-"0","k(int)","(256, 1, 1)","9.0","smsp__thread_inst_executed_per_inst_executed.ratio","","16"
-"0","k(int)","(256, 1, 1)","9.0","launch__registers_per_thread","","32"
-`;
+const PROFILE = sample('test/data/inspect/launch-by-metric.ncu.csv');
 /** The smallest ELF file for a device: its header, and names in the header of its only section. */
 const CUBIN = (() => {
   const bytes = new Uint8Array(256);
@@ -344,16 +333,35 @@ const OPTUNA = optunaStorage([
   { name: 'x', metrics: ['time_ms'], trials: [{ values: [1], parameters: { BLOCK: 64, schedule: 'none' } }] },
 ]);
 
+/** A reader of a stream of chunks. */
+const streamed = <T>(
+  name: string,
+  files: Parser['files'],
+  parse: (stream: AsyncIterable<Uint8Array>, label: string) => Promise<Result<T>>,
+  check: (value: T) => void,
+): Parser => ({
+  name,
+  files,
+  read: async (bytes, size) => soundOrRefused(await parse(chunks(bytes, size), 'hostile'), check),
+});
+/** A reader of a whole file. */
+const whole = <T>(
+  name: string,
+  files: Parser['files'],
+  parse: (bytes: Uint8Array, label: string) => Result<T> | Promise<Result<T>>,
+  check: (value: T) => void = anything,
+): Parser => ({ name, files, read: async (bytes) => soundOrRefused(await parse(bytes, 'hostile'), check) });
+
 export const PARSERS: readonly Parser[] = [
-  {
-    name: 'storage of Optuna',
-    files: filesOf(CSV_TOKENS, OPTUNA, sample('test/data/optuna/journal.log')),
-    read: async (bytes) =>
-      soundOrRefused(await readOptunaStudies(bytes, 'hostile'), (studies) => {
-        for (const { trials } of studies)
-          for (const { values } of trials) assert.ok(values.every((one) => one === null || Number.isFinite(one)));
-      }),
-  },
+  whole(
+    'storage of Optuna',
+    filesOf(CSV_TOKENS, OPTUNA, sample('test/data/optuna/journal.log')),
+    readOptunaStudies,
+    (studies) => {
+      for (const { trials } of studies)
+        for (const { values } of trials) assert.ok(values.every((one) => one === null || Number.isFinite(one)));
+    },
+  ),
   lengthFile('NPY, NPZ', ...ARRAYS),
   lengthFile(
     'Parquet',
@@ -363,21 +371,14 @@ export const PARSERS: readonly Parser[] = [
   lengthFile('Arrow', ...['polars-lz4', 'arrow-stream'].map((name) => sample(`test/data/lengths/${name}.arrow`))),
   lengthFile('graph', ...GRAPHS),
   lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
-  {
-    name: 'lengths (CSV)',
-    files: filesOf(CSV_TOKENS, LENGTHS),
-    read: async (bytes, size) => soundOrRefused(await parseLengthsCsv(chunks(bytes, size), 'hostile'), soundLaw),
-  },
-  {
-    name: 'table (CSV)',
-    files: filesOf(CSV_TOKENS, LENGTHS),
-    read: async (bytes, size) => soundOrRefused(await inspectTable(chunks(bytes, size), 'hostile'), anything),
-  },
-  {
-    name: 'Matrix Market',
-    files: filesOf(MATRIX_TOKENS, matrices, sample('test/data/matrices/1138_bus.mtx')),
-    read: async (bytes, size) => soundOrRefused(await parseMatrixMarket(chunks(bytes, size), 'hostile'), soundLaw),
-  },
+  streamed('lengths (CSV)', filesOf(CSV_TOKENS, LENGTHS), parseLengthsCsv, soundLaw),
+  streamed('table (CSV)', filesOf(CSV_TOKENS, LENGTHS), inspectTable, anything),
+  streamed(
+    'Matrix Market',
+    filesOf(MATRIX_TOKENS, matrices, sample('test/data/matrices/1138_bus.mtx')),
+    parseMatrixMarket,
+    soundLaw,
+  ),
   {
     name: 'workload text',
     files: fc.oneof(
@@ -394,54 +395,51 @@ export const PARSERS: readonly Parser[] = [
       );
     },
   },
-  {
-    name: 'Kernel Tuner',
-    files: filesOf(JSON_TOKENS, caches, t4Files, CACHE, T4),
-    read: async (bytes) => soundOrRefused(await parseKernelTuner(bytes, 'hostile', 'k'), casesOf),
-  },
-  {
-    name: 'results',
-    files: filesOf(JSON_TOKENS, results, RESULTS),
-    read: async (bytes) => soundOrRefused(await parseBenchResults(bytes, 'hostile'), casesOf),
-  },
-  {
-    name: 'measured loops',
-    files: filesOf(LOOP_TOKENS, headed(['dataset,rows,cols,nnzs,merge,thread\n'], LOOP_TOKENS), sample('test/data/loops/spmv-times-ms.csv')), // prettier-ignore
-    read: async (bytes, size) => soundOrRefused(await parseLoopTimes(chunks(bytes, size), 'hostile'), soundCases),
-  },
-  {
-    name: 'mean losses',
-    files: filesOf(MEANS_TOKENS, sample('test/data/smite/measured-means.csv')),
-    read: async (bytes, size) => soundOrRefused(await parseSmiteMeans(chunks(bytes, size), 'hostile'), soundCases),
-  },
-  {
-    name: 'measured times',
-    files: filesOf(TIMES_TOKENS, headed(['design,time_ms\n', '__proto__,constructor,design,time_us\n'], TIMES_TOKENS)),
-    read: async (bytes, size) => soundOrRefused(await parseMeasuredTimes(chunks(bytes, size), 'hostile', 'k'), casesOf),
-  },
-  {
-    name: 'matrices (evidence)',
-    files: filesOf(CSV_TOKENS, headed(['matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,a\n'], CSV_TOKENS)), // prettier-ignore
-    read: async (bytes, size) => soundOrRefused(await parseEvidence(chunks(bytes, size), 'hostile', ['a']), anything),
-  },
-  {
-    name: 'archive',
-    files: fc.oneof(
+  whole(
+    'Kernel Tuner',
+    filesOf(JSON_TOKENS, caches, t4Files, CACHE, T4),
+    (bytes, label) => parseKernelTuner(bytes, label, 'k'),
+    casesOf,
+  ),
+  whole('results', filesOf(JSON_TOKENS, results, RESULTS), parseBenchResults, casesOf),
+  streamed(
+    'measured loops',
+    filesOf(LOOP_TOKENS, headed(['dataset,rows,cols,nnzs,merge,thread\n'], LOOP_TOKENS), sample('test/data/loops/spmv-times-ms.csv')), // prettier-ignore
+    parseLoopTimes,
+    soundCases,
+  ),
+  streamed(
+    'mean losses',
+    filesOf(MEANS_TOKENS, sample('test/data/smite/measured-means.csv')),
+    parseSmiteMeans,
+    soundCases,
+  ),
+  streamed(
+    'measured times',
+    filesOf(TIMES_TOKENS, headed(['design,time_ms\n', '__proto__,constructor,design,time_us\n'], TIMES_TOKENS)),
+    (stream, label) => parseMeasuredTimes(stream, label, 'k'),
+    casesOf,
+  ),
+  streamed(
+    'matrices (evidence)',
+    filesOf(CSV_TOKENS, headed(['matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,a\n'], CSV_TOKENS)), // prettier-ignore
+    (stream, label) => parseEvidence(stream, label, ['a']),
+    anything,
+  ),
+  whole(
+    'archive',
+    fc.oneof(
       anyBytes.map((bytes) => new Uint8Array([0x1f, 0x8b, ...bytes])),
       damaged(fc.constant(new Uint8Array(gzipSync(LENGTHS)))),
     ),
-    read: async (bytes) => soundOrRefused(await unpacked(bytes, 'hostile'), anything),
-  },
-  {
-    name: 'study',
-    files: filesOf(JSON_TOKENS, ...STUDIES),
-    read: (bytes) => soundOrRefused(parseStudy(decode(bytes), 'hostile'), anything),
-  },
-  {
-    name: 'manifest of a kernel',
-    files: filesOf(JSON_TOKENS, sample('db/examples/kernels/spmv/spmv.kernel.json')),
-    read: (bytes) => soundOrRefused(parseKernelManifest(decode(bytes), 'hostile'), anything),
-  },
+    unpacked,
+  ),
+  whole('study', filesOf(JSON_TOKENS, ...STUDIES), (bytes, label) => parseStudy(decode(bytes), label)),
+  whole(
+    'manifest of a kernel',
+    filesOf(JSON_TOKENS, sample('db/examples/kernels/spmv/spmv.kernel.json')),
+    (bytes, label) => parseKernelManifest(decode(bytes), label),
+  ),
   {
     name: 'device',
     files: filesOf(JSON_TOKENS, GPU),
@@ -454,9 +452,9 @@ export const PARSERS: readonly Parser[] = [
       soundOrRefused(parseTrace(bytes), ({ lengths }) => assert.ok(lengths.every((length) => length >= 0)), /./),
   },
   kernelParser('ptx', encode(KERNEL)),
-  kernelParser('sass', encode(SASS)),
+  kernelParser('sass', SASS),
   kernelParser('log', encode(LOG)),
-  kernelParser('profile', encode(PROFILE)),
+  kernelParser('profile', PROFILE),
   kernelParser('cubin', CUBIN),
   {
     name: 'kind of a file',
