@@ -1,6 +1,7 @@
 import type { GroupDepth } from '../../src-workers/domain/depth.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
+import { cycleTable } from '../../src-workers/models/pipeline/soft-saturation.ts';
 import {
   binomialLaw,
   categoricalLaw,
@@ -41,22 +42,13 @@ export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
 }
 
 /** t(w) = (τᵖ + (c·q⌈w/q⌉)ᵖ)^(1/p), cycles; index 0…groups. */
-export function kneeRate(
-  latency: number,
-  issue: number,
-  softness: number,
+export const kneeRate = (
+  latencyCycles: number,
+  issueCycles: number,
+  kneeSoftness: number,
   schedulers: number,
   groups: number,
-): Float64Array {
-  const cyclesPerIteration = new Float64Array(groups + 1);
-  for (let w = 1; w <= groups; w++) {
-    const served = issue * schedulers * Math.ceil(w / schedulers);
-    const high = Math.max(latency, served);
-    const low = Math.min(latency, served);
-    cyclesPerIteration[w] = high * Math.pow(1 + Math.pow(low / high, softness), 1 / softness);
-  }
-  return cyclesPerIteration;
-}
+): Float64Array => cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
 
 export interface RandomDesign {
   readonly label: string;

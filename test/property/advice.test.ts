@@ -47,8 +47,10 @@ describe('the pick', () => {
     ['a GPU', axes],
     ['a CPU', cores],
   ])('of %s is one of the tied designs, and no tied design comes before it by the rule', (_, space) => {
+    // Designs of the first launches, caps and blocks are equal in all other values, so that blocks decide.
+    const alike = axes.launch.length * axes.registerCap.length * axes.blockThreads.length;
     const entry = fc.record({
-      design: fc.integer({ min: 0, max: size - 1 }),
+      design: fc.oneof(fc.nat(alike - 1), fc.nat(size - 1)),
       blocks: fc.integer({ min: 1, max: 4 }),
       timeMs: fc.integer({ min: 100, max: 101 }),
     });

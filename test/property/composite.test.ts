@@ -85,7 +85,7 @@ describe('the composite prediction', () => {
           Math.floor(perMultiprocessor / residentBlocks) *
             length *
             cyclesPerIteration[residentBlocks * groupsPerBlock] +
-          length * cyclesPerIteration[rest * groupsPerBlock];
+          (rest > 0 ? length * cyclesPerIteration[rest * groupsPerBlock] : 0);
         const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
         const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
         expect(unwrap(device).run(seededRandom(1))).toBe(expected);
