@@ -14,21 +14,22 @@ it('fills only lanes that a block has: 96 threads in groups of 64', async () => 
   const gridBlocks = 2 * WIDE.multiprocessors;
   for (const balancing of ['none', 'dynamic-fetch', 'full-sort']) {
     const study = oneDesign({
-      workload: { lengths: 'constant(10)', units: gridBlocks * 96 * 3 },
+      workload: { lengths: 'constant(10)', units: gridBlocks * 96 * 4 },
       devices: [WIDE.id],
       kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
       axes: { blockThreads: [96], gridBlocks: [gridBlocks], balancing: [balancing] },
     });
     const predictor = createPredictor(await planOf(study));
     const design = playableDesign(predictor, 0)!;
-    expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 3 });
+    expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 4 });
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
-    // The launch has three units of ten iterations in a row, and two blocks of two groups on every multiprocessor.
+    // The launch has four units of ten iterations in a row, and two blocks of two groups on every multiprocessor. Groups
+    // with all their lanes would need three.
     const { cyclesPerIteration, fetches } = design;
-    // Units are fetched after 0, 10 and 20 iterations; then nothing is left.
+    // Units are fetched after 0, 10, 20 and 30 iterations; then nothing is left.
     const cycles = fetches
-      ? fetches.startCycles + 20 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4] + fetches.lastCycles
-      : 30 * cyclesPerIteration[4];
+      ? fetches.startCycles + 30 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4] + fetches.lastCycles
+      : 40 * cyclesPerIteration[4];
     const kernelMs = cycles * design.msPerCycle;
     expect(Math.abs(meanMs / (kernelMs + design.balancingMs) - 1)).toBeLessThan(8 * Number.EPSILON);
     expect(standardDeviationMs).toBe(0);
