@@ -76,16 +76,11 @@ describe('a study with the middle of each assumed input', () => {
       const planOf = (one: Study) =>
         ({ id: '', kernel: one.kernel, axes: { devices: [a100] } }) as unknown as SweepPlan;
       for (const draw of makeDraws(before, 4)) {
-        const [was, is] = (
-          [
-            [study, before],
-            [filled, after],
-          ] as const
-        ).map(([one, unknown]) => {
-          const { origins: _origins, ...drawn } = drawnPlan(planOf(one), unknown, draw, '').kernel as Study['kernel'];
-          return drawn;
-        });
-        expect(is).toEqual(was);
+        const drawn = (one: Study, unknown: typeof before) => {
+          const { origins: _origins, ...kernel } = drawnPlan(planOf(one), unknown, draw, '').kernel as Study['kernel'];
+          return kernel;
+        };
+        expect(drawn(filled, after)).toEqual(drawn(study, before));
       }
     }
   });

@@ -175,8 +175,14 @@ describe('replications', () => {
 
 describe('fetched work', () => {
   const constant = unwrap(constantLaw(5));
-  const run = (change: Partial<Launch>, units: number, lanesPerGroup: number, law = constant): number =>
-    unwrap(prepareFetchingDevice(launchOf(change), { law, units, lanesPerGroup, setupIterations: 0 })).run(
+  const run = (
+    change: Partial<Launch>,
+    units: number,
+    lanesPerGroup: number,
+    law = constant,
+    setupIterations = 0,
+  ): number =>
+    unwrap(prepareFetchingDevice(launchOf(change), { law, units, lanesPerGroup, setupIterations })).run(
       seededRandom(2),
     );
 
@@ -190,28 +196,12 @@ describe('fetched work', () => {
   it('makes the lanes of a group wait for the setup of one of them', () => {
     // Two lanes have three units of 5 iterations with a setup of 2: both start together, then one fetches the last unit
     // alone.
-    const device = prepareFetchingDevice(launchOf({}), {
-      law: constant,
-      units: 3,
-      lanesPerGroup: 2,
-      setupIterations: 2,
-    });
-    expect(unwrap(device).run(seededRandom(1))).toBe(14 * RATE[1]);
-    const alone = prepareFetchingDevice(launchOf({}), {
-      law: constant,
-      units: 6,
-      lanesPerGroup: 1,
-      setupIterations: 2,
-    });
-    expect(unwrap(alone).run(seededRandom(1))).toBe(42 * RATE[1]);
+    expect(run({}, 3, 2, constant, 2)).toBe(14 * RATE[1]);
+    expect(run({}, 6, 1, constant, 2)).toBe(42 * RATE[1]);
     // Lanes out of step run nearly every setup one after the other: at least one for each unit of the longest lane, at
     // most one for each of all units.
     const law = unwrap(uniformLaw(100, 1000));
-    const run = (setupIterations: number): number =>
-      unwrap(prepareFetchingDevice(launchOf({}), { law, units: 400, lanesPerGroup: 4, setupIterations })).run(
-        seededRandom(4),
-      );
-    const setups = (run(1) - run(0)) / RATE[1];
+    const setups = (run({}, 400, 4, law, 1) - run({}, 400, 4, law)) / RATE[1];
     expect(setups).toBeGreaterThan(350);
     expect(setups).toBeLessThanOrEqual(400);
   });

@@ -12,6 +12,7 @@ import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts
 import { examine, type GpuCandidate } from '../../../src-workers/predict/design/candidate.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
 import { forAll } from '../../for-all.ts';
@@ -33,6 +34,12 @@ const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = 
       axes: { blockThreads: [256], ...axes },
     }),
   );
+/** Returns the first design, with its pace. */
+function pacedDesign(predictor: Predictor) {
+  const candidate = {} as GpuCandidate;
+  examine(predictor, new Int32Array(predictor.counts.length), candidate);
+  return { candidate, pace: getPace(candidate) };
+}
 const timeOf = async (asked: Asked): Promise<number> =>
   predictChunk(createPredictor(await planned(asked)), 0, 1).timeMs[0];
 /** Returns the number of instructions of thread groups that a full device issues in this time. */
@@ -67,9 +74,7 @@ describe('the phases of a kernel', () => {
     for (const lengths of ['constant(20)', 'geometric(0.05)', 'mtx:ca-GrQc.mtx'])
       for (const u of [1, 4]) {
         const plan = await planned({ lengths, kernel: { serialFraction: 0.1 }, axes: { threadsPerUnit: [u] } });
-        const candidate = {} as GpuCandidate;
-        examine(createPredictor(plan), new Int32Array(plan.axes.devices.length + 20), candidate);
-        const pace = getPace(candidate);
+        const { pace } = pacedDesign(createPredictor(plan));
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
         expect(Array.from(pace.getCycles())).toEqual(
@@ -127,9 +132,8 @@ describe('the cycles of a mean round', () => {
     const [blocksPerMultiprocessor, rounds] = [8, 3];
     const units = blocksPerMultiprocessor * A100.multiprocessors * 256 * rounds;
     const plan = await planned({ units, kernel, axes: { blocksPerMultiprocessor: [blocksPerMultiprocessor] } });
-    const candidate = {} as GpuCandidate;
-    examine(createPredictor(plan), new Int32Array(30), candidate);
-    const { iterationFactor, getCycles, setupIterations } = getPace(candidate);
+    const { candidate, pace } = pacedDesign(createPredictor(plan));
+    const { iterationFactor, getCycles, setupIterations } = pace;
     expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
     const atOnce = getCycles()[blocksPerMultiprocessor * 8];
     const cycles = rounds * (32 + setupIterations) * atOnce * iterationFactor;
@@ -142,10 +146,7 @@ describe('the cycles of a mean round', () => {
       for (const schedulers of [1, 3, 4]) {
         const measured = { latencyCycles: 500, issueCycles: 9, kneeSoftness: 3, schedulers };
         const plan = await planned({ kernel, axes: { threadsPerUnit: [u] } });
-        const candidate = {} as GpuCandidate;
-        const predictor = createPredictor({ ...plan, pipeline: { [A100.id]: measured } });
-        examine(predictor, new Int32Array(30), candidate);
-        const pace = getPace(candidate);
+        const { pace } = pacedDesign(createPredictor({ ...plan, pipeline: { [A100.id]: measured } }));
         let best = Infinity;
         for (let w = 1; w < pace.getCycles().length; w += 1) {
           best = Math.min(best, pace.getCycles()[w] / w);

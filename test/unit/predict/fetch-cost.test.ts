@@ -11,7 +11,7 @@ import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-dept
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
-import { prepareFetchingDevice } from '../../../src-workers/simulate/fetching.ts';
+import { prepareFetchingDevice, type FetchedWork } from '../../../src-workers/simulate/fetching.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
@@ -190,7 +190,13 @@ describe('the simulation of a launch that fetches', () => {
     gridBlocks: 4,
     cyclesPerIteration: Float64Array.of(1, 1, 2, 3, 4),
   };
-  const play = (fetch: number | 'group', units: number, support = [3], setupIterations = 1) =>
+  const play = (
+    fetch: number | 'group',
+    units: number,
+    support = [3],
+    setupIterations = 1,
+    costs: Partial<FetchedWork> = {},
+  ) =>
     unwrap(
       prepareFetchingDevice(launch, {
         law: {
@@ -203,6 +209,7 @@ describe('the simulation of a launch that fetches', () => {
         lanesPerGroup: 4,
         setupIterations,
         fetch,
+        ...costs,
       }),
     ).run(seededRandom(1));
 
@@ -216,23 +223,14 @@ describe('the simulation of a launch that fetches', () => {
   });
 
   it('includes the cost of fetching until the queue is empty, and of the last fetches after it', () => {
-    const dry = (fetchingCyclesPerIteration: Float64Array, startCycles = 0, lastCycles = 0) =>
-      unwrap(
-        prepareFetchingDevice(launch, {
-          law: { label: '', support: Float64Array.of(10), probability: Float64Array.of(1), truncatedMass: 0 },
-          units: 64,
-          lanesPerGroup: 4,
-          setupIterations: 0,
-          startCycles,
-          fetchingCyclesPerIteration,
-          lastCycles,
-        }),
-      ).run(seededRandom(1));
+    const dry = (costs: Partial<FetchedWork>) => play(1, 64, [10], 0, costs);
     // Each of 32 lanes has two units, and the second ones are fetched when the first ones end.
-    expect(dry(launch.cyclesPerIteration)).toBe(2 * 10 * 4);
-    expect(dry(Float64Array.of(7, 7, 7, 7, 7))).toBe(10 * 7 + 10 * 4);
-    expect(dry(launch.cyclesPerIteration, 13)).toBe(13 + 2 * 10 * 4);
-    expect(dry(launch.cyclesPerIteration.slice(), 0, 17)).toBe(2 * 10 * 4 + 17);
+    expect(dry({})).toBe(2 * 10 * 4);
+    expect(dry({ fetchingCyclesPerIteration: Float64Array.of(7, 7, 7, 7, 7) })).toBe(10 * 7 + 10 * 4);
+    expect(dry({ startCycles: 13 })).toBe(13 + 2 * 10 * 4);
+    // The last fetches count where fetching has a rate of its own.
+    const fetchingCyclesPerIteration = launch.cyclesPerIteration.slice();
+    expect(dry({ fetchingCyclesPerIteration, lastCycles: 17 })).toBe(2 * 10 * 4 + 17);
   });
 
   it('makes a group wait for the longest of its units, but not a lane', () => {
