@@ -4,12 +4,6 @@ import type { KernelProfile, PipelineParameters } from '../../../src-workers/dom
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import {
-  HASAN_KEPLER20,
-  hasanEfficiency,
-  residentBlockTime,
-  residentThreadGroupTime,
-} from '../../../src-workers/models/pipeline/hasan.ts';
-import {
   brokenLimits,
   functionalUnitCycles,
   kimCycles,
@@ -111,20 +105,6 @@ describe('parameters derived from device and kernel', () => {
     // The device moves 10 bytes per SM and cycle, and the kernel 32 lanes × 8 bytes.
     const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
     expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
-  });
-});
-
-describe('Hasan, Eq. 1–3', () => {
-  it('rounds the number of waves up', () => {
-    expect(residentBlockTime(HASAN_KEPLER20, 208, 14.5)).toBe(14.5);
-    expect(residentBlockTime(HASAN_KEPLER20, 209, 14.5)).toBe(29);
-  });
-
-  it('fills the device at 208 blocks of 128 threads, as the paper says', () => {
-    expect(residentThreadGroupTime(HASAN_KEPLER20, 208, 128, 14.5)).toBe(14.5);
-    expect(hasanEfficiency(HASAN_KEPLER20, 208, 128)).toBe(0.5);
-    // Twice as many blocks take one more wave, for which the second case of Eq. 3 holds.
-    expect(hasanEfficiency(HASAN_KEPLER20, 416, 128)).toBe(0.25);
   });
 });
 
