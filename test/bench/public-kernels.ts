@@ -1,21 +1,16 @@
 /**
  * Collects the figures that `kernel inspect` finds in a folder of PTX of public kernels. They are the basis of the laws
- * of assumed inputs (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER [--all]`: prints eleven quantiles of
- * each figure, from 5 to 95 %; `--all` lists the kernels.
+ * of assumed inputs (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER`: prints eleven quantiles of each
+ * figure, from 5 to 95 %.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { inspectKernel, sourceName } from '../../src-workers/inspect/inspect.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 
-const { values: options, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
-const [folder] = positionals;
+const [folder] = process.argv.slice(2);
 
 /**
  * Selects loops whose end depends on data. Each name counts once, and only a few kernels of a file count, because
@@ -35,13 +30,6 @@ for (const name of readdirSync(folder).filter((one) => one.endsWith('.ptx'))) {
     if (!inspected.value.loops[inspected.value.chosen.loop].divergent) continue;
     seen.add(sourceName(entry));
     found.push(inspected.value);
-    if (options.all) {
-      const { chosen, loops, phases, accesses, sharing } = inspected.value;
-      const loop = loops[chosen.loop];
-      process.stdout.write(
-        `${name} ${JSON.stringify({ entry, loop: [loop.instructionsPerIteration, loop.chainInstructions, loop.dependentLoads], phases, accesses, sharing })}\n`,
-      );
-    }
   }
 }
 process.stdout.write(`${found.length} kernels of ${files} files\n`);
