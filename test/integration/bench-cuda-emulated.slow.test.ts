@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe as always, expect, it, vi } from 'vitest';
 import { readImportFile } from '../../src-main/services/imports/file-kind.ts';
-import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
@@ -100,7 +99,8 @@ const LOOPS: readonly BenchCase[] = [
             balancing: dispatch.startsWith('dynamic') ? dispatch : 'none',
             blockThreads,
             gridBlocks: at === 0 ? 1 : 3,
-            registerCap: at === 1 ? 32 : null,
+            // The emulation has no registers, so one capped program is enough.
+            registerCap: u === 4 && at === 1 ? 32 : null,
           }),
         ),
     ),
@@ -132,6 +132,19 @@ const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
     })),
   ),
 );
+
+/** Its program draws enough lengths to know their mean. */
+const MANY: BenchCase = {
+  id: 'many',
+  benchmark: 'matrix-power',
+  parameters: {
+    lengths: 'geometric(0.6)',
+    unitsPerGroup: 2,
+    workGroups: 1000,
+    execution: 'lockstep',
+    synchronised: false,
+  },
+};
 
 const SMALL: readonly BenchCase[] = [
   ...(['single', 'double'] as const).flatMap((loops) =>
@@ -173,7 +186,7 @@ const PROBES: readonly BenchCase[] = [
 describe('measuring with the emulation', () => {
   let records: readonly BenchRecord[];
   beforeAll(async () => {
-    const all = await measure(planOf([...LOOPS, ...POWERS, ...SMALL, ...PROBES]));
+    const all = await measure(planOf([...LOOPS, ...POWERS, MANY, ...SMALL, ...PROBES]));
     expect(all.ended.stderr).toBe('');
     expect(all.ended.code).toBe(0);
     records = all.records;
@@ -253,6 +266,16 @@ describe('measuring with the emulation', () => {
     );
   });
 
+  it('draws lengths with the mean of their law', () => {
+    const values = valuesOf('many') as Readonly<Record<string, number>>;
+    const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
+    // The tolerances are five standard errors. A length has the mean 1/p and the standard deviation √(1−p)/p.
+    const error = (5 * expected.standardDeviationLoss) / Math.sqrt(1000);
+    expect(Math.abs(values['meanLossOfLengths'] - expected.meanLoss)).toBeLessThan(error);
+    const lengthError = (5 * Math.sqrt(0.4)) / 0.6 / Math.sqrt(2000);
+    expect(Math.abs(values['iterations'] / 2000 - 1 / 0.6)).toBeLessThan(lengthError);
+  });
+
   it('finds the limits and the residency of the emulation', () => {
     expect(valuesOf('limits')).toEqual({
       threadsPerBlock: 1024,
@@ -316,18 +339,15 @@ describe('thread groups of 64 lanes, as in HIP', () => {
     probe('shared-memory', { mostThreadGroups: 2 }),
     probe('fetch'),
     probe('limits'),
-    ...[1, 4].flatMap((threadsPerUnit) =>
-      (['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'] as const).flatMap((balancing) =>
-        (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
-          unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}-u${threadsPerUnit}`, {
-            threadsPerUnit,
-            balancing,
-            loop,
-            // The last group of a block is not full.
-            blockThreads: 160,
-            gridBlocks: 2,
-          }),
-        ),
+    ...(['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'] as const).flatMap((balancing) =>
+      (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
+        // The last group of a block is not full.
+        unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}`, {
+          threadsPerUnit: 4,
+          balancing,
+          loop,
+          blockThreads: 160,
+        }),
       ),
     ),
   ];
@@ -359,32 +379,28 @@ describe('launches of several cases', () => {
       .filter(({ case: id }) => wanted === undefined || id === wanted)
       .map(({ case: id, repeat, warmUp }) => `${wanted === undefined ? id : ''} ${warmUp ? 'w' : 'r'}${repeat}`);
 
-  it.each(['warm', 'flush'] as const)(
-    'alternate at random, each as often as when measured alone, with a cache that is %s',
-    async (cache) => {
-      const plan = planOf(cases, { alternating: 3, cache, repeats: 4 });
-      const { records } = await measure(plan);
-      expect(records.at(-1)!.type).toBe('done');
-      for (const { id } of cases) {
-        expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
-        expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
-      }
-      // At most three are active at a time, and they alternate.
-      const order = ofType(records, 'sample').map((sample) => sample.case);
-      const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
-      expect(changes).toBeGreaterThan(cases.length);
-      for (const at of order.keys())
-        expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
-      // The reader knows whose launch is next.
-      const spoken = records.filter((record) => 'case' in record);
-      for (const [at, record] of spoken.entries())
-        if (record.type === 'sample')
-          expect(spoken.slice(0, at).findLast(({ type }) => type === 'turn')?.case).toBe(record.case);
-      // The same seed draws the same order.
-      const again = await measure(plan);
-      expect(samplesOf(again.records)).toEqual(samplesOf(records));
-    },
-  );
+  it('alternate at random, each as often as when measured alone, and in the order of the seed', async () => {
+    const plan = planOf(cases, { alternating: 3, cache: 'flush', repeats: 4 });
+    const { records } = await measure(plan);
+    expect(records.at(-1)!.type).toBe('done');
+    for (const { id } of cases) {
+      expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
+      expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
+    }
+    // At most three are active at a time, and they alternate.
+    const order = ofType(records, 'sample').map((sample) => sample.case);
+    const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
+    expect(changes).toBeGreaterThan(cases.length);
+    for (const at of order.keys())
+      expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
+    // The reader knows whose launch is next.
+    const spoken = records.filter((record) => 'case' in record);
+    for (const [at, record] of spoken.entries())
+      if (record.type === 'sample')
+        expect(spoken.slice(0, at).findLast(({ type }) => type === 'turn')?.case).toBe(record.case);
+    const warm = await measure({ ...plan, cache: 'warm' });
+    expect(samplesOf(warm.records)).toEqual(samplesOf(records));
+  });
 
   it('are measured again one by one if the device has no room for several', async () => {
     const big = (id: string): BenchCase => ({ ...probe('bandwidth', { bytes: 65_536 }), id });
@@ -430,26 +446,6 @@ describe('what cases share', () => {
     const orders = ['none', 'full-sort', 'window-sort(20)', 'none'];
     expect(new Set(await launched(orders, memory)).size).toBe(orders.length);
   });
-
-  it('is a device that is awake, so that only the first case of a row of them waits for its clocks', async () => {
-    const source = join(folder, 'awake.cu');
-    await writeFile(
-      source,
-      `#include "${join(SOURCES, 'host.cuh')}"
-int main() {
-  using std::chrono::milliseconds;
-  lockstep::Activity activity;
-  const auto start = lockstep::Activity::Clock::now();
-  std::printf("%d", activity.idle(start));
-  activity.worked(start);
-  for (const int ms : {0, 50, 99, 101, 5000}) std::printf(" %d", activity.idle(start + milliseconds(ms)));
-}
-`,
-    );
-    const program = join(folder, 'awake');
-    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
-    expect((await runToEnd(program, [], folder)).stdout).toBe('1 0 0 0 1 1');
-  });
 });
 
 /** Replaces NVIDIA's management library: the clock decreases from launch to launch. */
@@ -494,8 +490,8 @@ describe('iterations of every shape', () => {
     { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
   ])('leave the same results as the reference: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
-    // All numbers of threads are compiled above, so one profile is enough here.
-    const cases = [1, 4, 32].flatMap((threadsPerUnit) => [
+    // All numbers of threads are compiled above.
+    const cases = [1, 32].flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
     ]);
@@ -507,18 +503,20 @@ describe('iterations of every shape', () => {
 });
 
 describe('what goes wrong', () => {
+  /** Returns what replaces a word of a file of the plan. */
+  const changing = (file: string, at: number, change: (word: number) => number) => async (where: string) => {
+    const words = await readFile(join(where, file));
+    words.writeUInt32LE(change(words.readUInt32LE(at * 4)) >>> 0, at * 4);
+    await writeFile(join(where, file), words);
+  };
+
   it('reports a wrong result with its unit', async () => {
     const { records } = await measure(planOf([unitLoop('a', {})]), {
-      spoil: async (where) => {
-        const path = join(where, 'expected.u32');
-        const words = await readFile(path);
-        words.writeUInt32LE((words.readUInt32LE(7 * 4) ^ 1) >>> 0, 7 * 4);
-        await writeFile(path, words);
-      },
+      spoil: changing('expected.u32', 7, (word) => word ^ 1),
     });
-    const [check] = ofType(records, 'check');
-    expect(check.correct).toBe(false);
-    expect(check.message).toMatch(/^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/);
+    expect(ofType(records, 'check')).toMatchObject([
+      { correct: false, message: /^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/ },
+    ]);
   });
 
   it('fails one case and continues with the next', async () => {
@@ -593,62 +591,50 @@ describe('what goes wrong', () => {
     );
   });
 
-  it.each<[string, (folder: string) => Promise<void>, RegExp]>([
+  const planText = (text: string) => (where: string) => writeFile(join(where, 'plan.txt'), text);
+  it.each<[string, 'lost' | 'failed', (folder: string) => Promise<void>, RegExp]>([
+    ['a plan cut short', 'lost', planText('lockstep-cuda-plan 1\n'), /plan.txt is cut short/],
+    ['a plan of another version', 'lost', planText('lockstep-cuda-plan 2\n'), /begins with/],
+    ['a plan without its units', 'lost', (where) => rm(join(where, 'expected.u32')), /^cannot open expected.u32/],
     [
-      'cut short',
-      async (where) => writeFile(join(where, 'plan.txt'), 'lockstep-cuda-plan 1\n'),
-      /plan.txt is cut short/,
+      'an order with a number that is not a unit',
+      'failed',
+      changing('order-0.u32', 0, () => 150),
+      /^order-0.u32 names 150, which is not less than 150$/,
     ],
-    [
-      'of another version',
-      async (where) => writeFile(join(where, 'plan.txt'), 'lockstep-cuda-plan 2\n'),
-      /begins with/,
-    ],
-    ['without its units', async (where) => rm(join(where, 'expected.u32')), /^cannot open expected.u32/],
-  ])('refuses a plan %s', async (_what, spoil, message) => {
+  ])('refuses %s', async (_what, type, spoil, message) => {
     const { ended, records } = await measure(planOf([unitLoop('a', {})]), { spoil });
-    expect(ended.code).toBe(1);
-    expect(ofType(records, 'lost')[0].message).toMatch(message);
-  });
-
-  it('refuses an order with a number that is not a unit', async () => {
-    const { records } = await measure(planOf([unitLoop('a', {})]), {
-      spoil: async (where) => {
-        const path = join(where, 'order-0.u32');
-        const words = await readFile(path);
-        words.writeUInt32LE(150, 0);
-        await writeFile(path, words);
-      },
-    });
-    expect(ofType(records, 'failed')[0].message).toBe('order-0.u32 names 150, which is not less than 150');
+    expect(ended.code).toBe(type === 'lost' ? 1 : 0);
+    expect(ofType(records, type)).toMatchObject([{ message }]);
   });
 });
 
 describe('devices', () => {
-  it('are listed with their numbers, or reported as missing', async () => {
-    const { program } = unwrap(await compileCuda(compilation([DEVICES_OBJECT], { architectures: [] })));
+  let program: string;
+  beforeAll(async () => {
+    program = unwrap(await compileCuda(compilation([DEVICES_OBJECT], { architectures: [] }))).program;
+  });
+
+  it('are listed with their numbers', async () => {
     const two = recordsOf((await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '2' })).stdout);
     expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
-    const none = await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '0' });
-    expect(none.code).toBe(1);
-    expect(recordsOf(none.stdout)).toEqual([
-      { type: 'lost', message: 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected' },
-    ]);
-    const old = await runToEnd(program, [], folder, { CUDA_SHIM_DRIVER: '12020' });
-    expect(recordsOf(old.stdout)).toEqual([
-      {
-        type: 'lost',
-        message:
-          'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)',
-      },
-    ]);
-    const noDriver = await runToEnd(program, [], folder, { CUDA_SHIM_DRIVER: '0' });
-    expect(ofType(recordsOf(noDriver.stdout), 'lost')[0].message).toBe('no NVIDIA driver is loaded on this machine');
     const measuring = unwrap(await compileCuda(compilation([HOST_OBJECT]))).program;
     const third = await runToEnd(measuring, ['--plan', 'plan.txt', '--device', '2'], folder, {
       CUDA_SHIM_DEVICES: '2',
     });
     expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
+  });
+
+  it.each([
+    [{ CUDA_SHIM_DEVICES: '0' }, 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected'],
+    [
+      { CUDA_SHIM_DRIVER: '12020' },
+      'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)',
+    ],
+    [{ CUDA_SHIM_DRIVER: '0' }, 'no NVIDIA driver is loaded on this machine'],
+  ])('are reported as missing with the reason: %o', async (environment: Record<string, string>, message) => {
+    const { code, stdout } = await runToEnd(program, [], folder, environment);
+    expect([code, recordsOf(stdout)]).toEqual([1, [{ type: 'lost', message }]]);
   });
 });
 
@@ -861,114 +847,80 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(ofType(await recordsAfterPlan(), 'sample').length).toBe(9);
   });
 
-  it('measures slices as tasks of a job array, only missing ones when started again, and merges them', async () => {
-    const task = (id: number): Promise<Ended> =>
-      runToEnd(join(place, 'run.slurm'), [], place, { ...environment, SLURM_ARRAY_TASK_ID: String(id) });
-    const sliceFile = (id: number): string => join(place, `results-${id}.jsonl`);
-    await rm(join(place, 'results.jsonl'));
-    for (const [id, cases] of [2, 1, 1].entries()) {
-      const ended = await task(id);
-      expect(ended.stderr).toBe('');
-      expect(ended.stdout).toContain(`measuring; 0 of ${cases} cases are done already`);
-    }
-    expect((await task(0)).stdout).toContain('measuring; 2 of 2 cases are done already');
-    const sampled = async (): Promise<string[]> =>
-      ofType(recordsOf((await Promise.all([0, 1, 2].map((id) => readFile(sliceFile(id), 'utf8')))).join('').replaceAll(/^\{"type":"plan".*\n/gm, '')), 'check').map(({ case: id }) => id); // prettier-ignore
-    expect((await sampled()).sort()).toEqual(['a', 'b', 'grid']);
-    // One task was interrupted, and the array is started again.
-    const text = await readFile(sliceFile(1), 'utf8');
-    await writeFile(sliceFile(1), text.slice(0, text.lastIndexOf('"type":"check"')));
-    const short = unwrap(await parseBenchResults(unwrap(await readImportFile(place)), 'folder'));
-    expect(short.cases.find((one) => one.case.id === 'b')?.correct ?? null).toBe(null);
-    expect((await task(1)).stdout).toContain('measuring; 0 of 1 cases are done already');
-    const merged = unwrap(await parseBenchResults(unwrap(await readImportFile(place)), 'folder'));
-    expect(merged.cases.map((one) => [one.case.id, one.failure === null])).toEqual([['a', true], ['b', true], ['too-wide', false], ['grid', true]]); // prettier-ignore
-    expect(merged.warnings).toEqual([]);
-    expect((await runToEnd(join(place, 'run.slurm'), [], place, environment)).stderr).toContain('start this by sbatch');
-    expect((await script({ LOCKSTEP_SLICE: '3/3' })).stderr).toBe('slice 3 is not among 0 to 2\n');
-    expect((await script({ LOCKSTEP_SLICE: 'x' })).stderr).toMatch(/^LOCKSTEP_SLICE must be/);
-    expect(await readImportFile(folder)).toMatchObject({ ok: false, error: { message: expect.stringContaining('holds no results') } }); // prettier-ignore
-    for (const id of [0, 1, 2]) await rm(sliceFile(id));
-    expect((await script()).code).toBe(0);
+  // slurm.slow.test.ts measures the slices of a job array.
+  it.each([
+    ['run.slurm', {}, /start this by sbatch/],
+    ['run.sh', { LOCKSTEP_SLICE: '3/3' }, /^slice 3 is not among 0 to 2\n$/],
+    ['run.sh', { LOCKSTEP_SLICE: 'x' }, /^LOCKSTEP_SLICE must be/],
+  ])('%s refuses a slice that does not exist: %o', async (name, more: Record<string, string>, words) => {
+    expect((await runToEnd(join(place, name), [], place, { ...environment, ...more })).stderr).toMatch(words);
   });
 
   it('names the missing compiler or device', async () => {
-    const noCompiler = await script({ NVCC: join(folder, 'no-such-nvcc') });
-    expect([noCompiler.code, noCompiler.stderr]).toEqual([1, expect.stringMatching(/^nvcc was not found/)]);
+    expect(await script({ NVCC: join(folder, 'no-such-nvcc') })).toMatchObject({
+      code: 1,
+      stderr: /^nvcc was not found/,
+    });
     // This happens before anything but the program that lists devices is compiled.
     await rm(join(place, 'build'), { recursive: true });
-    const noDevice = await script({ CUDA_SHIM_DEVICES: '0' });
-    expect([noDevice.code, noDevice.stdout]).toEqual([1, 'compiling build/devices.o\n']);
-    expect(noDevice.stderr).toMatch(
-      /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
-    );
+    expect(await script({ CUDA_SHIM_DEVICES: '0' })).toMatchObject({
+      code: 1,
+      stdout: 'compiling build/devices.o\n',
+      stderr: /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
+    });
     const second = await script({}, '1');
     expect(second.stderr).toMatch(/there is no device 1; the devices are those above, from 0 on\n$/);
-    const old = join(folder, 'old-nvcc');
-    await writeFile(
-      old,
-      `#!/bin/sh
-case $1 in
-  --version) echo "Cuda compilation tools, release 0.0, V0.0.3" ;;
-  --list-gpu-arch) echo compute_75; echo compute_90 ;;
-  *) case $* in *devices*) exec "${EMULATING_NVCC}" "$@" ;; esac
-     echo "nvcc fatal   : Unsupported gpu architecture 'compute_120'"; exit 1 ;;
-esac
-`,
-      { mode: 0o755 },
-    );
-    const unknown = await script({ NVCC: old });
-    expect(unknown.stderr).toMatch(
-      /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nold-nvcc could not make build\/main\.o\n$/,
+    expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
+  });
+
+  it('compiles for the GPUs of the machine, by a compiler that knows them, or says which one would', async () => {
+    const bin = join(folder, 'mixed');
+    /** Writes a compiler that knows these architectures, and otherwise runs these lines of a script. */
+    const compiler = async (name: string, codes: string, body: string): Promise<string> => {
+      const path = join(bin, name, 'bin', 'nvcc');
+      await mkdir(dirname(path), { recursive: true });
+      const lists = `case $1 in --list-gpu-*) printf '${codes}'; exit 0 ;; esac\n`;
+      await writeFile(path, `#!/bin/sh\n${lists}${body}`, { mode: 0o755 });
+      return path;
+    };
+    const working = `while [ "$1" = -gencode ]; do shift 2; done\nexec "${EMULATING_NVCC}" "$@"\n`;
+    const refusing = `case $* in *devices* | --version) exec "${EMULATING_NVCC}" "$@" ;; esac\necho "nvcc fatal   : Unsupported gpu architecture 'compute_120'"; exit 1\n`;
+    const old = await compiler('old', 'compute_75\\ncompute_90\\n', refusing);
+    expect((await script({ NVCC: old })).stderr).toMatch(
+      /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not make build\/main\.o\n$/,
     );
     // The machine has an old GPU and a new one.
-    const mixed = join(folder, 'mixed');
-    await mkdir(mixed);
-    await writeFile(join(mixed, 'nvidia-smi'), '#!/bin/sh\nprintf "7.0\\r\\n9.0\\n"\n', { mode: 0o755 });
-    const nvccOf = async (name: string, codes: string): Promise<string> => {
-      const nvcc = join(mixed, name, 'bin', 'nvcc');
-      await mkdir(dirname(nvcc), { recursive: true });
-      const body = `[ "$1" = --list-gpu-code ] && { printf '${codes}'; exit 0; }\nwhile [ "$1" = -gencode ]; do shift 2; done\nexec "${EMULATING_NVCC}" "$@"\n`;
-      await writeFile(nvcc, `#!/bin/sh\n${body}`, { mode: 0o755 });
-      return nvcc;
+    await writeFile(join(bin, 'nvidia-smi'), '#!/bin/sh\nprintf "7.0\\r\\n9.0\\n"\n', { mode: 0o755 });
+    const newer = await compiler('newer', 'sm_75\\nsm_90\\n', working);
+    const both = await compiler('both', 'sm_70\\nsm_90\\n', working);
+    const search = { CUDA_HOME: dirname(dirname(newer)), CUDA_PATH: dirname(dirname(both)), NVCC: '', LOCKSTEP_ARCHITECTURE: '' }; // prettier-ignore
+    const one = await script({ ...search, PATH: `${bin}:${process.env.PATH}`, NVCC: newer });
+    expect([one.code, one.stderr]).toEqual([0, 'compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc\n']); // prettier-ignore
+    const chosen = async (more: Record<string, string>): Promise<string> => {
+      const { code, stderr } = await script({ ...search, ...more });
+      expect([code, stderr]).toEqual([0, '']);
+      return readFile(join(place, 'build', 'stamp.txt'), 'utf8');
     };
-    const newer = await nvccOf('newer', 'sm_75\\nsm_90\\n');
-    const both = await nvccOf('both', 'sm_70\\nsm_90\\n');
-    const PATH = `${mixed}:${process.env.PATH}`;
-    const one = await script({ PATH, NVCC: newer, LOCKSTEP_ARCHITECTURE: '' });
-    expect(one.stderr).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc\n');
-    expect(one.code).toBe(0);
-    const homes = { CUDA_HOME: dirname(dirname(newer)), CUDA_PATH: dirname(dirname(both)) };
-    const found = await script({ ...homes, PATH: `${mixed}:/usr/bin:/bin`, NVCC: '', LOCKSTEP_ARCHITECTURE: '' });
-    expect([found.code, found.stderr]).toEqual([0, '']);
-    expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
+    expect(await chosen({ PATH: `${bin}:/usr/bin:/bin` })).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
     );
     // Without nvidia-smi CUDA names the GPU.
-    const PATHS = process.env
-      .PATH!.split(':')
-      .filter((one) => one !== '/usr/local/bin')
-      .join(':');
-    const asked = await script({
-      ...homes,
-      PATH: PATHS,
-      NVCC: '',
-      LOCKSTEP_ARCHITECTURE: '',
-      CUDA_SHIM_CAPABILITY: '70',
-    });
-    expect([asked.code, asked.stderr]).toEqual([0, '']);
-    expect(await readFile(join(place, 'build', 'stamp.txt'), 'utf8')).toContain(
+    const PATH = process.env.PATH!.split(':').filter((path) => path !== '/usr/local/bin').join(':'); // prettier-ignore
+    expect(await chosen({ PATH, CUDA_SHIM_CAPABILITY: '70' })).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70\n`,
     );
-    // A case that hangs fails, and the cases after it are measured.
+  });
+
+  it('measures the cases after one that hangs, and adds to no results of another plan', async () => {
     await rm(join(place, 'results.jsonl'));
-    const hung = await script({ CUDA_SHIM_HANG_BLOCKS: '3' });
-    expect(hung.stderr).toBe('{"type":"failed","case":"b","message":"Stopped within a launch (limit 2 s)."}\n');
-    expect(hung.code).toBe(0);
-    expect(hung.stdout).toMatch(/2 cases measured, 2 failed: results\.jsonl\n$/);
-    expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
+    expect(await script({ CUDA_SHIM_HANG_BLOCKS: '3' })).toMatchObject({
+      code: 0,
+      stdout: /2 cases measured, 2 failed: results\.jsonl\n$/,
+      stderr: '{"type":"failed","case":"b","message":"Stopped within a launch (limit 2 s)."}\n',
+    });
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl belongs to another plan; move it away first\n');
+    expect(await readImportFile(folder)).toFail(null, /holds no results/);
   });
 });
 
@@ -1058,57 +1010,28 @@ int main(int, char** words) {
   });
 });
 
-describe('the line of a cache', () => {
-  it('is found from the usual slow loads, not from those that wait for an address translation', async () => {
-    // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for the miss of every `links`-th load, and
-    // 2000 for the first load of a page.
-    const source = join(folder, 'line.cu');
-    await writeFile(
-      source,
-      `#include "${join(SOURCES, 'probes.cuh')}"
+it('the host finds the line of a cache from usual slow loads, and waits only for the clocks of an idle device', async () => {
+  // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for the miss of every `links`-th load, and
+  // 2000 for the first load of a page, which waits for an address translation.
+  const source = join(folder, 'host.cu');
+  await writeFile(
+    source,
+    `#include "${join(SOURCES, 'probes.cuh')}"
 int main() {
   for (const size_t links : {4, 16, 32, 2000}) {
     lockstep::Words latencies;
     for (size_t i = 0; i < 1024; ++i) latencies.push_back(i % 512 == 0 ? 2000 : i % links == 0 ? 250 : 40 + i % 2);
-    std::printf("%g\\n", lockstep::spacing(latencies));
+    std::printf("%g ", lockstep::spacing(latencies));
   }
+  lockstep::Activity activity;
+  const auto start = lockstep::Activity::Clock::now();
+  std::printf("%d", activity.idle(start));
+  activity.worked(start);
+  for (const int ms : {0, 50, 99, 101, 5000}) std::printf(" %d", activity.idle(start + std::chrono::milliseconds(ms)));
 }
 `,
-    );
-    const program = join(folder, 'line');
-    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
-    expect((await runToEnd(program, [], folder)).stdout).toBe('32\n128\n256\n0\n');
-  });
-});
-
-describe('lengths drawn by the program', () => {
-  it('have the mean of their law', async () => {
-    const { records } = await measure(
-      planOf(
-        [
-          {
-            id: 'many',
-            benchmark: 'matrix-power',
-            parameters: {
-              lengths: 'geometric(0.6)',
-              unitsPerGroup: 2,
-              workGroups: 1000,
-              execution: 'lockstep',
-              synchronised: false,
-            },
-          },
-        ],
-        { warmUps: 0, repeats: 1 },
-      ),
-    );
-    const { values } = ofType(records, 'values')[0];
-    const [expected] = lossMoments(unwrap(geometricLaw(0.6)), [2]);
-    // The tolerance is five standard errors of the mean over the groups.
-    const error = (5 * expected.standardDeviationLoss) / Math.sqrt(1000);
-    expect(Math.abs((values['meanLossOfLengths'] as number) - expected.meanLoss)).toBeLessThan(error);
-    // Mean 1/p, standard deviation √(1−p)/p.
-    expect(Math.abs((values['iterations'] as number) / 2000 - 1 / 0.6)).toBeLessThan(
-      (5 * Math.sqrt(0.4)) / 0.6 / Math.sqrt(2000),
-    );
-  });
+  );
+  const program = join(folder, 'host');
+  expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
+  expect((await runToEnd(program, [], folder)).stdout).toBe('32 128 256 0 1 0 0 0 1 1');
 });
