@@ -125,73 +125,79 @@ interface ParquetWasm {
   writeParquet(table: unknown, properties: unknown): Uint8Array;
 }
 
+/** The lengths of the tables that Arrow writes. Lists have a part of them, so that files stay small. */
+const LENGTHS = Array.from({ length: 1500 }, (_, at) => (at * 7919) % 211);
+interface Column {
+  readonly type: unknown;
+  /** Returns the value of a row from its number in `LENGTHS`. */
+  value(one: number): unknown;
+  /** Returns the length that we read, by default that number. */
+  length?(one: number): number;
+}
+/** Awkward Array writes an array of lists, and an array of records as a list for each field. */
+function columnsOf(arrow: Arrow): Readonly<Record<string, Column>> {
+  const whole = new arrow.Int32();
+  const field = (type: unknown, name = 'item') => new arrow.Field(name, type, true);
+  const list = (type: unknown) => new arrow.List(field(type));
+  const same = (one: number): number => one;
+  const many = (one: number): number => one % 7;
+  return {
+    int8: { type: new arrow.Int8(), value: (one) => one % 100, length: (one) => one % 100 },
+    uint16: { type: new arrow.Uint16(), value: same },
+    int32: { type: whole, value: same },
+    uint32: { type: new arrow.Uint32(), value: same },
+    int64: { type: new arrow.Int64(), value: BigInt },
+    uint64: { type: new arrow.Uint64(), value: BigInt },
+    float: { type: new arrow.Float32(), value: same },
+    double: { type: new arrow.Float64(), value: same },
+    boolean: { type: new arrow.Bool(), value: (one) => one % 2 === 1, length: (one) => one % 2 },
+    ragged: { type: list(new arrow.Float64()), value: (one) => Array(many(one)).fill(1), length: many },
+    deep: { type: list(list(whole)), value: (one) => Array(many(one)).fill([1, 2]), length: many },
+    points: {
+      type: list(new arrow.Struct([field(whole, 'x'), field(list(whole), 'y')])),
+      value: (one) => Array.from({ length: many(one) }, (_, x) => ({ x, y: [x] })),
+      length: many,
+    },
+  };
+}
+const lengthsIn = ({ length = (one) => one }: Column): readonly number[] => LENGTHS.map(length);
+
 describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
+  const arrow = lacks('arrow') ? null! : (load('arrow', 'apache-arrow') as Arrow & ArrowTables);
+  const wasm = lacks('arrow') ? null! : (load('arrow', 'parquet-wasm/node') as ParquetWasm);
+  const vector = ({ type, value }: Column) => arrow.vectorFromArray(LENGTHS.map(value), type);
+  const vectors = (columns: Readonly<Record<string, Column>>) =>
+    Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, vector(column)]));
+
   it('writes lengths and ragged arrays in each codec and encoding, and we read the same values', async () => {
-    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
-    const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
-    const lengths = Array.from({ length: 1500 }, (_, at) => (at * 7919) % 211);
-    const ragged = lengths.map((length) => Array.from({ length: length % 7 }, (_, at) => at));
-    const list = (type: unknown, name = 'item') => new arrow.List(new arrow.Field(name, type, true));
-    const vector = (values: readonly unknown[], type: unknown) => arrow.vectorFromArray(values, type);
-    const plain = {
-      int8: vector(lengths.map((one) => one % 100), new arrow.Int8()), // prettier-ignore
-      uint16: vector(lengths, new arrow.Uint16()),
-      int32: vector(lengths, new arrow.Int32()),
-      uint32: vector(lengths, new arrow.Uint32()),
-      int64: vector(lengths.map(BigInt), new arrow.Int64()),
-      uint64: vector(lengths.map(BigInt), new arrow.Uint64()),
-      float: vector(lengths, new arrow.Float32()),
-      double: vector(lengths, new arrow.Float64()),
-      boolean: vector(lengths.map((one) => one % 2 === 1), new arrow.Bool()), // prettier-ignore
-    };
-    // Awkward Array writes an array of lists, and an array of records as a list for each field.
-    const nested = {
-      ragged: vector(ragged, list(new arrow.Float64())),
-      deep: vector(ragged.map((one) => one.map((many) => Array(many % 3).fill(1))), list(list(new arrow.Int32()))), // prettier-ignore
-      points: vector(
-        ragged.map((one) => one.map((x) => ({ x, y: [x] }))),
-        list(new arrow.Struct([new arrow.Field('x', new arrow.Int32(), true), new arrow.Field('y', list(new arrow.Int32()), true)])),
-      ), // prettier-ignore
-    };
-    const table = arrow.tableToIPC(arrow.tableFromArrays({ ...plain, ...nested }), 'stream');
-    const expected = (name: string): readonly number[] =>
-      name === 'int8'
-        ? lengths.map((one) => one % 100)
-        : name === 'boolean'
-          ? lengths.map((one) => one % 2)
-          : name in nested
-            ? ragged.map((one) => one.length)
-            : lengths;
+    const columns = columnsOf(arrow);
+    const table = arrow.tableToIPC(arrow.tableFromArrays(vectors(columns)), 'stream');
     const { Compression, Encoding } = wasm;
-    const encodings: Readonly<Record<string, number>> = {
-      plain: Encoding.PLAIN,
-      dictionary: Encoding.RLE_DICTIONARY,
-      delta: Encoding.DELTA_BINARY_PACKED,
-      split: Encoding.BYTE_STREAM_SPLIT,
-      runs: Encoding.RLE,
-    };
-    const fits: Readonly<Record<string, RegExp>> = {
-      delta: /^u?int/,
-      split: /^(u?int(32|64)|float|double)$/,
-      runs: /^bool/,
-    };
+    /** The encodings, and the columns that they suit; all columns have the default otherwise. */
+    const encodings: readonly (readonly [encoding: number, suits: RegExp])[] = [
+      [Encoding.PLAIN, /^$/],
+      [Encoding.RLE_DICTIONARY, /^$/],
+      [Encoding.DELTA_BINARY_PACKED, /^u?int/],
+      [Encoding.BYTE_STREAM_SPLIT, /^(u?int(32|64)|float|double)$/],
+      [Encoding.RLE, /^bool/],
+    ];
     const codecs = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'BROTLI', 'ZSTD', 'LZ4', 'LZ4_RAW'];
     const written = new Set<string>();
     for (const codec of codecs)
       for (const version of [0, 1])
-        for (const [kind, encoding] of Object.entries(encodings)) {
+        for (const [encoding, suits] of encodings) {
           let builder = new wasm.WriterPropertiesBuilder()
             .setCompression(Compression[codec])
             .setWriterVersion(version)
-            .setDictionaryEnabled(kind === 'dictionary')
+            .setDictionaryEnabled(encoding === Encoding.RLE_DICTIONARY)
             .setMaxRowGroupSize(600)
             .setDataPageSizeLimit(1000);
-          for (const name of Object.keys(plain))
-            if (fits[kind]?.test(name)) builder = builder.setColumnEncoding(name, encoding);
+          for (const name of Object.keys(columns))
+            if (suits.test(name)) builder = builder.setColumnEncoding(name, encoding);
           const bytes = wasm.writeParquet(wasm.Table.fromIPCStream(table), builder.build());
           for (const one of writtenIn(bytes)) written.add(one);
-          for (const name of [...Object.keys(plain), ...Object.keys(nested)])
-            expect(await lengthsOf(bytes, name), `${codec} ${version} ${kind} ${name}`).toEqual(expected(name));
+          for (const [name, column] of Object.entries(columns))
+            expect(await lengthsOf(bytes, name), `${codec} ${version} ${encoding} ${name}`).toEqual(lengthsIn(column));
         }
     expect([...written].sort()).toEqual(
       [...codecs, 'PLAIN', 'RLE_DICTIONARY', 'DELTA_BINARY_PACKED', 'BYTE_STREAM_SPLIT', 'RLE'].sort(),
@@ -199,55 +205,32 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
   });
 
   it('writes files and streams of Arrow, and we read the same values', async () => {
-    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
-    const field = (type: unknown) => new arrow.Field('item', type, true);
-    const lengths = Array.from({ length: 3000 }, (_, at) => (at * 7919) % 211);
-    const vector = (of: (length: number) => unknown, type: unknown) => arrow.vectorFromArray(lengths.map(of), type);
-    const int32 = new arrow.Int32();
+    const item = new arrow.Field('item', new arrow.Int32(), true);
     // The columns that are skipped have buffers of their own, and come first.
-    const skipped = {
-      words: vector(String, new arrow.Utf8()),
-      indexed: vector((one) => String(one % 3), new arrow.Dictionary(new arrow.Utf8(), int32)),
-      nothing: vector(() => null, new arrow.Null()),
-      records: vector(
-        (one) => ({ item: Array(one % 3).fill(1) }),
-        new arrow.Struct([field(new arrow.List(field(int32)))]),
-      ),
+    const skipped: Readonly<Record<string, Column>> = {
+      words: { type: new arrow.Utf8(), value: String },
+      indexed: { type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), value: (one) => String(one % 3) },
+      nothing: { type: new arrow.Null(), value: () => null },
+      records: {
+        type: new arrow.Struct([new arrow.Field('item', new arrow.List(item), true)]),
+        value: (one) => ({ item: Array(one % 3).fill(1) }),
+      },
     };
-    const columns: Readonly<
-      Record<string, readonly [type: unknown, value: (one: number) => unknown, length?: (one: number) => number]>
-    > = {
-      int8: [new arrow.Int8(), (one) => one % 100, (one) => one % 100],
-      uint16: [new arrow.Uint16(), (one) => one],
-      uint32: [new arrow.Uint32(), (one) => one],
-      int64: [new arrow.Int64(), BigInt],
-      uint64: [new arrow.Uint64(), BigInt],
-      float: [new arrow.Float32(), (one) => one],
-      double: [new arrow.Float64(), (one) => one],
-      boolean: [new arrow.Bool(), (one) => one % 2 === 1, (one) => one % 2],
-      ragged: [new arrow.List(field(int32)), (one) => Array(one % 7).fill(1), (one) => one % 7],
-      fixed: [new arrow.FixedSizeList(3, field(int32)), () => [1, 2, 3], () => 3],
-      deep: [
-        new arrow.List(field(new arrow.List(field(int32)))),
-        (one) => Array(one % 5).fill([1, 2]),
-        (one) => one % 5,
-      ],
+    const columns: Readonly<Record<string, Column>> = {
+      ...columnsOf(arrow),
+      fixed: { type: new arrow.FixedSizeList(3, item), value: () => [1, 2, 3], length: () => 3 },
     };
-    const written = Object.entries(columns).map(([name, [type, value]]) => [name, vector(value, type)] as const);
-    const table = arrow.tableFromArrays({ ...skipped, ...Object.fromEntries(written) });
+    const table = arrow.tableFromArrays(vectors({ ...skipped, ...columns }));
     for (const kind of ['file', 'stream'] as const) {
       const bytes = arrow.tableToIPC(table, kind);
-      for (const [name, [, , length = (one: number) => one]] of Object.entries(columns))
-        expect(await lengthsOf(bytes, name), `${kind} ${name}`).toEqual(lengths.map(length));
-      expect(unwrap(await inspectLengths(bytesSource(bytes), 'x'))!.columns.map(({ name }) => name)).toEqual(
-        Object.keys(columns),
-      );
+      for (const [name, column] of Object.entries(columns))
+        expect(await lengthsOf(bytes, name), `${kind} ${name}`).toEqual(lengthsIn(column));
+      const inspected = unwrap(await inspectLengths(bytesSource(bytes), 'x'))!;
+      expect(inspected.columns.map(({ name }) => name)).toEqual(Object.keys(columns));
     }
   });
 
   it('reads a table of one ragged column without a name, as Awkward Array saves it', async () => {
-    const arrow = load('arrow', 'apache-arrow') as Arrow & ArrowTables;
-    const wasm = load('arrow', 'parquet-wasm/node') as ParquetWasm;
     const item = new arrow.List(new arrow.Field('item', new arrow.Int32(), true));
     const table = arrow.tableFromArrays({ '': arrow.vectorFromArray([[1, 2, 3], [], [4]], item) });
     const stream = arrow.tableToIPC(table, 'stream');
