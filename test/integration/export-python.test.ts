@@ -13,7 +13,8 @@ import { testFolder, useBench } from '../workplace.ts';
 
 /*
  * Python runs the files for tuners with only its standard library. Stand-ins take the place of the tuners: they accept
- * exactly the documented parameters, record the calls, and prune, look up and enqueue as documented.
+ * exactly the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the
+ * file for Optuna with Optuna itself.
  */
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
@@ -181,24 +182,6 @@ print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, st
     expect(found.of).toBeGreaterThan(found.whole.length);
   });
 
-  it('Kernel Tuner keeps the implementation of each design in the predictions', async () => {
-    const several = await bench.run(
-      smallStudy({
-        devices: DEVICES,
-        axes: AXES,
-        implementations: [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }],
-      }),
-    );
-    const { rows } = await page(several, 20);
-    const cache = python<{ cache: Record<string, { lockstep: { implementation: string } }> }>(
-      await bench.render(several, 'kernel-tuner', { limit: 20 }),
-      'import exported, pathlib; exported.write_cache("several.json"); print(pathlib.Path("several.json").read_text())',
-    );
-    const names = Object.values(cache.cache).map(({ lockstep }) => lockstep.implementation);
-    expect(names).toEqual(rows.map(({ design }) => design.implementation));
-    expect(new Set(names).size).toBe(2);
-  });
-
   it('the measurements of Kernel Tuner belong to the exported designs', async () => {
     const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
     const axes: StudyFile['axes'] = {
@@ -211,17 +194,21 @@ print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, st
     const study = smallStudy({ devices: DEVICES, axes, implementations });
     const several = await bench.run(study);
     const document = await bench.render(several, 'kernel-tuner', { limit: 1000 });
-    const text = python<string>(
+    const [text, predicted] = python<[string, { cache: Record<string, { lockstep: { implementation: string } }> }]>(
       document,
       `
 import exported, json, pathlib
 exported.tune("kernel.cu", [], cache="measured.json")
-print(json.dumps(pathlib.Path("measured.json").read_text()))`,
+exported.write_cache("predicted.json")
+print(json.dumps([pathlib.Path("measured.json").read_text(), json.loads(pathlib.Path("predicted.json").read_text())]))`,
     );
     const importInto = (runId: number, file = text) =>
       bench.engine.call('import.file', { fileName: 'measured.json', bytes: new TextEncoder().encode(file), runId });
     const imported = unwrap(await importInto(several));
     const { rows } = await page(several, 1000);
+    expect(Object.values(predicted.cache).map(({ lockstep }) => lockstep.implementation)).toEqual(
+      rows.map(({ design }) => design.implementation),
+    );
     expect(imported).toMatchObject({
       cases: rows.length,
       linked: { runId: several, designs: rows.length },
@@ -291,49 +278,6 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
         of: rows.length,
         most: 10_000,
       });
-  });
-
-  it('Optuna begins with the best designs, and does not count predictions as results', async () => {
-    const document = await bench.render(run, 'optuna', { limit: 12 });
-    const {
-      trials,
-      suggested,
-      attributes,
-      numbers,
-      designs,
-      run: mark,
-    } = python<{
-      trials: { params: Record<string, unknown>; user_attrs: Record<string, number> }[];
-      suggested: Record<string, unknown>[];
-      attributes: { lockstep: Record<string, unknown> }[];
-      numbers: string[];
-      designs: [Record<string, unknown>, number][];
-      run: unknown;
-    }>(
-      document,
-      `
-import json, optuna, exported
-study = optuna.Study()
-exported.enqueue(study)
-exported.enqueue(study, 3)
-run = [optuna.Trial(trial["params"]) for trial in study.trials]
-print(json.dumps(dict(
-    trials=study.trials, suggested=[exported.suggest(trial) for trial in run], attributes=[trial.attribute for trial in run],
-    numbers=run[0].numbers, designs=exported.DESIGNS, run=study.attribute,
-)))`,
-    );
-    const { rows } = await page(run, 12);
-    expect(suggested).toEqual(designs.map(([design]) => design));
-    expect(numbers).toEqual(expect.arrayContaining(['threads_per_unit', 'block_threads']));
-    // Each trial has device, sweep and design, so that an import finds them.
-    expect(mark).toEqual({ lockstep: { run, study: 'Small', seed: expect.any(Number) as number } });
-    for (const [at, { lockstep }] of attributes.entries())
-      expect(lockstep).toEqual({ ...suggested[at], device: DEVICES[0], lockstep_sweep: expect.any(Number) as number });
-    expect(trials.map(({ user_attrs }) => user_attrs.lockstep_rank)).toEqual(rows.map((_, at) => at + 1));
-    trials.forEach(({ params, user_attrs }, at) => {
-      expect(user_attrs.lockstep_predicted_ms / rows[at].timeMs).toBeCloseTo(1, 5);
-      expect(params).toMatchObject({ threads_per_unit: rows[at].design.threadsPerUnit, balancing: rows[at].design.balancing }); // prettier-ignore
-    });
   });
 
   it('hostile names compile', async () => {

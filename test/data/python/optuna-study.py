@@ -7,6 +7,7 @@ storage = (
 )
 study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=1))
 exported.enqueue(study, 8)
+exported.enqueue(study, 3)
 
 def measure(trial):
     design = exported.suggest(trial)
@@ -16,4 +17,9 @@ def measure(trial):
 
 study.optimize(measure, n_trials=14, catch=(RuntimeError,))
 trials = [(trial.state.name, trial.user_attrs["lockstep"]) for trial in study.trials]
-print(json.dumps(dict(trials=trials, wanted=[design for design, _ in exported.DESIGNS[:8]])))
+enqueued = [
+    (trial.user_attrs["lockstep_rank"], trial.user_attrs["lockstep_predicted_ms"])
+    for trial in study.trials if "lockstep_rank" in trial.user_attrs
+]
+wanted = [design for design, _ in exported.DESIGNS[:8]]
+print(json.dumps(dict(trials=trials, wanted=wanted, enqueued=enqueued)))

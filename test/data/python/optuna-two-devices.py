@@ -1,10 +1,7 @@
 import json, optuna, sys, device_0, device_1
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-kind, file = sys.argv[1:]
-storage = (
-    f"sqlite:///{file}" if kind == "sqlite" else optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(file))
-)
+storage = optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(sys.argv[1]))
 modules = [device_0, device_1]
 
 def measure(at):
@@ -15,18 +12,10 @@ def measure(at):
         return 1000 * at + design["threads_per_unit"] + design["block_threads"] / 1000 + 1 / blocks
     return objective
 
-def study_of(name, seed):
-    return optuna.create_study(study_name=name, storage=storage, sampler=optuna.samplers.RandomSampler(seed=seed))
-
-studies = [study_of(f"device {at}", at) for at in (0, 1)]
-for at in (0, 1):
-    modules[at].enqueue(studies[at], 8)
-    studies[at].optimize(measure(at), n_trials=25)
-shared = study_of("shared", 2)
+sampler = optuna.samplers.RandomSampler(seed=2)
+study = optuna.create_study(study_name="shared", storage=storage, sampler=sampler)
 for turn in range(30):
     if turn == 0:
-        modules[0].enqueue(shared, 1)
-    shared.optimize(measure(turn % 3 == 0), n_trials=1)
-print(json.dumps({
-    study.study_name: [(trial.user_attrs["lockstep"], trial.value) for trial in study.trials] for study in [*studies, shared]
-}))
+        modules[0].enqueue(study, 1)
+    study.optimize(measure(turn % 3 == 0), n_trials=1)
+print(json.dumps([(trial.user_attrs["lockstep"], trial.value) for trial in study.trials]))
