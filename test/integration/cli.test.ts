@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -71,25 +71,23 @@ beforeAll(async () => {
 
 describe('sweep', () => {
   it('--json has the promised shape', () => {
-    expect(swept).toMatchObject({ runId: 1, study: 'Small', designs: { enumerated: 768 } });
-    expect(shapeOf(swept)).toMatchObject({ designs: { valid: 'number', invalid: 'number' }, elapsedMs: 'number' });
     const designs = swept.designs as { enumerated: number; valid: number; invalid: number };
+    expect(swept).toMatchObject({ runId: 1, study: 'Small', elapsedMs: expect.any(Number) as number, designs: { enumerated: 768 } }); // prettier-ignore
     expect(designs.valid + designs.invalid).toBe(designs.enumerated);
-    expect(swept.best.length).toBe(10);
-    for (const [position, row] of swept.best.entries()) {
+    expect(swept.best.map(({ rank }) => rank)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
+    expect(swept.best.map(({ timeMs }) => timeMs)).toEqual(
+      swept.best.map(({ timeMs }) => timeMs).sort((a, b) => a - b),
+    );
+    for (const row of swept.best) {
       expect(shapeOf(row)).toMatchObject({
         device: 'string',
         design: { threadsPerUnit: 'number', unitsPerThread: 'number', balancing: 'string', blockThreads: 'number' },
-        timeMs: 'number',
-        meanLoss: 'number',
-        aggregateLoss: 'number',
-        occupancyFraction: 'number',
+        ...{ timeMs: 'number', meanLoss: 'number', aggregateLoss: 'number', occupancyFraction: 'number' },
         limitedBy: expect.any(Array) as string[],
         regime: { accuracy: { median: 'number', p95: 'number', designs: 'number' } },
       });
-      expect(row).toMatchObject({ rank: position + 1, regime: { id: /^[a-z-]+$/, label: /^[A-Z]/ } });
+      expect(row).toMatchObject({ regime: { id: /^[a-z-]+$/, label: /^[A-Z]/ } });
       expect(row.design.gridBlocks).toBeGreaterThan(0);
-      if (position > 0) expect(row.timeMs).toBeGreaterThanOrEqual(swept.best[position - 1].timeMs);
     }
   });
 
@@ -122,17 +120,10 @@ describe('sweep', () => {
     const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
     const first = swept.best[0];
     expect(best).toMatch(new RegExp(`^ *1 +${first.designIndex}  `, 'm'));
-    expect(
-      ofDevices
-        .split('\n\n')[0]
-        .split('\n')
-        .map((line) => / (A100 SXM4 40 GB|GeForce RTX 4090) /.exec(line)?.[1]),
-    ).toEqual([
-      undefined,
-      ...swept.bestOfDevices.map(({ device }) =>
-        device === 'nvidia-rtx-4090' ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB',
-      ),
-    ]);
+    const namesOfDevices = ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g);
+    expect(namesOfDevices!.slice(0, 2)).toEqual(
+      swept.bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
+    );
     const whole = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3', '--verbose']);
     expect(whole.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
     expect(whole.out).toMatch(
@@ -154,13 +145,7 @@ describe('sweep', () => {
 
   it('explains why no design is valid', async () => {
     const file = at('too-much.json');
-    const kernel = {
-      name: 'k',
-      registersPerThread: 32,
-      sharedMemoryBytesPerBlock: 1_000_000,
-      instructionsPerIteration: 40,
-    };
-    writeFileSync(file, JSON.stringify(smallStudy({ kernel })));
+    writeFileSync(file, JSON.stringify(smallStudy({ kernel: { ...smallStudy().kernel, sharedMemoryBytesPerBlock: 1_000_000 } }))); // prettier-ignore
     const { status, out } = await run(['sweep', file, '--db', at('none.db')]);
     expect(status).toBe(0);
     expect(out).toMatch(
@@ -177,36 +162,20 @@ describe('sweep', () => {
     expect(Number.parseFloat(longer)).toBeLessThanOrEqual(1.5);
   });
 
-  it('refuses a bound on occupancy that is not a fraction, and says what it should be', async () => {
-    const file = at('fraction.json');
-    writeFileSync(
-      file,
-      JSON.stringify({ ...smallStudy(), constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }),
-    );
-    expect(await failure(1, 'sweep', file, '--db', db)).toMatch(
-      /constraints\[0\]\.atLeast .* from 0 to 1 \(50 % is 0\.5\), not 50/,
-    );
-  });
-
-  it('names the error in a study and its place', async () => {
-    const wrong = at('wrong.json');
-    writeFileSync(wrong, JSON.stringify(smallStudy({ devices: ['nvidia-a100'] })));
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
-      /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/,
-    );
-    writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'geometrik(0.05)', units: 5 } })));
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/workload\.lengths: .*geometrik/);
-    writeFileSync(wrong, JSON.stringify(smallStudy({ workload: { lengths: 'file:none.csv', units: 5 } })));
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(
+  it.each<[string | Partial<StudyFile>, RegExp]>([
+    [{ devices: ['nvidia-a100'] }, /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/],
+    [{ workload: { lengths: 'geometrik(0.05)', units: 5 } }, /workload\.lengths: .*geometrik/],
+    [
+      { workload: { lengths: 'file:none.csv', units: 5 } },
       /none\.csv cannot be read \(no such file or folder, ENOENT\)/,
-    );
-    writeFileSync(wrong, '{"lockstep": 1,');
-    expect(await failure(1, 'sweep', wrong, '--db', db)).toMatch(/line 1, column 16/);
-    expect(await failure(1, 'sweep', at('missing.json'), '--db', db)).toMatch(
-      /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/,
-    );
-    // None of these commands started a run.
-    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
+    ],
+    [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }, /constraints\[0\]\.atLeast .* from 0 to 1 \(50 % is 0\.5\), not 50/], // prettier-ignore
+    ['{"lockstep": 1,', /line 1, column 16/],
+  ])('names the error in a study and its place, and starts no run: %j', async (change, words) => {
+    const wrong = at('wrong.json');
+    writeFileSync(wrong, typeof change === 'string' ? change : JSON.stringify(smallStudy(change)));
+    expect(await failure(1, 'sweep', wrong, '--db', at('wrong.db'))).toMatch(words);
+    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', at('wrong.db'))).runs).toEqual([]);
   });
 });
 
@@ -232,20 +201,10 @@ describe('loss', () => {
       at('profile.csv'),
       '"ID","Kernel Name","CC","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"\n"","","","register/thread",""\n"0","walk(int)","8.0","40","10"\n',
     );
-    const { loss } = await json<{ readonly loss: { readonly measured: number; readonly computed: number } }>(
-      'kernel',
-      'inspect',
-      at('profile.csv'),
-      '--into',
-      study,
-    );
-    const { rows } = await json<{ readonly rows: readonly { readonly aggregateLoss: number }[] }>(
-      'loss',
-      '--workload',
-      smallStudy().workload.lengths,
-      '--n',
-      '32',
-    );
+    const inspect = ['kernel', 'inspect', at('profile.csv'), '--into', study];
+    const { loss } = await json<{ loss: object }>(...inspect);
+    const ofStudy = ['loss', '--workload', smallStudy().workload.lengths, '--n', '32'];
+    const { rows } = await json<{ rows: readonly { aggregateLoss: number }[] }>(...ofStudy);
     expect(loss).toEqual({ measured: 3.2, computed: rows[0].aggregateLoss });
   });
 
@@ -265,10 +224,8 @@ describe('loss', () => {
       `"ID","Kernel Name","CC","Block Size","Grid Size","launch__registers_per_thread","smsp__inst_issued.sum","lts__t_sectors.sum","dram__bytes.sum"\n"","","","","","register/thread","inst","sector","byte"\n"0",${launch}\n"1",${launch}\n`,
     );
     const inspect = ['kernel', 'inspect', at('counted.csv'), '--into', study];
-    const { work } = await json<{ readonly work: readonly Record<string, { measured: number; predicted: number }>[] }>(
-      ...inspect,
-    );
-    const [one, two] = work;
+    type Counts = Record<string, { measured: number; predicted: number }>;
+    const [one, two] = (await json<{ work: readonly Counts[] }>(...inspect)).work;
     expect(one).toMatchObject({ threadsPerUnit: 1, instructions: { measured: 48_000_000 }, l2Sectors: { measured: 3_000_000 }, dramBytes: { measured: 160_000_000 } }); // prettier-ignore
     // Every lane works in every iteration, so the counts follow by arithmetic.
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
@@ -298,27 +255,21 @@ describe('loss', () => {
 
 describe('occupancy', () => {
   it('prints the occupancy of one launch', async () => {
-    const one = await json('occupancy', '--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0');
-    expect(one).toMatchObject({
-      blocksPerSm: 6,
-      warpsPerSm: 48,
-      occupancyFraction: 0.75,
-      limitedBy: ['registers'],
-      refused: null,
-    });
+    const launch = ['--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0'];
+    const found = { blocksPerSm: 6, warpsPerSm: 48, occupancyFraction: 0.75, limitedBy: ['registers'], refused: null };
+    expect(await json('occupancy', ...launch)).toMatchObject(found);
   });
   it('names the limit of the device if a launch cannot run', async () => {
     const cc = ['occupancy', '--cc', '9.0'];
-    const words = async (...args: readonly string[]) => (await run([...cc, ...args])).out;
-    expect(await words('--block', '2000')).toBe(
-      'This block cannot run: 2000 threads per block, more than the 1024 that the device allows.\n',
-    );
-    expect(await words('--block', '1024', '--registers', '64')).toMatch(
-      /^1 block, 32 thread groups per multiprocessor, /,
-    );
-    expect(await words('--block', '32', '--registers', '300')).toMatch(
-      /300 registers per thread, more than the 25\d that/,
-    );
+    for (const [args, words] of [
+      [
+        '--block 2000',
+        /^This block cannot run: 2000 threads per block, more than the 1024 that the device allows\.\n$/,
+      ],
+      ['--block 1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /],
+      ['--block 32 --registers 300', /300 registers per thread, more than the 25\d that/],
+    ] as const)
+      expect((await run([...cc, ...args.split(' ')])).out).toMatch(words);
     expect(await json(...cc, '--block', '2000')).toMatchObject({
       blocksPerSm: 0,
       limitedBy: ['warps'],
@@ -327,20 +278,18 @@ describe('occupancy', () => {
   });
   it('equals the golden file', async () => {
     const golden = join(ROOT, 'test/data/occupancy/nvidia-blocks-per-sm.csv');
-    const text = readFileSync(golden, 'utf8');
-    const lines = text.trim().split('\n').slice(1);
-    const expected = lines.map((line) => Number(line.split(',')[4]));
+    const lines = readFileSync(golden, 'utf8').trim().split('\n').slice(1);
     const batch = await json<{ rows: readonly { blocksPerSm: number }[] }>('occupancy', '--batch', golden);
-    expect(batch.rows.map((row) => row.blocksPerSm)).toEqual(expected);
+    expect(batch.rows.map((row) => row.blocksPerSm)).toEqual(lines.map((line) => Number(line.split(',')[4])));
   });
   it('names what is wrong with its options', async () => {
-    writeFileSync(at('bad.csv'), 'a,b,c,d\n1,2,3,4\n');
-    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 1: .*"a,b,c,d"/);
-    writeFileSync(
-      at('bad.csv'),
-      'compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes\n9.0,-1,3,4\n',
-    );
-    expect(await failure(1, 'occupancy', '--batch', at('bad.csv'))).toMatch(/line 2: block_threads .*"-1"/);
+    const batch = async (text: string): Promise<string> => {
+      writeFileSync(at('bad.csv'), text);
+      return failure(1, 'occupancy', '--batch', at('bad.csv'));
+    };
+    expect(await batch('a,b,c,d\n1,2,3,4\n')).toMatch(/line 1: .*"a,b,c,d"/);
+    const header = 'compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes';
+    expect(await batch(`${header}\n9.0,-1,3,4\n`)).toMatch(/line 2: block_threads .*"-1"/);
   });
 });
 
@@ -361,9 +310,6 @@ describe('lists runs and ranks designs', () => {
     const listed = await run(['export', '1', '--format', 'json', '--top', '5', ...of]);
     const { rows } = JSON.parse(listed.out) as { rows: readonly Row[] };
     expect(rows.map(({ device }) => device)).toEqual(new Array(5).fill(other.device));
-    const text = (await run(['export', '1', '--format', 'markdown', '--device', other.device, '--db', db])).out;
-    expect(text).toMatch(/, rank \d+ of \d+ valid designs/);
-    expect(text).toMatch(/^\| Once per unit \|.*\| 32 instructions \|/m);
     const wrong = ['export', '1', '--format', 'cuda', '--device', other.device, '--design', `${fastest.designIndex}`];
     expect(await failure(1, ...wrong, '--db', db)).toMatch(/belongs to .*\. Specify a design of/);
     expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
@@ -400,45 +346,37 @@ describe('lists runs and ranks designs', () => {
     const impossible = { predicted_ms: null, reason: 'more threads per block than the device allows' };
     expect(JSON.parse((await run(named)).out)).toMatchObject({ BX: 2048, ...impossible });
     expect(await json(...named)).toMatchObject({ device: { id: device }, designs: [impossible] });
-    expect(await failure(1, 'predict', studyFile, lines, ...asked)).toMatch(/designs\.jsonl, line 2: .* is missing/);
-    writeFileSync(lines, '{"threads_per_unit": 4}\nno JSON\n');
-    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/line 2: Expected a JSON object/);
-    writeFileSync(lines, 'threads_per_unit,loop\n4,nested,9\n');
-    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(
-      /line 2: The line has 3 cells, but the header has 2/,
-    );
-    writeFileSync(lines, '\n');
-    expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(/has no designs/);
+    for (const [text, words] of [
+      [`\n${JSON.stringify(design)}\n`, /designs\.jsonl, line 2: .* is missing/],
+      ['{"threads_per_unit": 4}\nno JSON\n', /line 2: Expected a JSON object/],
+      ['threads_per_unit,loop\n4,nested,9\n', /line 2: The line has 3 cells, but the header has 2/],
+      ['\n', /has no designs/],
+    ] as const) {
+      writeFileSync(lines, text);
+      expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(words);
+    }
     expect(await failure(1, 'predict', '1', at('nowhere.csv'), ...asked)).toMatch(/cannot be read/);
   });
-  it('runs can be listed, shown, deleted and restored', async () => {
-    const listed = await json<{ runs: readonly { id: number }[] }>('runs', 'list', '--db', db);
-    expect(listed.runs.map((entry) => entry.id)).toEqual([1]);
-    expect(await json('runs', 'show', '1', '--db', db)).toMatchObject({
-      id: 1,
-      state: 'complete',
-      study: { name: 'Small' },
-    });
-    expect(await json('runs', 'delete', '1', '--db', db)).toEqual({ runId: 1, deleted: true });
-    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs).toEqual([]);
-    expect(await json('runs', 'restore', '1', '--db', db)).toEqual({ runId: 1, restored: true });
-    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', db)).runs.length).toBe(1);
-    expect(await failure(1, 'runs', 'restore', '1', '--db', db)).toBe('lockstep: Run 1 is not in the bin.\n');
-  });
-  it('purge removes what is in the bin for good, and makes the file smaller', async () => {
+  it('runs can be listed, shown, deleted, restored and removed for good, which makes the file smaller', async () => {
     const own = at('purged.db');
-    await json('sweep', studyFile, '--db', own);
-    await json('sweep', studyFile, '--db', own);
+    const runs = <T>(...args: readonly string[]): Promise<T> => json<T>('runs', ...args, '--db', own);
+    const ids = async () => (await runs<{ runs: readonly { id: number }[] }>('list')).runs.map(({ id }) => id);
+    for (const _ of [1, 2]) await json('sweep', studyFile, '--db', own);
+    expect(await ids()).toEqual([2, 1]);
+    expect(await runs('show', '1')).toMatchObject({ id: 1, state: 'complete', study: { name: 'Small' } });
+    expect(await runs('delete', '1')).toEqual({ runId: 1, deleted: true });
+    expect(await ids()).toEqual([2]);
+    expect(await runs('restore', '1')).toEqual({ runId: 1, restored: true });
+    expect(await ids()).toEqual([2, 1]);
+    expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toBe('lockstep: Run 1 is not in the bin.\n');
+    expect(await runs('purge')).toMatchObject({ runs: 0, studies: 0 });
     const before = statSync(own).size;
-    expect(await json('runs', 'purge', '--db', own)).toMatchObject({ runs: 0, studies: 0 });
-    await json('runs', 'delete', '1', '--db', own);
-    const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs', 'purge', '--db', own);
+    await runs('delete', '1');
+    const { freedBytes, ...removed } = await runs<{ freedBytes: number }>('purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });
     expect(freedBytes).toBeGreaterThan(0);
     expect(statSync(own).size).toBeLessThan(before);
     expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toMatch(/no run 1/);
-    const listed = await json<{ runs: readonly { id: number }[] }>('runs', 'list', '--db', own);
-    expect(listed.runs.map(({ id }) => id)).toEqual([2]);
     expect((await run(['runs', 'purge', '--db', own])).out).toBe('The bin is empty.\n');
   });
   // unit/export.test.ts renders every format.
@@ -474,19 +412,16 @@ describe('lists runs and ranks designs', () => {
       /^1 of [\d,]+ designs, the best; --top lists more\.\n$/,
     );
   });
-  it('an export is not written over a study or a device', async () => {
-    for (const [kind, value] of [
-      ['study', smallStudy()],
-      ['device', { kind: 'cpu', id: 'x', sources: {} }],
-    ] as const) {
-      const file = at(`own-${kind}.json`);
-      const before = JSON.stringify(value);
-      writeFileSync(file, before);
-      expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
-        new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`),
-      );
-      expect(readFileSync(file, 'utf8')).toBe(before);
-    }
+  it.each([
+    ['study', smallStudy()],
+    ['device', { kind: 'cpu', id: 'x', sources: {} }],
+  ])('an export is not written over a %s', async (kind, value) => {
+    const file = at(`own-${kind}.json`);
+    writeFileSync(file, JSON.stringify(value));
+    expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
+      new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`),
+    );
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(value);
   });
   it.each([
     ['rank', '1'],
@@ -527,9 +462,6 @@ describe('advice', () => {
     const { out: header, err } = await run(['export', '1', '--format', 'cuda', '--db', db]);
     expect(err).toBe(''); // The header has one design.
     expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
-    expect(header).toContain('// Assumed: Cooperation step kappa = 0.05 iterations.');
-    expect(header).toMatch(/Measurements may order \d+ designs of this device differently/);
-    expect(header).toContain(recommended.rule);
     const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
     expect(text).toMatch(
       new RegExp(`^.*: \\d+ threads? per unit, .* \\(design ${recommended.designIndex}: u=.*\\)\\n`),
@@ -577,20 +509,14 @@ describe('devices', () => {
   it('devices can be listed, shown and compared', async () => {
     const { devices } = await json<{ devices: readonly { id: string }[] }>('devices', 'list', '--db', db);
     expect(devices.length).toBeGreaterThan(20);
-    expect(await json('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatchObject({
-      multiprocessors: 108,
-      estimates: [],
-    });
-    expect(await json('devices', 'show', 'nvidia-t4', '--db', db)).toMatchObject({
-      estimates: ['memoryLatencyCycles'],
-    });
-    expect(
-      await json('devices', 'compare', 'nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb', '--db', db),
-    ).toMatchObject({ devices: ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'] });
-    expect(await json('devices', 'show', 'nvidia-t4:10', '--db', db)).toMatchObject({
-      id: 'nvidia-t4:10',
-      multiprocessors: 10,
-    });
+    for (const [id, fields] of [
+      ['nvidia-a100-sxm4-40gb', { multiprocessors: 108, estimates: [] }],
+      ['nvidia-t4', { estimates: ['memoryLatencyCycles'] }],
+      ['nvidia-t4:10', { id: 'nvidia-t4:10', multiprocessors: 10 }],
+    ] as const)
+      expect(await json('devices', 'show', id, '--db', db)).toMatchObject(fields);
+    const two = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
+    expect(await json('devices', 'compare', ...two, '--db', db)).toMatchObject({ devices: two });
   });
   it('devices of your own can be added and deleted', async () => {
     const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
@@ -698,19 +624,16 @@ describe('a new study', () => {
 });
 
 describe('refused commands', () => {
-  const LONG = 'x'.repeat(5000);
   it.each([
     [1, 'loss --workload geometric(2)', /p must be .*, not 2/],
     [1, 'loss --workload nothing', /nothing/],
     [2, 'loss --workload geometric(0.05) --n 2,x', /'2,x' is invalid.* whole numbers/],
     [2, 'loss', /--workload/],
     [2, 'loss --workload geometric(0.05) --truncation 7', /from 1e-15 to 0\.01, not "7"/],
-    [2, 'loss --workload constant(1) --truncation 1e-300', /from 1e-15 to 0\.01, not "1e-300"/],
     [2, 'occupancy --cc 9.0', /Specify --block and/],
     [1, 'occupancy --cc 1.0 --block 32', /1\.0/],
     [1, 'occupancy --device a100 --block 32', /Did you mean nvidia-a100/],
     [1, 'rank 1 --device nope', /"nope" is not in this run.*nvidia-a100/],
-    [1, `rank 1 --device ${LONG}`, /^(?!.*ranking\.best:)/],
     [2, 'rank one', /Specify the number of a run, not "one"/],
     [1, 'rank 99', /99/],
     [2, 'rank 1 2', /argument/],
@@ -748,11 +671,9 @@ describe('refused commands', () => {
     [2, 'bench 1', /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
     [2, 'bench --compare', /Specify the number of a run/],
     [2, 'bench 1 --target webgpu-page', /cuda:0, hip:0, webgpu or cpu, not webgpu-page/],
-    [2, 'bench 1 --target tpu', /cuda:0, hip:0, webgpu or cpu, not tpu/],
     [2, 'bench 1 --target cpu --top 3 --random 4', /--top and --random/],
     [2, 'bench 1 --suite probes --target cpu', /without a run and without designs/],
     [2, 'bench --suite nonsense --target cpu', /matrix-power/],
-    [1, 'bench --suite contention --target webgpu', /contention runs on cpu/],
     [2, 'bench 1 --target webgpu --repeats 5000', /repeats/],
     [1, 'bench 1 --compare', /Specify a measurement/],
     [1, 'bench 77 --compare', /no run 77/],
@@ -766,6 +687,11 @@ describe('refused commands', () => {
     [2, 'serve --port 65536', /'65536' is invalid.* 0 to 65535/],
     [2, 'swep', /unknown command 'swep' \(Did you mean sweep\?\)\. See lockstep --help/],
     [2, 'sweep', /study/],
+    [
+      1,
+      `sweep ${at('missing.json')}`,
+      /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/,
+    ],
     [2, `sweep ${studyFile} --colour`, /--colour/],
     [2, `sweep ${studyFile} --top 0`, /'0' is invalid.* whole number ≥ 1/],
     [2, `sweep ${studyFile} --best 999999999`, /from 1 to \d+\.$/m],
@@ -841,16 +767,18 @@ it('says that its own folder cannot be made', async () => {
   }
 });
 
-it('says what a failed run has saved', async () => {
-  const failed = fail('storage', 'no space left');
-  const follow = (error: Result<never>) => {
+it('says what a failed or cancelled run has saved', async () => {
+  const follow = (answer: Result<unknown>) => {
     const terminal = { out: () => {}, err: () => {}, interactive: false, columns: 80 };
-    const engine = { subscribe: () => () => {}, call: async () => error } as unknown as Engine;
+    const engine = { subscribe: () => () => {}, call: async () => answer } as unknown as Engine;
     return followRun(engine, terminal, 'Predicting', async () => ({ ok: true, value: { runId: 7 } }));
   };
-  expect(await follow(failed)).toFail('storage', /^no space left\..*lockstep runs resume 7 /);
+  expect(await follow(fail('storage', 'no space left'))).toFail('storage', /^no space left\..*lockstep runs resume 7 /);
   const said = fail('storage', 'lockstep runs resume 7 measures the others');
   expect(await follow(said)).toEqual(said);
+  const cancelled = { id: 7, kind: 'bench', state: 'cancelled', enumerated: 8, kept: null };
+  const words = /^Run 7 stopped after 0 of 8 cases\. What was measured is saved; lockstep runs resume 7 continues\.$/;
+  expect(await follow({ ok: true, value: cancelled })).toFail('cancelled', words);
 });
 
 it.runIf(process.platform === 'linux')('reports a full disk behind standard output without a stack trace', async () => {
@@ -872,24 +800,6 @@ it.runIf(process.platform === 'linux')('reports a full disk behind standard outp
       /^lockstep: Standard output cannot be written \(the disk is full, ENOSPC\)[^\n]+\n$/,
     ) as string,
   });
-});
-
-it('serve --json prints one document on standard output, and everything else on standard error', async () => {
-  const page = at('page');
-  mkdirSync(page);
-  writeFileSync(join(page, 'index.html'), '<!doctype html>');
-  const SERVING = `
-    import(process.argv[1]).then(({ runBrowserHost }) =>
-      runBrowserHost({ port: 0, databaseFile: process.argv[2], rendererFolder: process.argv[3], print: console.error, ready: (served) => console.log(JSON.stringify(served)) }));
-  `;
-  const child = spawn(process.execPath, ['-e', SERVING, join(ROOT, 'src-main/serve/host.ts'), at('serve.db'), page], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [data] = (await once(child.stdout, 'data')) as [Buffer];
-  const { address, port } = JSON.parse(data.toString()) as { address: string; port: number };
-  expect(new URL(address).port).toBe(String(port));
-  child.kill('SIGINT');
-  expect(await once(child, 'close')).toEqual([0, null]);
 });
 
 it.each([40, 80, 200])('progress stays on one line of a terminal with %i columns', (columns) => {
