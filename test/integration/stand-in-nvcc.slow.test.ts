@@ -10,11 +10,11 @@ import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-// A stand-in must execute the instructions of the kernel by which it is predicted. They are counted in the PTX of the
-// stand-in, and in its machine code.
+// A stand-in must execute the instructions of the kernel by which it is predicted. They are counted in its machine code.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
-const ARCHITECTURES = [80, 90, 120];
+/** One for each of the compilers of nvcc: architectures from 10.0 on use the newer one. */
+const ARCHITECTURES = [80, 120];
 const MIXES: readonly Partial<KernelProfile>[] = [
   {},
   { fp64Share: 0.5 },
@@ -27,7 +27,7 @@ const MIXES: readonly Partial<KernelProfile>[] = [
 ];
 const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
 /**
- * Each mix of instructions with both ways to share a unit, on one or two architectures, with other threads per unit and
+ * Each mix of instructions with both ways to share a unit, on one of the architectures, with other threads per unit and
  * lengths in each case.
  */
 const CASES = MIXES.flatMap((mix, at) =>
@@ -35,7 +35,7 @@ const CASES = MIXES.flatMap((mix, at) =>
     ARCHITECTURES.flatMap((architecture, place) =>
       (at + way + place) % 2 === 0
         ? {
-            threads: THREADS[(3 * way + place + Math.floor(at / 2)) % THREADS.length],
+            threads: THREADS[(at + 2 * way) % THREADS.length],
             architecture,
             kernel: {
               ...KERNEL_DEFAULTS,
@@ -56,33 +56,24 @@ const CASES = MIXES.flatMap((mix, at) =>
 describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc compiles it', () => {
   const folder = testFolder();
 
-  const compiled: { readonly nested: InnerLoop; readonly flattened: InnerLoop; readonly ptx: string }[] = [];
+  const compiled: { readonly nested: InnerLoop; readonly flattened: InnerLoop }[] = [];
   beforeAll(async () => {
     const programs = join(folder, 'loop.fatbin');
     for (const { kernel, threads, architecture } of CASES) {
       const flags = [
-        ...[
-          '-std=c++17',
-          '-O3',
-          '-gencode',
-          `arch=compute_${architecture},code=[sm_${architecture},compute_${architecture}]`,
-        ],
-        ...['--no-compress', ...unitLoopDefinitions(unitLoopProfile(kernel, 'cuda'), threads)],
-        '-DLOCKSTEP_REGISTER_CAP=0',
+        ...['-std=c++17', '-O3', '--no-compress', `-arch=sm_${architecture}`, '-DLOCKSTEP_REGISTER_CAP=0'],
+        ...unitLoopDefinitions(unitLoopProfile(kernel, 'cuda'), threads),
       ];
       const ended = await runToEnd(findTool('nvcc')!, [...flags, '-fatbin', 'unit-loop.cu', '-o', programs], SOURCES);
       expect(ended.stderr).toBe('');
-      const bytes = readFileSync(programs);
-      const [kernels] = innerLoops(bytes);
+      const [kernels] = innerLoops(readFileSync(programs));
       const loop = (name: string): InnerLoop => [...kernels].find(([entry]) => entry.includes(`${name}E`))![1];
-      const text = bytes.toString('latin1');
-      const ptx = /\.entry [^(]*[0-9]nestedE[^]*?\n}/.exec(text.slice(text.indexOf('\n.version')))![0];
-      compiled.push({ nested: loop('6nested'), flattened: loop('9flattened'), ptx });
+      compiled.push({ nested: loop('6nested'), flattened: loop('9flattened') });
     }
   }, 1_200_000);
 
   it('is compiled for every number of threads per unit, on every architecture and for both ways to share a unit', () => {
-    expect(new Set(CASES.map(({ threads, architecture }) => `${threads} ${architecture}`)).size).toBe(18);
+    expect(new Set(CASES.map(({ threads, architecture }) => `${threads} ${architecture}`)).size).toBe(12);
     expect(new Set(CASES.map(({ threads, kernel }) => `${threads} ${kernel.sharing}`)).size).toBe(12);
   });
 
@@ -90,7 +81,7 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
     'executes the predicted instructions: case %d, %d threads per unit, %s, %s',
     (at, threads) => {
       const { kernel } = CASES[at];
-      const { nested, flattened, ptx } = compiled[at];
+      const { nested, flattened } = compiled[at];
       const profile = unitLoopProfile(kernel, 'cuda');
       const shape = unitLoopShape(profile, threads);
       const own = standInKernel(kernel, profile, threads);
@@ -110,7 +101,8 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const { fp32, fp64, special } = nested;
       for (const [name, count] of Object.entries({ fp32, fp64, special }))
         expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
-      expect([nested.loads, nested.shuffles]).toEqual([loads, shape.exchanges]);
+      // No register is spilled.
+      expect([nested.loads, nested.shuffles, nested.local]).toEqual([loads, shape.exchanges, 0]);
       near('pass', nested.instructions, all, 1);
       const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;
       near('integers', integers, own.integerShare! * all, 3);
@@ -123,39 +115,6 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const combined = kernel.sharing === 'deal' ? Math.log2(threads) * shape.combineSteps : 0;
       expect(flattened.outer.fp32).toBe(shape.floats + shape.unitSteps + combined);
       expect([flattened.outer.fp64, flattened.outer.special]).toEqual([fp64, special]);
-
-      const body = innerLoopOf(ptx);
-      const times = (pattern: RegExp): number => body.filter((line) => pattern.test(line)).length;
-      expect([
-        times(/^fma\.rn\.f32/),
-        times(/^fma\.rn\.f64/),
-        times(/rsqrt/),
-        times(/ld\.global/),
-        times(/^shfl/),
-      ]).toEqual([fp32, fp64, special, loads, shape.exchanges]);
-      // PTX has more instructions than machine code for the addresses and predicates of loads.
-      near('PTX', body.length - 5 * loads, all, 1 + 5 * loads);
     },
   );
 });
-
-/** Returns the instructions of the longest innermost loop, without copies and conversions that no machine executes. */
-function innerLoopOf(ptx: string): readonly string[] {
-  const lines = ptx.split('\n').map((line) => line.trim());
-  const labels = new Map(
-    lines.flatMap((line, at) => (/^\$\w+:$/.test(line) ? [[line.slice(0, -1), at] as const] : [])),
-  );
-  const loops = lines.flatMap((line, to) => {
-    const from = labels.get(/\bbra(?:\.uni)? +\t?(\$\w+)/.exec(line)?.[1] ?? '') ?? Infinity;
-    return from < to ? [{ from, to }] : [];
-  });
-  const inner = loops.filter(
-    (one) => !loops.some((other) => other !== one && other.from >= one.from && other.to <= one.to),
-  );
-  const [longest] = inner.sort((a, b) => b.to - b.from - (a.to - a.from));
-  return lines
-    .slice(longest.from, longest.to + 1)
-    .flatMap((line) => line.replace(/^\{ \.reg \.pred p; /, '').split(/; (?=@)/))
-    .map((line) => line.replace(/^@!?%?\w+\s+/, ''))
-    .filter((line) => /^[a-z]/.test(line) && !/^(?:mov|cvt|cvta)\b/.test(line));
-}
