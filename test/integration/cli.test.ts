@@ -570,8 +570,11 @@ describe('reproduce and doctor', () => {
     expect(tables.map(({ passed }) => passed)).toEqual([true, true, true, true]);
   });
   it('doctor says whether a database can be used', async () => {
+    // Without compilers in PATH, none of them is asked.
     const found = async (file: string) => {
+      vi.stubEnv('PATH', folder);
       const { status, out } = await run(['doctor', '--json', '--db', file]);
+      vi.unstubAllEnvs();
       const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
       return { status, ...checks.find(({ id }) => id === 'database') };
     };
@@ -606,10 +609,10 @@ describe('a new study', () => {
     expect(implementations).toHaveLength(8);
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
-    const floor = /2\.500.[µu]s is the assumed time of the shortest launch/;
-    expect((await run(['recommend', made, '--db', db])).out).toMatch(floor);
     const { runId } = await json<Sweep>('sweep', made, '--db', db);
-    expect((await run(['export', `${runId}`, '--format', 'cuda', '--db', db])).out).toMatch(floor);
+    expect((await run(['export', `${runId}`, '--format', 'cuda', '--db', db])).out).toMatch(
+      /2\.500.[µu]s is the assumed time of the shortest launch/,
+    );
   });
   it.each([
     ['x.csv', [], /There is no file x\.csv/],
