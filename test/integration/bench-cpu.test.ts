@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -157,8 +158,7 @@ test('the bytes of a case exceed the cache, but not half of the free memory', ()
 });
 
 test('no thread passes the barrier before all have arrived', async () => {
-  const threads = 3;
-  const rounds = 500;
+  const [threads, rounds] = [3, 500];
   const state = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
   // There is one count per round. A thread that has passed the barrier of a round must see the complete count.
   const counts = new Int32Array(new SharedArrayBuffer(4 * rounds));
@@ -174,13 +174,8 @@ test('no thread passes the barrier before all have arrived', async () => {
       parentPort.postMessage(early);
     });`;
   const workerData = { barrier: BARRIER.href, state, counts, rounds, threads };
-  const workers = Array.from({ length: threads }, () => new Worker(code, { eval: true, workerData }));
-  const early = await Promise.all(
-    workers.map(
-      (worker) => new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject)), // prettier-ignore
-    ),
-  );
-  expect(early).toEqual([0, 0, 0]);
+  const early = Array.from({ length: threads }, () => once(new Worker(code, { eval: true, workerData }), 'message'));
+  expect(await Promise.all(early)).toEqual([[0], [0], [0]]);
 });
 
 test('the program measures a plan: each case is correct, each launch is reported, and its threads end with it', async () => {
@@ -368,25 +363,15 @@ test('designs are measured on as many threads as they have cores, and a design f
     });
   });
 
-  const untold = async (change: Partial<BenchPlan>): Promise<string[]> => {
-    const messages: string[] = [];
-    await measureCpu({ ...SMALL, cases: cases.slice(0, 1), ...change }, CHILD, MACHINE, (record) => {
-      if (record.type === 'failed') messages.push(record.message);
-    });
-    return messages;
-  };
-  expect(await untold({ workload: { ...workload, traffic: null } })).toEqual([
-    'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)',
-  ]);
-  expect(await untold({ workload: null })).toEqual(['the plan has a unit loop and no workload']);
-  expect(
-    await untold({
-      workload: { ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } },
-    }),
-  ).toEqual([
-    // prettier-ignore
-    'the workload moves 0 bytes: there is nothing to measure',
-  ]);
+  for (const [told, message] of [
+    [{ ...workload, traffic: null }, 'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)'], // prettier-ignore
+    [null, 'the plan has a unit loop and no workload'],
+    [{ ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } }, 'the workload moves 0 bytes: there is nothing to measure'], // prettier-ignore
+  ] as const) {
+    const messages: BenchRecord[] = [];
+    await measureCpu({ ...SMALL, cases: cases.slice(0, 1), workload: told }, CHILD, MACHINE, (record) => messages.push(record)); // prettier-ignore
+    expect(messages).toContainEqual({ type: 'failed', case: 'design-0', message });
+  }
 });
 
 test('a kernel that computes nothing is detected', async () => {
