@@ -146,34 +146,19 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     expect(writtenLengths()).toEqual(lengthsOf(150));
   });
 
-  it('refuses an incomplete trace', async () => {
-    expect(await refused('--', ...run(150, 3, 64, 0, 149))).toBe(
-      'The kernel ran unit 149, and the trace has room for 149 units, 0 to 148. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.',
-    );
-    expect(await refused('--', ...run(150, 1, 32, 2))).toMatch(
-      /^The kernel did not run 86 of 150 units; the first is unit 64\./,
-    );
-    expect(await refused('--units', '151', '--', ...run(150, 3, 64, 0))).toBe(
-      'The program traced 150 units, but --units is 151. Use the same number for both.',
-    );
-  });
-
-  it('refuses a program without a trace, one that fails, and one that never ends', async () => {
-    const [, ...args] = run(150, 3, 64, 0);
-    expect(await refused('--', untraced, ...args)).toMatch(
-      /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/,
-    );
+  const arguments150 = run(150, 3, 64, 0).slice(1);
+  it.each<readonly [string, readonly string[], RegExp]>([
+    ['has no room for a unit', ['--', ...run(150, 3, 64, 0, 149)], /^The kernel ran unit 149, and the trace has room for 149 units, 0 to 148\. Give LOCKSTEP_TRACE_UNITS \(WGSL: the buffer\) the number of all units\.$/], // prettier-ignore
+    ['lacks units', ['--', ...run(150, 1, 32, 2)], /^The kernel did not run 86 of 150 units; the first is unit 64\./],
+    ['has fewer units than were named', ['--units', '151', '--', ...run(150, 3, 64, 0)], /^The program traced 150 units, but --units is 151\. Use the same number for both\.$/], // prettier-ignore
+    ['is not written', ['--', untraced, ...arguments150], /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/], // prettier-ignore
     // A block has more threads than the device allows.
-    expect(await refused('--', ...run(150, 3, 4096, 0))).toMatch(
-      /^The program ended with exit code 3\. It printed nothing\.$/,
-    );
-    expect(await refused('--', ...run(150, 3, 64, 0, 0))).toMatch(
-      /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/,
-    );
-    expect(await refused('--', join(folder, 'absent'))).toMatch(
-      /absent cannot be started \(no such file or folder, ENOENT\)/,
-    );
-    expect(await refused('--time-limit', '1', '--', 'sleep', '60')).toMatch(/^sleep took longer than 1000 ms/);
+    ['is of a failed program', ['--', ...run(150, 3, 4096, 0)], /^The program ended with exit code 3\. It printed nothing\.$/], // prettier-ignore
+    ['has room for no unit', ['--', ...run(150, 3, 64, 0, 0)], /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/], // prettier-ignore
+    ['is of no program', ['--', join(folder, 'absent')], /absent cannot be started \(no such file or folder, ENOENT\)/],
+    ['never ends', ['--time-limit', '1', '--', 'sleep', '60'], /^sleep took longer than 1000 ms/],
+  ])('refuses a trace that %s', async (_what, args, words) => {
+    expect(await refused(...args)).toMatch(words);
   });
 
   it('records nothing if lockstep trace does not run it', async () => {
@@ -183,27 +168,16 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
 });
 
 describe('a file that a program writes itself', () => {
-  /** Traces a program that writes these 32-bit words. */
-  const ofWords = (...words: readonly number[]): Promise<string> =>
-    refused(
-      '--',
-      process.execPath,
-      '-e',
-      `require('fs').writeFileSync(process.env.LOCKSTEP_TRACE_FILE, Uint32Array.of(${words.join()}))`,
-    );
   const HEAD = [0x5254534c, 1, 2, 0, 32, 0, 0, 0];
-
-  it('is refused if it is not a complete trace', async () => {
-    expect(await ofWords(1, 2, 3)).toMatch(/is not a trace/);
-    expect(await ofWords(0x5254534c, 7, 0, 0, 0, 0, 0, 0)).toMatch(/version 7, and this Lockstep reads version 1/);
-    expect(await ofWords(...HEAD, 5, 5, 1, 0)).toBe('The trace has 48 bytes, but its 2 units need 64.');
-    expect(await ofWords(...HEAD, 0, 0, 0, 0, 0, 0, 0, 0)).toMatch(
-      /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/,
-    );
-  });
-
-  it('is refused if a counter is full', async () => {
-    expect(await ofWords(...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0)).toMatch(/^Unit 1 took 4294967295 steps or more/);
+  it.each<readonly [string, readonly number[], RegExp]>([
+    ['is no trace', [1, 2, 3], /is not a trace/],
+    ['is of another version', [0x5254534c, 7, 0, 0, 0, 0, 0, 0], /version 7, and this Lockstep reads version 1/],
+    ['is cut short', [...HEAD, 5, 5, 1, 0], /^The trace has 48 bytes, but its 2 units need 64\.$/],
+    ['has no unit', [...HEAD, ...Array<number>(8).fill(0)], /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/],
+    ['has a full counter', [...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0], /^Unit 1 took 4294967295 steps or more/],
+  ])('is refused if it %s', async (_what, words, message) => {
+    const writes = `require('fs').writeFileSync(process.env.LOCKSTEP_TRACE_FILE, Uint32Array.of(${words.join()}))`;
+    expect(await refused('--', process.execPath, '-e', writes)).toMatch(message);
   });
 
   it('needs a program or the name of a header', async () => {
