@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Recommendation } from '../../src-main/contract/advice.ts';
-import type { RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
@@ -10,8 +9,7 @@ import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
 import { atMiddle } from '../../src-main/services/studies/assumed.ts';
 import { planLengths, resolveLengths } from '../../src-main/services/studies/workloads.ts';
 import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
-import { blockOddity, pickDesign } from '../../src-workers/advise/pick.ts';
-import { isCpuDesign } from '../../src-workers/domain/design.ts';
+import { pickDesign } from '../../src-workers/advise/pick.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -88,25 +86,6 @@ export async function agreesWithAll(study: StudyFile): Promise<Recommendation> {
   return advice;
 }
 
-/** The rule in full: prefer no cap to a cap, no balancing to fetching, fetching to ordering, and so on. */
-function place({ design, timeMs, designIndex }: RankRow): readonly number[] {
-  const work = ['none', 'row-split'].includes(design.balancing) ? 0 : design.balancing === 'dynamic-fetch' ? 1 : 2;
-  return [
-    design.registerCap === null ? 0 : 1 / design.registerCap,
-    work,
-    design.loop === 'nested' ? 0 : 1,
-    design.threadsPerUnit,
-    // A CPU has no blocks of threads, and its grid is its cores.
-    ...(isCpuDesign(design) ? [design.gridBlocks] : [blockOddity(design.blockThreads)]),
-    timeMs,
-    designIndex,
-  ];
-}
-const compare = (a: readonly number[], b: readonly number[]): number => {
-  const at = a.findIndex((value, i) => value !== b[i]);
-  return at < 0 ? 0 : a[at] - b[at];
-};
-
 const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
   ...(
     [
@@ -146,8 +125,13 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     const first = await call(engine, 'ranking.page', { runId, limit: 1 });
     const { deviceId } = first.rows[0];
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
-    const equal = page.rows.filter(({ timeMs }) => timeMs <= page.rows[0].timeMs * (1 + AGREEMENT_FRACTION));
-    const expected = [...equal].sort((a, b) => compare(place(a), place(b)))[0];
+    const { rows } = page;
+    const equal = rows.filter(({ timeMs }) => timeMs <= rows[0].timeMs * (1 + AGREEMENT_FRACTION));
+    // property/advice.test.ts tests the rule of the pick.
+    const of = new Map(equal.map((row) => [row.designIndex, row]));
+    const figures = { timeMs: (at: number) => of.get(at)!.timeMs, gridBlocks: (at: number) => of.get(at)!.design.gridBlocks }; // prettier-ignore
+    const { axes } = unwrap(await engine.context.views.open(runId)).ranking;
+    const expected = of.get(pickDesign(axes, figures, [...of.keys()])!)!;
     expect(advice.device.id).toBe(deviceId);
     expect(advice.predicted).toBe(advice.of);
     expect(advice.ties.count).toBe(page.ties);
