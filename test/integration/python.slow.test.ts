@@ -56,7 +56,7 @@ interface Said {
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
 
-/** Returns the output of a script in a Python without packages. The notebook's database is in the folder too. */
+/** Returns the output of a script in a Python without packages. */
 async function python(...words: readonly string[]): Promise<string> {
   const { LOCKSTEP: _, ...rest } = process.env;
   const env = { ...rest, HOME: folder, XDG_DATA_HOME: folder };
@@ -277,13 +277,6 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
     expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['plot', 'plot']);
     expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));
-  });
-
-  // vitest -u writes the outputs of the notebook anew.
-  it('reproduces the outputs of the example notebook', async () => {
-    const notebook = join(DATA, '..', '..', 'db', 'examples', 'lockstep.ipynb');
-    const executed = await python(join(DATA, 'python', 'run-notebook.py'), notebook, folder);
-    await expect(executed).toMatchFileSnapshot(notebook);
   });
 
   it('ends the program when Python is killed', async () => {
