@@ -131,11 +131,10 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
     }
   });
 
-  it.skipIf(lacks('nvcc'))('compile without a warning for an old and a new architecture', () => {
-    const architectures = ['80', '120'].flatMap((sm) => ['-gencode', `arch=compute_${sm},code=sm_${sm}`]);
-    const flags = ['-std=c++17', '--threads', '2', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
+  it.skipIf(lacks('nvcc'))('compile without a warning', () => {
+    const flags = ['-std=c++17', '-arch=sm_80', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
     expect(() =>
-      execFileSync(findTool('nvcc')!, [...flags, ...architectures, '-c', 'main.cu', '-o', 'main.o'], {
+      execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], {
         cwd: folder,
         stdio: 'pipe',
       }),
