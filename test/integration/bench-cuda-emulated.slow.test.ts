@@ -276,46 +276,32 @@ describe('measuring with the emulation', () => {
     expect(Math.abs(values['iterations'] / 2000 - 1 / 0.6)).toBeLessThan(lengthError);
   });
 
-  it('finds the limits and the residency of the emulation', () => {
-    expect(valuesOf('limits')).toEqual({
-      threadsPerBlock: 1024,
-      gridX: 4095,
-      gridY: 1023,
-      gridZ: 63,
-      sharedBytesPerBlock: 49_152,
-      sharedBytesPerBlockOptIn: 65_536,
-    });
-    expect(valuesOf('resident-96')).toEqual({ multiprocessors: 2, residentBlocks: 8, residentBlocksStated: 8 });
-    expect(valuesOf('resident-512')).toMatchObject({ residentBlocks: 2 });
-    expect(valuesOf('resident-shared')).toMatchObject({ residentBlocks: 3 });
-    expect(valuesOf('state-buffers')).toMatchObject({
-      multiprocessors: 2,
-      blockSlots: 8,
-      threadGroupSlots: 24,
-      sharedBytes: 65_536,
-    });
-  });
+  // Reading the clock takes 1024 cycles, and nothing else takes time. A chain has 256 operations.
+  const CHAIN = { latencyCycles: 1024 / 256 };
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+    ['limits', { threadsPerBlock: 1024, gridX: 4095, gridY: 1023, gridZ: 63, sharedBytesPerBlock: 49_152, sharedBytesPerBlockOptIn: 65_536 }], // prettier-ignore
+    ['resident-96', { multiprocessors: 2, residentBlocks: 8, residentBlocksStated: 8 }],
+    ['resident-512', { residentBlocks: 2 }],
+    ['resident-shared', { residentBlocks: 3 }],
+    ['state-buffers', { multiprocessors: 2, blockSlots: 8, threadGroupSlots: 24, sharedBytes: 65_536 }],
+    ['float-add', { cyclesByThreadGroups: { length: 32 } }],
+    ['schedulers', { schedulers: 32 }],
+    ['logic', CHAIN],
+    ['shuffle', CHAIN],
+    ['match', CHAIN],
+    ['fetch', CHAIN],
+    ['shared-memory', { ...CHAIN, bytesPerCycle: (4 * 64) / (1024 / 256), strideWords: [1, 2, 4, 8, 16, 32] }],
+    ['cache-l1', { sizesBytes: { length: 17 } }],
+    ['cache-l2', { cyclesPerLoad: { length: 9 } }],
+    ['cache-parts', { nearCycles: 16, farCycles: 16, lineCycles: Array(32).fill(16) }],
+    ['random-sectors', { cachedBytes: 2 ** 16, bytes: 2 ** 18 }],
+    ['single-31', { laneCycles: { length: 32 } }],
+  ])('reports the exact values of %s', (id, values) => expect(valuesOf(id)).toMatchObject(values));
 
-  it('reports cycles by thread groups and by sizes', () => {
-    expect(valuesOf('float-add')['cyclesByThreadGroups']).toHaveLength(32);
-    expect(valuesOf('schedulers')['schedulers']).toBe(32);
-    expect(valuesOf('cache-l1')['sizesBytes']).toHaveLength(17);
-    expect(valuesOf('cache-l2')['cyclesPerLoad']).toHaveLength(9);
-    expect(valuesOf('single-31')['laneCycles']).toHaveLength(32);
+  it('reports rates by the real clock, one line of the cache, and the counter of all fetches', () => {
     expect(valuesOf('bandwidth')['bandwidthGbS']).toBeGreaterThan(0);
-    expect(valuesOf('cache-l1')['lineBytes']).toBe(valuesOf('cache-l1')['sectorBytes']);
-  });
-
-  it('reports the exact costs of shuffles, shared memory, fetches and cache lines by the emulated clock', () => {
-    // Reading the clock takes 1024 cycles, and nothing else takes time.
-    for (const name of ['logic', 'shuffle', 'match']) expect(valuesOf(name)['latencyCycles'], name).toBe(1024 / 256);
-    const shared = valuesOf('shared-memory');
-    expect(shared).toMatchObject({ latencyCycles: 1024 / 256, bytesPerCycle: (4 * 64) / (1024 / 256) });
-    expect(shared['strideWords']).toEqual([1, 2, 4, 8, 16, 32]);
-    expect(valuesOf('fetch')['latencyCycles']).toBe(1024 / 256);
     expect(valuesOf('fetch')['fetchesPerMicrosecond']).toBeGreaterThan(0);
-    expect(valuesOf('cache-parts')).toEqual({ nearCycles: 16, farCycles: 16, lineCycles: new Array(32).fill(16) });
-    expect(valuesOf('random-sectors')).toMatchObject({ cachedBytes: 2 ** 16, bytes: 2 ** 18 });
+    expect(valuesOf('cache-l1')['lineBytes']).toBe(valuesOf('cache-l1')['sectorBytes']);
     expect(ofType(ofCase('fetch'), 'check')[0].message).toBe('the counter is 8192 after 8192 fetches');
   });
 });
