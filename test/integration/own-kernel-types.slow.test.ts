@@ -9,7 +9,7 @@ import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
 import { listValues } from '../../src-workers/bench/program/command-line.ts';
 import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
 import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-manifest.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
@@ -70,16 +70,12 @@ function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip' | 'e
   return { manifest: read, file: join(folder, 'types.kernel.json'), digest: '', units: UNITS, threadGroupWidth: 32, device: 0, ...(platform && { platform }) }; // prettier-ignore
 }
 
-async function program(
-  kernel: KernelTask,
-  design = DESIGN,
-): Promise<Result<string> & { readonly kernel: KernelProgram }> {
+/** Writes the host program of a kernel, which is not compiled yet. */
+async function prepared(kernel: KernelTask): Promise<KernelProgram> {
   vi.stubEnv('NVCC', EMULATING_NVCC);
   vi.stubEnv('HIPCC', EMULATING_HIPCC);
   const folders = { sources: SOURCES, folder, cache: join(folder, 'cache'), run: join(folder, 'run') };
-  const made = unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
-  const texts = { lengthsFile: '', orderFile: '', launches: '' };
-  return { ...(await made.build(listValues(design, 0, TASK, texts), design)), kernel: made };
+  return unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
 }
 
 /** Returns a program's output about its result, and its standard error. */
@@ -88,7 +84,9 @@ async function ran(
   platform?: 'hip' | 'emulation',
   launches = `0:${UNITS}:1:1`,
 ): Promise<readonly [string, string]> {
-  const built = await program(task(change, platform));
+  const texts = { lengthsFile: '', orderFile: '', launches: '' };
+  const { build } = await prepared(task(change, platform));
+  const built = await build(listValues(DESIGN, 0, TASK, texts), DESIGN);
   if (!built.ok) return ['', built.error.message];
   const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches ${launches} --repeats 1`;
   const { CUDA_DEVICE_ORDER: _, ...env } = { ...process.env, CUDA_SHIM_NEEDS_ORDER: '1' } as NodeJS.ProcessEnv;
@@ -172,21 +170,18 @@ it.skipIf(lacks('nvcc', 'hipcc'))('generates hosts that nvcc and hipcc compile, 
   });
   const hosts = join(folder, 'cache', 'hosts');
   rmSync(hosts, { recursive: true, force: true });
-  await program(halves);
-  await program(task((m) => void (m.sources = ['types.cu'])));
+  await prepared(halves);
+  await prepared(task((m) => void (m.sources = ['types.cu'])));
   const made = readdirSync(hosts);
   expect(made).toHaveLength(2);
   for (const [at, name] of made.entries()) {
-    const defined = ['-std=c++17', '-O0', '-DFACTOR=2', '-DPLUS=33', '-c', join(hosts, name, 'host.cu'), '-o', join(folder, `host-${at}.o`)]; // prettier-ignore
-    const nvcc = spawnSync(findTool('nvcc')!, ['-arch=sm_90', '-DHALF=<cuda_fp16.h>', ...defined], {
-      encoding: 'utf8',
-    });
+    const defined = ['-std=c++17', '-O0', '-DFACTOR=2', '-DPLUS=33', join(hosts, name, 'host.cu'), '-o', join(folder, `host-${at}`)]; // prettier-ignore
+    // nvcc reads all of the host's code before it compiles the kernel.
+    const flags = ['-ptx', '-arch=sm_90', '-DHALF=<cuda_fp16.h>'];
+    const nvcc = spawnSync(findTool('nvcc')!, [...flags, ...defined], { encoding: 'utf8' });
     expect([nvcc.status, nvcc.stderr]).toEqual([0, '']);
-    const hip = [
-      ...'-x hip --offload-arch=gfx90a -DLOCKSTEP_GROUP_WIDTH=64 -DHALF=<hip/hip_fp16.h>'.split(' '),
-      ...defined,
-    ];
-    const hipcc = spawnSync(findTool('hipcc')!, hip, {
+    const hip = '-c -x hip --offload-arch=gfx90a -DLOCKSTEP_GROUP_WIDTH=64 -DHALF=<hip/hip_fp16.h>'.split(' ');
+    const hipcc = spawnSync(findTool('hipcc')!, [...hip, ...defined], {
       encoding: 'utf8',
       env: { ...process.env, HIP_PLATFORM: 'amd' },
     });
