@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { main } from '../src-main/cli/main.ts';
-import { reportError, type Terminal } from '../src-main/cli/output.ts';
+import { reportError, type Streams, type Terminal, terminalOn } from '../src-main/cli/output.ts';
 
 export interface Outcome {
   readonly status: number;
@@ -10,18 +10,18 @@ export interface Outcome {
 
 /** Captures the output of a command in this process, and its exit code. */
 export async function captured(
-  command: (terminal: Terminal) => Promise<number>,
-  terminal: Partial<Terminal> = {},
+  command: (terminal: Terminal) => Promise<number | void>,
+  streams: Partial<Streams> = {},
 ): Promise<Outcome> {
   let [out, err] = ['', ''];
-  const host: Terminal = {
+  const host = terminalOn({
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     interactive: false,
     columns: 100,
-    ...terminal,
-  };
-  const status = await command(host).catch((error: unknown) => reportError(host, error));
+    ...streams,
+  });
+  const status = (await command(host).catch((error: unknown) => reportError(host, error))) ?? 0;
   return { status, out, err };
 }
 

@@ -7,7 +7,7 @@ import type { ProcedureInput } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
 import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
-import { printTable, say, type Terminal, timeCells } from './output.ts';
+import { type Terminal, timeCells } from './output.ts';
 
 export interface Options {
   readonly json?: boolean;
@@ -72,9 +72,9 @@ export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
 
 /** Says whether designs are missing, and which devices and kinds of implementations have no public measurements. */
 export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
-  if (partial !== null) say(terminal, partial);
+  if (partial !== null) terminal.say(partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));
-  if (gaps) say(terminal, gaps.text);
+  if (gaps) terminal.say(gaps.text);
 }
 
 /** What is printed under a table: nothing, the meaning of its marks, or also how accurate its times are. */
@@ -131,17 +131,16 @@ export function printDesigns(
     row.limitedBy.join(' '),
     ...(contradicted ? [contradictedCell(row)] : []),
   ]);
-  printTable(terminal, head, cells);
+  terminal.table(head, cells);
   if (legend === 'none') return;
   if (balanced)
-    say(
-      terminal,
+    terminal.say(
       'The columns "measured" and "kernel" have the time of the kernel alone. The column "predicted" also includes balancing.',
     );
   if (rows.length > 1) {
     const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
-    say(terminal, `Designs that are predicted ${within} of one another may rank differently when measured.`);
+    terminal.say(`Designs that are predicted ${within} of one another may rank differently when measured.`);
   }
-  if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) say(terminal, ACCURACY_TEXT);
+  if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) terminal.say(ACCURACY_TEXT);
   sayContradicted(terminal, rows);
 }

@@ -8,7 +8,7 @@ import { type Places, programPlaces } from '../hosts/places.ts';
 import { type Engine, openEngine } from '../services/engine.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
-import { EXIT_OK, numberList, plain, printJson, reportError, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, numberList, plain, reportError, reportFailure, type Terminal } from './output.ts';
 
 /** The options of all commands that use the database. */
 export interface GlobalOptions extends RedisOptions {
@@ -83,7 +83,7 @@ export interface CommandLine {
   readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
   readonly withEngine: (
     options: GlobalOptions,
-    body: (engine: Engine) => Promise<number>,
+    body: (engine: Engine) => Promise<number | void>,
     uses?: { readonly predicts?: boolean },
   ) => Promise<void>;
   /** Like `withEngine`, but fails if there is no database yet, instead of creating one. */
@@ -94,7 +94,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   const places = programPlaces();
   const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
     if (!result.ok) cli.status = reportFailure(terminal, result.error);
-    else if (options.json) printJson(terminal, result.value);
+    else if (options.json) terminal.json(result.value);
     else print(result.value);
   };
 
@@ -112,7 +112,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
       return;
     }
     try {
-      cli.status = await body(engine.value);
+      cli.status = (await body(engine.value)) ?? cli.status;
     } catch (error) {
       cli.status = reportError(terminal, error);
     } finally {

@@ -5,7 +5,7 @@ import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
-import { say, type Terminal } from './output.ts';
+import { type Terminal } from './output.ts';
 
 /** The columns for a design that every table of designs has. */
 export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'] as const;
@@ -39,8 +39,7 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
   const simulated = rows.filter((row) => row.simulated).length;
   const contradicted = rows.filter((row) => contradictedCell(row) !== '').length;
   if (contradicted === 0) return;
-  say(
-    terminal,
+  terminal.say(
     `The simulation contradicts ${contradicted} of ${simulated} predictions: they are more than 10 % outside its interval. Trust the simulation more, or measure.`,
   );
 }

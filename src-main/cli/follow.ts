@@ -3,7 +3,7 @@ import { timeText } from '../../src-workers/domain/times.ts';
 import type { RunProgress, RunSummary } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
 import { agentsText } from './agents.ts';
-import { plain, progressBar, type Terminal } from './output.ts';
+import { plain, progressBar, type Streams } from './output.ts';
 
 /** Parses the number of a run. */
 export function runId(text: string | undefined): Result<number> {
@@ -25,7 +25,7 @@ const RESUME = 'lockstep runs resume';
  */
 export async function followRun(
   engine: Engine,
-  terminal: Terminal,
+  terminal: Streams,
   label: string,
   start: () => Promise<Result<{ readonly runId: number }>>,
   begun: (runId: number) => Promise<string> = async () => '',

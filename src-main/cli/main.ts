@@ -27,11 +27,11 @@ import { addSimulate } from './commands/simulate.ts';
 import { addSweep } from './commands/sweep.ts';
 import { addTrace } from './commands/trace.ts';
 import { addTune } from './commands/tune.ts';
-import { EXIT_OK, EXIT_USAGE, plain, processTerminal, reportError, type Terminal } from './output.ts';
+import { EXIT_OK, EXIT_USAGE, plain, processStreams, reportError, type Streams, terminalOn } from './output.ts';
 
 /** Runs the command line. Resolves to the exit status: 0, 1 (failed) or 2 (wrong usage). */
-export async function main(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
-  const cli = openCommandLine(terminal);
+export async function main(args: readonly string[], terminal: Streams = processStreams): Promise<number> {
+  const cli = openCommandLine(terminalOn(terminal));
   const program = new Command('lockstep')
     .description('Predict, rank and compare mappings of irregular work onto SIMT devices.')
     .version(APP_VERSION)

@@ -9,8 +9,8 @@ import { procedures } from '../contract/procedures.ts';
 import { commonUnit, timeIn } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
-/** Where a command writes. Tests replace it by buffers. */
-export interface Terminal {
+/** The streams of a command. Tests replace them by buffers. */
+export interface Streams {
   out(text: string): void;
   err(text: string): void;
   /** Resolves when the written text has left the process. It is absent if nothing waits. */
@@ -18,6 +18,15 @@ export interface Terminal {
   /** True if standard error is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
+}
+
+/** Where a command prints. */
+export interface Terminal extends Streams {
+  /** Prints one line. */
+  say(line: string): void;
+  json(value: unknown): void;
+  /** Prints a table with right-aligned numbers. */
+  table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void;
 }
 
 export const EXIT_OK = 0;
@@ -28,12 +37,12 @@ export const EXIT_USAGE = 2;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT_OK);
   const message = `Standard output cannot be written (${systemReason(error)}).`;
-  process.exit(reportFailure(processTerminal, { code: 'storage', message }));
+  process.exit(reportFailure(processStreams, { code: 'storage', message }));
 });
 // The failure cannot be reported here, and lost progress lines must not end the run.
 process.stderr.on('error', () => {});
 
-export const processTerminal: Terminal = {
+export const processStreams: Streams = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   drained: () => new Promise((resolve) => process.stdout.write('', () => resolve())),
@@ -42,7 +51,7 @@ export const processTerminal: Terminal = {
 };
 
 /** Prints a failure as one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
-export function reportFailure(terminal: Terminal, failure: Failure, usage = false): number {
+export function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
   // The name of a procedure means nothing to a user of the command line, so the message leaves it out.
   const message = procedure && Object.hasOwn(procedures, procedure) ? text : failure.message;
@@ -64,7 +73,7 @@ export function usage<T>(result: Result<T>): T {
 }
 
 /** Prints what a command threw: an expected failure, or a bug. Returns the exit code. */
-export function reportError(terminal: Terminal, error: unknown): number {
+export function reportError(terminal: Streams, error: unknown): number {
   if (error instanceof FailureError) return reportFailure(terminal, error.failure, error instanceof UsageError);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return reportFailure(terminal, { code: 'internal', message: `This is a bug in Lockstep: ${text}` });
@@ -79,17 +88,17 @@ export function plain(text: string): string {
   );
 }
 
-/** Prints one line. */
-export function say(terminal: Terminal, line: string): void {
-  terminal.out(`${plain(line)}\n`);
-}
-
-export function printJson(terminal: Terminal, value: unknown): void {
-  terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+export function terminalOn(streams: Streams): Terminal {
+  return {
+    ...streams,
+    say: (line) => streams.out(`${plain(line)}\n`),
+    json: (value) => streams.out(`${JSON.stringify(value, null, 2)}\n`),
+    table: (head, rows) => streams.out(tableText(head, rows)),
+  };
 }
 
 /** Writes a text in parts. Each part waits until the reader has taken the previous one. */
-export async function printParts(terminal: Terminal, parts: AsyncIterable<string>): Promise<void> {
+export async function printParts(terminal: Streams, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);
     await terminal.drained?.();
@@ -120,23 +129,19 @@ export function timeCells(timesMs: Iterable<number | null | undefined>): {
   return { unit: unit.name, cell: (ms) => timeIn(unit, ms ?? NaN) };
 }
 
-/** Prints a table with right-aligned numbers. */
-export function printTable(
-  terminal: Terminal,
-  head: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-): void {
+function tableText(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [head, ...rows.map((row) => row.map((cell) => plain(String(cell))))];
   const numeric = head.map((_, column) =>
     rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),
   );
   const widths = head.map((_, column) => cells.reduce((width, row) => Math.max(width, row[column].length), 0));
-  for (const row of cells) {
-    const line = row
+  const lines = cells.map((row) =>
+    row
       .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))
-      .join('  ');
-    terminal.out(`${line.trimEnd()}\n`);
-  }
+      .join('  ')
+      .trimEnd(),
+  );
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 export interface ProgressBar {
@@ -148,7 +153,7 @@ export interface ProgressBar {
 const CLEAR_LINE = '\r\x1b[2K';
 
 /** Shows a progress bar on a terminal, and nothing otherwise. */
-export function progressBar(terminal: Terminal, label: string): ProgressBar {
+export function progressBar(terminal: Streams, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
   // The other columns take 56 characters, and a very short bar shows nothing.
   const room = Math.min(32, terminal.columns - 56);
@@ -171,7 +176,7 @@ export function progressBar(terminal: Terminal, label: string): ProgressBar {
 const PATIENCE_S = 2;
 
 /** Shows on a terminal how many seconds a call takes, if they are many. */
-export async function showSeconds<T>(terminal: Terminal, label: string, work: Promise<T>): Promise<T> {
+export async function showSeconds<T>(terminal: Streams, label: string, work: Promise<T>): Promise<T> {
   if (!terminal.interactive) return work;
   let seconds = 0;
   const timer = setInterval(() => {

@@ -4,6 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
+import { terminalOn } from '../../src-main/cli/output.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
@@ -81,7 +82,8 @@ it('names the predictions that the simulation contradicts', () => {
   // These times differ by at most 10 %. The third one differs by that much beyond the simulation's own interval.
   expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
   let said = '';
-  const terminal = { out: (text: string) => void (said += text), err: () => {}, interactive: false, columns: 100 };
+  const out = (text: string) => void (said += text);
+  const terminal = terminalOn({ out, err: () => {}, interactive: false, columns: 100 });
   sayContradicted(terminal, [row(1, 1.1), row(1, null)]);
   expect(said).toBe('');
   sayContradicted(terminal, [row(1, 1.1), row(1, 2), row(1, null)]);

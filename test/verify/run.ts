@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, printTable, processTerminal } from '../../src-main/cli/output.ts';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, processStreams, terminalOn } from '../../src-main/cli/output.ts';
 import { inSeconds, openReport, type Report, type Section } from './report.ts';
 
 const SECTIONS = [
@@ -24,7 +24,7 @@ const SECTIONS = [
 ] as const;
 const USAGE = `npm run verify -- [${SECTIONS.join(' | ')}] … [--quick] [--seed N] [--amount N]`;
 
-const terminal = processTerminal;
+const terminal = terminalOn(processStreams);
 const print = (line: string): void => terminal.out(`  ${line}\n`);
 const sectionOf = async (name: string): Promise<Section> =>
   ((await import(`./${name}.ts`)) as { readonly section: Section }).section;
@@ -69,7 +69,7 @@ async function verify(names: readonly string[], quick: boolean, seed: number, am
     failures.push(...found.failures.map((failure) => `${name}: ${failure}`));
   }
   terminal.out('\n');
-  printTable(terminal, ['section', 'figure', 'result', 'time'], rows);
+  terminal.table(['section', 'figure', 'result', 'time'], rows);
   for (const failure of failures) terminal.out(`\nFAILED ${failure}\n`);
   if (failures.length > 0) terminal.out(`\nRepeat: npm run verify -- SECTION --seed ${seed}\n`);
   return failures.length === 0 ? EXIT_OK : EXIT_FAILED;

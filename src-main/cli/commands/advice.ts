@@ -24,17 +24,7 @@ import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import {
-  EXIT_OK,
-  percent,
-  printJson,
-  printTable,
-  say,
-  showSeconds,
-  type Terminal,
-  timeCells,
-  usage,
-} from '../output.ts';
+import { percent, showSeconds, type Terminal, timeCells, usage } from '../output.ts';
 
 /** Accepts the inputs to vary by their current or older names. */
 function inputOption(): Option {
@@ -131,7 +121,7 @@ export async function advised(
 }
 
 /** Prints one design and the reasons for it. Nothing is saved. */
-async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<number> {
+async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {
   const input = unwrap(await advised(what, options.device));
   const asked = { ...input, ...(options.device === undefined ? {} : { deviceId: options.device }) };
   const found = await showSeconds(
@@ -142,7 +132,7 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
   const { row, landscape: _landscape, uncertainty, ...rest } = found;
   const { robust, point, draws, designs, worthKnowing, separation, unknown } = uncertainty!;
   if (options.json)
-    printJson(terminal, {
+    terminal.json({
       ...rest,
       design: designFields(row.design),
       rank: row.rank,
@@ -156,7 +146,6 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
       separation,
     });
   else sayRecommendation(terminal, found, uncertainty!, options);
-  return EXIT_OK;
 }
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
@@ -170,36 +159,34 @@ function sayRecommendation(
 ): void {
   const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
   const { draws, unknown, point, designs, worthKnowing, separation, within } = uncertain;
-  say(terminal, `${device.name}: ${designWords(row.design)} (design ${designIndex}: ${designText(row.design)})`);
+  terminal.say(`${device.name}: ${designWords(row.design)} (design ${designIndex}: ${designText(row.design)})`);
   const ratio = baseline ? baseline.ms / time.ms : 1;
   const against = baseline ? `, ${ratio.toPrecision(3)} × as fast as ${baseline.text} (${timeText(baseline.ms)})` : '';
-  say(terminal, `Predicted ${timeText(time.ms)}${against}; 90 % range ${timeRange(time.lowMs, time.highMs)}.`);
+  terminal.say(`Predicted ${timeText(time.ms)}${against}; 90 % range ${timeRange(time.lowMs, time.highMs)}.`);
   const floor = floorSentence(time.ms);
-  if (floor !== null) say(terminal, floor);
+  if (floor !== null) terminal.say(floor);
   const shown = designs.find((one) => one.designIndex === designIndex);
   if (draws > 1 && shown) {
-    say(
-      terminal,
+    terminal.say(
       `The chance that this design is within ${percent(within)} of the best is ${chanceText(shown.chanceBest)}. On average it is ${lossText(shown.expectedRegret)} slower than the best (${draws} draws of the assumed inputs and of the model's own errors).`,
     );
-    for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) say(terminal, sentence);
+    for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) terminal.say(sentence);
   }
-  if (separation) say(terminal, separation.sentence);
+  if (separation) terminal.say(separation.sentence);
   if (!verbose) return;
-  say(terminal, why);
-  say(terminal, time.basis);
+  terminal.say(why);
+  terminal.say(time.basis);
   if (draws > 1) {
-    say(terminal, `Not known: ${unknown.map(({ input }) => input.label).join(', ')}.`);
+    terminal.say(`Not known: ${unknown.map(({ input }) => input.label).join(', ')}.`);
     if (point.designIndex !== designIndex)
-      say(
-        terminal,
+      terminal.say(
         `If every unknown input has its middle value, ${point.text} is fastest. Over all draws it is ${lossText(point.expectedRegret)} slower than the best on average.`,
       );
   }
   if (ties.count !== null && ties.count > 1)
-    say(terminal, `${tiesText(ties.count, ties.band)}${point.designIndex === designIndex ? ` ${ties.rule}` : ''}`);
-  say(terminal, evidenceText(device.evidence, [row.kind]));
-  say(terminal, `Assumed: ${assumedPhrase(inputs)}.`);
+    terminal.say(`${tiesText(ties.count, ties.band)}${point.designIndex === designIndex ? ` ${ties.rule}` : ''}`);
+  terminal.say(evidenceText(device.evidence, [row.kind]));
+  terminal.say(`Assumed: ${assumedPhrase(inputs)}.`);
 }
 
 /** At most this many of the inputs worth knowing are printed. */
@@ -210,7 +197,7 @@ async function sensitivityCommand(
   terminal: Terminal,
   what: string,
   options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
-): Promise<number> {
+): Promise<void> {
   const input = unwrap(await advised(what, options.device));
   const asked = call(engine, 'advice.sensitivity', {
     ...input,
@@ -219,9 +206,8 @@ async function sensitivityCommand(
     ...(options.input === undefined ? {} : { inputs: [...options.input] }),
   });
   const found = await showSeconds(terminal, 'Varying inputs', asked);
-  if (options.json) printJson(terminal, found);
+  if (options.json) terminal.json(found);
   else saySensitivity(terminal, found);
-  return EXIT_OK;
 }
 
 /** Whole numbers are counts and are printed exactly. */
@@ -229,10 +215,9 @@ const figure = (value: number): string =>
   value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 
 function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, inputs }: Sensitivity): void {
-  say(terminal, `${device.name}: ${design}, ${timeText(timeMs)}.`);
+  terminal.say(`${device.name}: ${design}, ${timeText(timeMs)}.`);
   const most = ({ below, above }: InputSensitivity): number => Math.max(below?.gain ?? 0, above?.gain ?? 0);
-  printTable(
-    terminal,
+  terminal.table(
     ['input', 'value', 'tried', 'holds', 'time', 'costs up to'],
     inputs.map((one) => {
       const { input, values, holds, recommendedMs } = one;
@@ -248,8 +233,8 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
       ];
     }),
   );
-  say(terminal, `The recommendation holds while its time is near the best: ${tieBandText(tieBand)}.`);
-  for (const { sentence } of inputs) if (sentence !== '') say(terminal, sentence);
+  terminal.say(`The recommendation holds while its time is near the best: ${tieBandText(tieBand)}.`);
+  for (const { sentence } of inputs) if (sentence !== '') terminal.say(sentence);
 }
 
 async function robustCommand(
@@ -257,7 +242,7 @@ async function robustCommand(
   terminal: Terminal,
   runs: readonly string[],
   options: { readonly json?: boolean; readonly device?: readonly string[]; readonly vary?: readonly string[] },
-): Promise<number> {
+): Promise<void> {
   const runIds: number[] = [];
   for (const run of runs) {
     const id = usage(runId(run));
@@ -271,29 +256,23 @@ async function robustCommand(
   });
   const found = await showSeconds(terminal, 'Comparing designs', asked);
   const { scenarios, designs, ownBest, common } = found;
-  if (options.json) {
-    printJson(terminal, found);
-    return EXIT_OK;
-  }
-  if (designs.length === 0) say(terminal, `No design is valid in all ${scenarios.length} scenarios.`);
+  if (options.json) return terminal.json(found);
+  if (designs.length === 0) terminal.say(`No design is valid in all ${scenarios.length} scenarios.`);
   else {
-    say(terminal, `${common.toLocaleString('en')} designs are valid in all ${scenarios.length} scenarios.`);
-    printTable(
-      terminal,
+    terminal.say(`${common.toLocaleString('en')} designs are valid in all ${scenarios.length} scenarios.`);
+    terminal.table(
       ['worst regret', 'mean', 'design'],
       designs.map(({ worst, mean, text }) => [percent(worst), percent(mean), text]),
     );
   }
   const { unit, cell } = timeCells(scenarios.map(({ bestMs }) => bestMs));
-  printTable(
-    terminal,
+  terminal.table(
     ['scenario', `best, ${unit}`, 'best design', 'its worst regret'],
     scenarios.map(({ label, bestMs, best }, i) => [label, cell(bestMs), best, percent(ownBest[i])]),
   );
   const devices = new Map(scenarios.map(({ device, evidence }) => [device.id, { ...device, evidence, kinds: [] }]));
   const gaps = evidenceGaps([...devices.values()]);
-  if (gaps) say(terminal, gaps.text);
-  return EXIT_OK;
+  if (gaps) terminal.say(gaps.text);
 }
 
 /** Parses `kernel.serialFraction=0.01,0.05`. */

@@ -11,7 +11,7 @@ import { targetsLike } from '../../services/measuring/targets.ts';
 import { openPool } from '../../services/pool.ts';
 import { type RedisOptions, redisSettings } from '../agents.ts';
 import { byAgents, type CommandLine, positive } from '../command-line.ts';
-import { badUsage, EXIT_OK, printJson, say, type Terminal } from '../output.ts';
+import { badUsage, type Terminal } from '../output.ts';
 
 export function addAgent(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
@@ -49,7 +49,7 @@ With --json: {name, place, versions, workers, devices}.`,
     )
     .action(async (options: AgentCommandOptions) => {
       if (!options.redis) throw badUsage('An agent takes its work from a Redis. Specify --redis redis://HOST:PORT.');
-      cli.status = await agentCommand(terminal, places, options);
+      await agentCommand(terminal, places, options);
     });
 }
 
@@ -67,7 +67,7 @@ async function agentCommand(
   terminal: Terminal,
   places: Places,
   { name = hostname(), devices: wanted, workers, silence, ...options }: AgentCommandOptions,
-): Promise<number> {
+): Promise<void> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.once('SIGINT', stop);
@@ -87,17 +87,16 @@ async function agentCommand(
       }),
     );
     const { place } = agent;
-    if (options.json) printJson(terminal, { name, place, versions: VERSIONS, workers, devices });
+    if (options.json) terminal.json({ name, place, versions: VERSIONS, workers, devices });
     else
-      say(
-        terminal,
+      terminal.say(
         `Agent ${name} takes work from ${place}: ${counted(workers, 'worker')}${devices.map(({ id, label }) => `, ${id} (${label})`).join('')}. Ctrl-C stops it.`,
       );
     if (!stopped.signal.aborted)
       await new Promise((resolve) => stopped.signal.addEventListener('abort', resolve, { once: true }));
     const silent = await agent.close();
     if (silent !== null) terminal.err(`lockstep: ${silent}\n`);
-    return EXIT_OK;
+    return;
   } finally {
     process.removeListener('SIGINT', stop);
     process.removeListener('SIGTERM', stop);

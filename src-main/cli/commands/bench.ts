@@ -33,19 +33,7 @@ import { agentTarget, type RedisOptions } from '../agents.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { DESIGN_HEAD, designCells, evidenceGapsOf } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
-import {
-  EXIT_FAILED,
-  EXIT_OK,
-  percent,
-  printJson,
-  printTable,
-  say,
-  type Terminal,
-  timeCells,
-  usage,
-  badUsage,
-  failure,
-} from '../output.ts';
+import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, badUsage, failure } from '../output.ts';
 
 const unitCount = (text: string): number | 'all' => (text === 'all' ? text : positive(text));
 
@@ -256,7 +244,7 @@ export async function benchCommand(
   terminal: Terminal,
   run: string | undefined,
   options: BenchOptions,
-): Promise<number> {
+): Promise<number | void> {
   if (options.slurm !== undefined && options.bundle === undefined)
     throw badUsage('--slurm is for a bundle. Specify --bundle PATH too.');
   if (options.list) return listTargets(engine, terminal, options);
@@ -379,7 +367,7 @@ export async function reportMeasurement(
     request.deviceId === null ? [] : [{ deviceId: request.deviceId }],
   );
   if (options.json)
-    printJson(terminal, {
+    terminal.json({
       runId: id,
       sourceRunId: request.sourceRunId,
       target: request.target,
@@ -397,9 +385,9 @@ export async function reportMeasurement(
     });
   else {
     printMeasurement(terminal, { ...detail, cases }, failed);
-    if (gaps !== null) say(terminal, gaps);
+    if (gaps !== null) terminal.say(gaps);
     if (request.suite === 'probes' && (await engine.call('bench.measuredDevice', { id })).ok)
-      say(terminal, `lockstep devices calibrate ${id} writes the measured fields into the device.`);
+      terminal.say(`lockstep devices calibrate ${id} writes the measured fields into the device.`);
   }
   return failed < cases.length ? EXIT_OK : EXIT_FAILED;
 }
@@ -410,11 +398,10 @@ function printMeasurement(
   failed: number,
 ): void {
   const where = device ? ` on ${deviceTitle(device)}` : '';
-  say(terminal, `Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
+  terminal.say(`Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
   const { unit, cell } = timeCells(cases.flatMap((one) => [one.predictedMs, one.measured?.lowMs]));
-  printTable(
-    terminal,
+  terminal.table(
     ['case', ...(predicted ? [`predicted, ${unit}`] : []), `median, ${unit}`, 'low', 'high', 'repeats', ''],
     cases.map((one) => [
       one.label,
@@ -426,7 +413,7 @@ function printMeasurement(
       one.failure ?? valuesText(one.values),
     ]),
   );
-  for (const warning of warnings) say(terminal, warning);
+  for (const warning of warnings) terminal.say(warning);
 }
 
 /** Shows the values that are single numbers; lists are only in the JSON. */
@@ -436,19 +423,15 @@ function valuesText(values: MeasuredCase['values']): string {
     .join(', ');
 }
 
-async function listTargets(engine: Engine, terminal: Terminal, options: BenchOptions): Promise<number> {
+async function listTargets(engine: Engine, terminal: Terminal, options: BenchOptions): Promise<void> {
   const targets = await call(engine, 'bench.targets', {});
-  if (options.json) {
-    printJson(terminal, { targets });
-    return EXIT_OK;
-  }
+  if (options.json) return terminal.json({ targets });
   for (const target of targets) printTarget(terminal, target);
-  return EXIT_OK;
 }
 
 function printTarget(terminal: Terminal, { id, available, label, advice }: MeasuringTarget): void {
-  say(terminal, `${available ? 'ok     ' : 'absent '} ${id.padEnd(12)} ${label}`);
-  if (advice) say(terminal, `${' '.repeat(21)}${advice}`);
+  terminal.say(`${available ? 'ok     ' : 'absent '} ${id.padEnd(12)} ${label}`);
+  if (advice) terminal.say(`${' '.repeat(21)}${advice}`);
 }
 
 async function compareMeasurement(
@@ -456,37 +439,34 @@ async function compareMeasurement(
   terminal: Terminal,
   run: string | undefined,
   options: BenchOptions,
-): Promise<number> {
+): Promise<void> {
   const id = usage(runId(run));
   const detail = await engine.call('bench.detail', { id });
   if (detail.ok && detail.value.request.suite === 'contention') {
     const found = await call(engine, 'bench.contention', { id });
-    if (options.json) printJson(terminal, found);
+    if (options.json) terminal.json(found);
     else printContention(terminal, found);
-    return EXIT_OK;
+    return;
   }
   const profile = options.profile === undefined ? {} : { profileId: options.profile };
   const compared = await call(engine, 'bench.compare', { id, ...profile });
   const gaps = await evidenceGapsOf(engine, compared.sourceRunId, [compared]);
-  if (options.json) printJson(terminal, { ...compared, evidenceGaps: gaps });
+  if (options.json) terminal.json({ ...compared, evidenceGaps: gaps });
   else {
     printComparison(terminal, compared);
-    if (gaps !== null) say(terminal, gaps);
+    if (gaps !== null) terminal.say(gaps);
   }
-  return EXIT_OK;
 }
 
 function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   const atClock = found.clockMhz === null ? '' : ` at the measured clock of ${found.clockMhz} MHz`;
   const basis =
     found.basis === 'prediction' ? `predicted${atClock}` : `predicted with the calibration "${found.basis.name}"`;
-  say(
-    terminal,
+  terminal.say(
     `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.`,
   );
   const { unit, cell } = timeCells(found.designs.flatMap((one) => [one.medianMs, one.predictedMs]));
-  printTable(
-    terminal,
+  terminal.table(
     ['measured', 'predicted', ...DESIGN_HEAD, `median, ${unit}`, `predicted, ${unit}`, 'residual'],
     found.designs.map((one) => [
       one.measuredRank,
@@ -499,27 +479,22 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
   );
   const balancingMs = found.designs.reduce((most, one) => Math.max(most, one.balancingMs ?? 0), 0);
   if (balancingMs > 0)
-    say(
-      terminal,
+    terminal.say(
       `The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ${timeText(balancingMs)} for these designs.`,
     );
-  say(
-    terminal,
+  terminal.say(
     `Measured times are ${found.scale.toPrecision(4)} × the predicted ones (median). With this factor, the error is ${percent(found.medianError)} (median) or ${percent(found.p95Error)} (95th percentile); without it, ${percent(found.unscaledMedianError)} (median).`,
   );
-  say(terminal, `Rank correlation: ${rankCorrelation(found)}.`);
+  terminal.say(`Rank correlation: ${rankCorrelation(found)}.`);
   for (const [at, { k, fraction }] of found.regret.entries()) {
     const random = found.randomEquivalent[at]?.measurements;
     const instead =
       random === undefined
         ? ''
         : `; random search needs ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
-    say(
-      terminal,
-      `The best of the model's first ${k} is ${percent(fraction)} slower than the best measured${instead}.`,
-    );
+    terminal.say(`The best of the model's first ${k} is ${percent(fraction)} slower than the best measured${instead}.`);
   }
-  for (const warning of found.warnings) say(terminal, warning);
+  for (const warning of found.warnings) terminal.say(warning);
 }
 
 function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): string {
@@ -530,20 +505,17 @@ function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): s
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {
   const gbS = (value: number | null): string => (value === null ? '–' : value.toPrecision(4));
-  printTable(
-    terminal,
+  terminal.table(
     ['cores', 'bandwidth, GB/s', 'low', 'high'],
     found.cores.map((cores, at) => [cores, gbS(found.bandwidthGbS[at]), gbS(found.lowGbS[at]), gbS(found.highGbS[at])]),
   );
-  say(
-    terminal,
+  terminal.say(
     `One core alone reaches ${gbS(found.singleCoreGbS)} GB/s, and all together ${gbS(found.fullGbS)} GB/s. The memory is saturated from ${found.kneeCores} cores on.`,
   );
-  for (const warning of found.warnings) say(terminal, warning);
+  for (const warning of found.warnings) terminal.say(warning);
   if (found.workloads.length === 0) return;
   const { unit, cell } = timeCells(found.workloads.map(({ measuredMs }) => measuredMs));
-  printTable(
-    terminal,
+  terminal.table(
     ['work', 'cores', `measured, ${unit}`, ...found.workloads[0].models.map(({ model }) => model)],
     found.workloads.map(({ workload, cores, measuredMs, models }) => [
       workload,
@@ -560,7 +532,7 @@ async function packBundle(
   input: object,
   path: string,
   options: BenchOptions,
-): Promise<number> {
+): Promise<void> {
   const archive = /\.tar$/i.test(path);
   const slurmTasks = options.slurm === true ? SLURM_TASKS : options.slurm;
   const asked = { ...input, archive, ...(slurmTasks !== undefined && { slurmTasks }) };
@@ -580,13 +552,11 @@ async function packBundle(
     throw failure('storage', `${path} cannot be written (${systemReason(error)}).`);
   }
   terminal.err(leftOutLine(leftOut));
-  if (options.json) printJson(terminal, { path, cases, leftOut, files: packed, bytes });
+  if (options.json) terminal.json({ path, cases, leftOut, files: packed, bytes });
   else
-    say(
-      terminal,
+    terminal.say(
       slurmTasks === undefined
         ? `Packed ${counted(cases, 'case')} into ${path}. Copy it to a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, run ./run.sh in it there, copy results.jsonl back, then lockstep import results.jsonl.`
         : `Packed ${counted(cases, 'case')} into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
     );
-  return EXIT_OK;
 }

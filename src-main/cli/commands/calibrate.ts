@@ -8,7 +8,7 @@ import type { Engine } from '../../services/engine.ts';
 import { studyWithoutProfile, studyWithProfile } from '../../services/measuring/calibrations.ts';
 import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, percent, printJson, printTable, say, type Terminal, usage } from '../output.ts';
+import { percent, type Terminal, usage } from '../output.ts';
 import { changeStudyFile, type WrittenStudy } from '../study-file.ts';
 
 export function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -46,26 +46,25 @@ export async function calibrateCommand(
   terminal: Terminal,
   run: string,
   options: CalibrateOptions,
-): Promise<number> {
+): Promise<void> {
   const id = usage(runId(run));
   if (options.undo !== undefined) {
     const undone = unwrap(await undoInStudy(engine, options.undo, id));
-    if (options.json) printJson(terminal, { study: options.undo, deviceId: undone });
-    else say(terminal, `Removed the calibration of ${undone} from ${options.undo}.`);
-    return EXIT_OK;
+    if (options.json) terminal.json({ study: options.undo, deviceId: undone });
+    else terminal.say(`Removed the calibration of ${undone} from ${options.undo}.`);
+    return;
   }
   const saved = options.name === undefined ? null : await call(engine, 'calibration.save', { id, name: options.name });
   const profile = saved?.profile ?? (await call(engine, 'calibration.fit', { id }));
   if (options.into !== undefined) unwrap(await writeIntoStudy(options.into, profile));
   if (options.json)
-    printJson(terminal, {
+    terminal.json({
       id: saved?.id ?? null,
       name: saved?.name ?? null,
       study: options.into ?? null,
       profile,
     });
   else printProfile(terminal, profile, saved, options.into ?? null);
-  return EXIT_OK;
 }
 
 function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
@@ -107,14 +106,12 @@ function printProfile(
   into: string | null,
 ): void {
   const { parameters, identified, fit, heldOut, before } = profile;
-  say(terminal, `${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
+  terminal.say(`${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
   if (isStandIn(profile.backend))
-    say(
-      terminal,
+    terminal.say(
       'This was fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',
     );
-  printTable(
-    terminal,
+  terminal.table(
     ['parameter', 'value', '±', ''],
     Object.entries(parameters).map(([name, value]) => {
       const { standardError, held } = identified[name as keyof typeof identified];
@@ -128,17 +125,16 @@ function printProfile(
   );
   const error = (figures: { readonly medianError: number; readonly p95Error: number }): string =>
     `median ${percent(figures.medianError)}, 95th percentile ${percent(figures.p95Error)}`;
-  say(terminal, `Error before: ${error(before)}. Fitted: ${error(fit)}.`);
-  say(
-    terminal,
+  terminal.say(`Error before: ${error(before)}. Fitted: ${error(fit)}.`);
+  terminal.say(
     heldOut
       ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
       : 'There are too few designs to hold some out of the fit, so its error on other designs is unknown.',
   );
-  if (saved) say(terminal, `Kept as calibration ${saved.id}, "${saved.name}".`);
+  if (saved) terminal.say(`Kept as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
     const shared = found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all its devices`;
-    say(terminal, `Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
+    terminal.say(`Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
   }
 }

@@ -4,18 +4,7 @@ import type { RunsComparison } from '../../contract/measuring.ts';
 import type { Engine } from '../../services/engine.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import {
-  EXIT_FAILED,
-  EXIT_OK,
-  percent,
-  printJson,
-  printTable,
-  say,
-  type Terminal,
-  timeCells,
-  usage,
-  badUsage,
-} from '../output.ts';
+import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, badUsage } from '../output.ts';
 
 /** Parses `2%` as 0.02. */
 function percentage(text: string): number {
@@ -84,7 +73,7 @@ async function compareRunsCommand(
   const compared = usage(await engine.call('bench.compareRuns', { ids, threshold }));
   const verdicts = pickVerdicts(compared, best);
   const slower = verdicts.includes('slower');
-  if (json) printJson(terminal, { ...compared, slower });
+  if (json) terminal.json({ ...compared, slower });
   else print(terminal, compared, verdicts, best);
   const lost = !best && compared.runs.some((run) => run.lost > 0);
   return slower || lost ? EXIT_FAILED : EXIT_OK;
@@ -113,15 +102,13 @@ function print(
 ): void {
   const [first, ...others] = runs;
   for (const { runId: id, name, device, designs: count } of runs)
-    say(
-      terminal,
+    terminal.say(
       `Run ${id}: ${name}, ${device}, ${count.toLocaleString('en')} designs${id === first.runId ? '; the reference' : ''}.`,
     );
-  say(terminal, '');
+  terminal.say('');
   const bestOf = (at: number) => designs[runs[at].best];
   const fastest = timeCells(runs.map((_, at) => bestOf(at).times[at]!.medianMs));
-  printTable(
-    terminal,
+  terminal.table(
     ['run', `fastest, ${fastest.unit}`, 'change', '95 % interval', 'verdict', 'design'],
     runs.map(({ runId: id, againstFirst }, at) => [
       id,
@@ -133,14 +120,13 @@ function print(
     ]),
   );
   if (!best && common > 0) {
-    say(terminal, '');
+    terminal.say('');
     const shown = designs
       .filter(({ times }) => times[0] !== null && times.some((time, at) => at > 0 && time !== null))
       .toSorted((a, b) => a.times[0]!.medianMs - b.times[0]!.medianMs);
     const listed = shown.slice(0, MAX_ROWS);
     const { unit, cell } = timeCells(listed.flatMap(({ times }) => times.map((time) => time?.medianMs)));
-    printTable(
-      terminal,
+    terminal.table(
       [
         `run ${first.runId}, ${unit}`,
         ...others.flatMap((run) => [`run ${run.runId}, ${unit}`, 'change', '95 % interval', 'verdict']),
@@ -156,15 +142,13 @@ function print(
         label,
       ]),
     );
-    if (shown.length > MAX_ROWS) say(terminal, `The fastest ${MAX_ROWS} of ${shown.length} designs; --json has all.`);
+    if (shown.length > MAX_ROWS) terminal.say(`The fastest ${MAX_ROWS} of ${shown.length} designs; --json has all.`);
   }
-  say(terminal, '');
-  say(
-    terminal,
+  terminal.say('');
+  terminal.say(
     'Each cell takes the fastest design of the run in its row: its time in the run of the column, over the fastest time there.',
   );
-  printTable(
-    terminal,
+  terminal.table(
     ['', ...runs.map((run) => `run ${run.runId}`)],
     runs.map((run, row) => [
       `run ${run.runId}`,
@@ -172,14 +156,13 @@ function print(
     ]),
   );
   if (oneForAll)
-    say(
-      terminal,
+    terminal.say(
       `One design for all runs: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest.`,
     );
   const count = (verdict: Verdict): number => verdicts.filter((one) => one === verdict).length;
   const counts = (Object.keys(VERDICT_TEXT) as Verdict[]).map(
     (verdict) => `${count(verdict)} ${VERDICT_TEXT[verdict]}`,
   );
-  say(terminal, `${counts.join(', ')}; differences up to ${percent(threshold)} are ignored.`);
-  for (const warning of warnings) say(terminal, warning);
+  terminal.say(`${counts.join(', ')}; differences up to ${percent(threshold)} are ignored.`);
+  for (const warning of warnings) terminal.say(warning);
 }

@@ -9,17 +9,7 @@ import { readText, writeFor } from '../../services/files/files.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, group, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import {
-  EXIT_OK,
-  printJson,
-  printTable,
-  say,
-  type Terminal,
-  badUsage,
-  failure,
-  signedPercent,
-  usage,
-} from '../output.ts';
+import { type Terminal, badUsage, failure, signedPercent, usage } from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, show, withEngine } = cli;
@@ -36,8 +26,7 @@ export function addDevices(program: Command, cli: CommandLine): void {
         // The list says which devices are the user's own. It does not contain the parts of devices.
         const device = list.find((entry) => entry.id === id) ?? known[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
-        printJson(terminal, { ...device, estimates, evidence: measured[id] ?? null });
-        return EXIT_OK;
+        terminal.json({ ...device, estimates, evidence: measured[id] ?? null });
       }),
   );
   command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
@@ -49,7 +38,7 @@ export function addDevices(program: Command, cli: CommandLine): void {
         const text = await readText(file);
         const saved = text.ok ? await saveDevice(engine, text.value, file) : text;
         show(saved.ok ? { ok: true, value: saved.value.device } : saved, options, ({ id }) =>
-          say(terminal, saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
+          terminal.say(saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
         );
         return cli.status;
       }),
@@ -84,13 +73,13 @@ With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after
     withEngine(options, async (engine) => {
       const removed = await engine.call('devices.delete', { id });
       const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
-      show(deleted, options, () => say(terminal, `Deleted ${id}.`));
+      show(deleted, options, () => terminal.say(`Deleted ${id}.`));
       return cli.status;
     }),
   );
 }
 
-async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+async function devicesList(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
   const devices = await call(engine, 'devices.list', {});
   const evidence = await call(engine, 'evidence.devices', {});
   const timesOf = (id: string): string => {
@@ -98,10 +87,9 @@ async function devicesList(engine: Engine, terminal: Terminal, options: Options)
     return count === undefined ? 'none' : `${count.toLocaleString('en')} times`;
   };
   if (options.json)
-    printJson(terminal, { devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })) });
+    terminal.json({ devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })) });
   else
-    printTable(
-      terminal,
+    terminal.table(
       ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width', 'evidence'],
       devices.map((device) =>
         device.kind === 'gpu'
@@ -122,7 +110,6 @@ async function devicesList(engine: Engine, terminal: Terminal, options: Options)
             ],
       ),
     );
-  return EXIT_OK;
 }
 
 /** Compares devices side by side, either GPUs or CPUs. */
@@ -131,21 +118,19 @@ async function compareCommand(
   terminal: Terminal,
   ids: readonly string[],
   options: Options,
-): Promise<number> {
+): Promise<void> {
   if (ids.length < 2) throw badUsage('Specify at least 2 devices to compare.');
   const chosen = await engine.call('devices.get', { ids: [...ids] });
   const table = unwrap(chosen.ok ? deviceRows(chosen.value) : chosen);
-  if (options.json) printJson(terminal, table);
+  if (options.json) terminal.json(table);
   else
-    printTable(
-      terminal,
+    terminal.table(
       ['', ...table.names],
       table.rows.map((row) => [
         row.label + (row.unit ? `, ${row.unit}` : ''),
         ...row.values.map((value) => Number(value.toPrecision(6))),
       ]),
     );
-  return EXIT_OK;
 }
 
 interface CalibrateOptions {
@@ -159,7 +144,7 @@ async function calibrateDevice(
   terminal: Terminal,
   run: string,
   { device: named, into, json }: Options & CalibrateOptions,
-): Promise<number> {
+): Promise<void> {
   const id = usage(runId(run));
   if (named !== undefined && into !== undefined) throw badUsage('Specify only one of --device and --into.');
   const written = into === undefined ? undefined : await readDevice(into);
@@ -171,13 +156,9 @@ async function calibrateDevice(
   const wasOwn = (await call(engine, 'devices.list', {})).find((one) => one.id === device.id)?.own === true;
   if (into === undefined) await call(engine, 'devices.save', { device });
   else unwrap(await writeFor(into, `${JSON.stringify({ ...(written as object), ...changed }, null, 2)}\n`));
-  if (json) {
-    printJson(terminal, { runId: id, deviceId: device.id, measuredOn, file: into ?? null, changes });
-    return EXIT_OK;
-  }
-  say(terminal, `${device.name}, by the probes of run ${id} on ${measuredOn}:`);
-  printTable(
-    terminal,
+  if (json) return terminal.json({ runId: id, deviceId: device.id, measuredOn, file: into ?? null, changes });
+  terminal.say(`${device.name}, by the probes of run ${id} on ${measuredOn}:`);
+  terminal.table(
     ['field', 'before', 'measured', 'change'],
     changes.map(({ field, before, after }) => [
       field,
@@ -187,14 +168,12 @@ async function calibrateDevice(
     ]),
   );
   const { id: deviceId } = device;
-  if (into !== undefined) say(terminal, `Changed ${into}. lockstep devices add ${into} puts it among your devices.`);
-  else if (wasOwn) say(terminal, `Changed your device ${deviceId}. Later predictions use it.`);
+  if (into !== undefined) terminal.say(`Changed ${into}. lockstep devices add ${into} puts it among your devices.`);
+  else if (wasOwn) terminal.say(`Changed your device ${deviceId}. Later predictions use it.`);
   else
-    say(
-      terminal,
+    terminal.say(
       `Saved ${deviceId} among your devices. Later predictions use it, until lockstep devices delete ${deviceId}.`,
     );
-  return EXIT_OK;
 }
 
 /** Reads the file of a device without the notes of `devices show`. */

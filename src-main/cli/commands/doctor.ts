@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { defaultDatabaseFile } from '../../services/files/data-folder.ts';
 import { doctorChecks } from '../../services/machine/doctor.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_FAILED, EXIT_OK, printJson, say } from '../output.ts';
+import { EXIT_FAILED, EXIT_OK } from '../output.ts';
 
 export function addDoctor(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
@@ -10,14 +10,13 @@ export function addDoctor(program: Command, cli: CommandLine): void {
     async (options: GlobalOptions) => {
       const databaseFile = options.db ?? defaultDatabaseFile();
       const checks = await doctorChecks(databaseFile, places.root, places.engine.programs);
-      if (options.json) printJson(terminal, { checks });
+      if (options.json) terminal.json({ checks });
       else
         for (const check of checks) {
-          say(
-            terminal,
+          terminal.say(
             `${check.state === 'ok' ? 'ok     ' : check.state === 'absent' ? 'absent ' : 'problem'}  ${check.label.padEnd(14)} ${check.found}`,
           );
-          if (check.advice) say(terminal, `${' '.repeat(24)} ${check.advice}`);
+          if (check.advice) terminal.say(`${' '.repeat(24)} ${check.advice}`);
         }
       cli.status = checks.some((check) => check.state === 'problem') ? EXIT_FAILED : EXIT_OK;
     },

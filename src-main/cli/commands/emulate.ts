@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { emulateProgram } from '../../services/measuring/emulate.ts';
 import { command, type CommandLine } from '../command-line.ts';
-import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
+import { type Terminal } from '../output.ts';
 import type { Places } from '../../hosts/places.ts';
 
 /** The command that compiles a CUDA program for the CPU. It needs no engine. */
@@ -14,7 +14,7 @@ export function addEmulate(program: Command, cli: CommandLine): void {
     .option('-I, --include <folder>', 'folder of headers', collect, [])
     .option('-D, --define <definition>', 'a macro, as in -DBLOCK=128', collect, [])
     .action(async (files: string[], options: EmulateOptions) => {
-      cli.status = await emulateCommand(cli.terminal, cli.places, files, options);
+      await emulateCommand(cli.terminal, cli.places, files, options);
     })
     .addHelpText(
       'after',
@@ -44,12 +44,11 @@ async function emulateCommand(
   places: Places,
   files: readonly string[],
   { json, output, include, define }: EmulateOptions,
-): Promise<number> {
+): Promise<void> {
   // The programs may include `lockstep.cuh`, which is in this folder.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
   unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));
-  if (json) printJson(terminal, { file: output });
-  else say(terminal, `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
-  return EXIT_OK;
+  if (json) terminal.json({ file: output });
+  else terminal.say(`${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
 }

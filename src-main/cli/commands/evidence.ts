@@ -5,7 +5,7 @@ import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { readImportFile } from '../../services/imports/file-kind.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, percent, printJson, printTable, say, type Terminal, usage } from '../output.ts';
+import { percent, type Terminal, usage } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export function addEvidence(program: Command, cli: CommandLine): void {
@@ -27,7 +27,7 @@ async function evidenceCommand(
   terminal: Terminal,
   dataset: string | undefined,
   options: { readonly json?: boolean; readonly data?: string },
-): Promise<number> {
+): Promise<void> {
   const { data } = options;
   const judged = await engine.call('evidence.judge', {
     ...(dataset !== undefined && { dataset }),
@@ -35,34 +35,27 @@ async function evidenceCommand(
   });
   if (!judged.ok && judged.error.code === 'not-found') usage(judged);
   const found = unwrap(judged);
-  if (options.json) {
-    printJson(terminal, found);
-    return EXIT_OK;
-  }
+  if (options.json) return terminal.json(found);
   for (const one of found.datasets) sayDataset(terminal, one, data === undefined);
-  return EXIT_OK;
 }
 
 function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boolean): void {
   const { title, source, licence, notes, gpus, unseen } = dataset;
-  say(terminal, `${title}. ${source} (${licence}).`);
+  terminal.say(`${title}. ${source} (${licence}).`);
   if (dataset.gpus.some(({ implementations }) => implementations.some(({ parameters }) => parameters.length > 0)))
-    say(
-      terminal,
+    terminal.say(
       heldOut
         ? 'Each matrix is predicted with parameters fitted without it (five folds).'
         : 'The parameters were fitted on all matrices of the shipped data.',
     );
-  for (const note of notes) say(terminal, note);
+  for (const note of notes) terminal.say(note);
   for (const gpu of gpus) sayGpu(terminal, gpu);
   if (unseen.length > 0) {
-    say(terminal, '');
-    say(
-      terminal,
+    terminal.say('');
+    terminal.say(
       'For these GPUs, the parameters come from the other GPUs, scaled by the data sheet; their own measurements are left out.',
     );
-    printTable(
-      terminal,
+    terminal.table(
       ['device', 'times', 'median error', 'regret', 'median error, large', 'regret, large'],
       unseen.map((one) => [
         one.device,
@@ -74,14 +67,13 @@ function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boole
       ]),
     );
   }
-  say(terminal, '');
+  terminal.say('');
 }
 
 function sayGpu(terminal: Terminal, { device, column, implementations, choice, choiceLarge }: GpuEvidence): void {
-  say(terminal, '');
-  say(terminal, `${device} (${column})`);
-  printTable(
-    terminal,
+  terminal.say('');
+  terminal.say(`${device} (${column})`);
+  terminal.table(
     ['implementation', 'count', 'median error', 'p90 error', 'Spearman', '≥ 10⁶ non-zeros', 'nearest'],
     implementations.map((one) => [
       one.name,
@@ -96,9 +88,9 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
   // Only sparse matrices have a fit of four numbers; other cases are not matrices.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
-  if (choice) say(terminal, `The predicted choice for ${cases}: ${choiceText(choice)}`);
+  if (choice) terminal.say(`The predicted choice for ${cases}: ${choiceText(choice)}`);
   if (choiceLarge)
-    say(terminal, `The same for the ${choiceLarge.count} with at least 10⁶ non-zeros: ${choiceText(choiceLarge)}`);
+    terminal.say(`The same for the ${choiceLarge.count} with at least 10⁶ non-zeros: ${choiceText(choiceLarge)}`);
 }
 
 function choiceText({ regret, regretP95, hitRate, bestFixed }: ChoiceEvidence): string {

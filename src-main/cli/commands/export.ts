@@ -10,7 +10,7 @@ import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { printedPage } from '../../services/machine/print.ts';
 import { command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, plain, printJson, printParts, usage, type Terminal, badUsage } from '../output.ts';
+import { plain, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
 /** The formats that can list the expected loss of each design. */
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
@@ -62,7 +62,7 @@ export function listedText(
   return listed < top ? `${known}; the other designs have the same launches` : `${known}; --top lists more`;
 }
 
-async function exportCommand(engine: Engine, terminal: Terminal, run: string, options: ExportOptions): Promise<number> {
+async function exportCommand(engine: Engine, terminal: Terminal, run: string, options: ExportOptions): Promise<void> {
   const id = usage(runId(run));
   if (options.format === 'pdf' && options.output === undefined)
     throw badUsage('A PDF is not text. Specify a file: -o report.pdf');
@@ -91,7 +91,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     await printParts(terminal, parts);
     if (listed !== null) terminal.err(`${listed}.\n`);
     if (note !== undefined) terminal.err(`${plain(note)}\n`);
-    return EXIT_OK;
+    return;
   }
   let bytes = 0;
   async function* counted(written: (part: string) => string): AsyncGenerator<string, void> {
@@ -118,7 +118,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
       counted((part) => JSON.stringify(part).slice(1, -1)),
     );
     terminal.out(`",\n  "bytes": ${bytes}\n}\n`);
-    return EXIT_OK;
+    return;
   }
   const replaced = unwrap(await replaceable(output));
   let content: Parameters<typeof writeFor>[1] = counted((part) => part);
@@ -129,13 +129,12 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     bytes = content.length;
   }
   unwrap(await writeFor(output, content));
-  if (options.json) printJson(terminal, { ...about, bytes, replaced });
+  if (options.json) terminal.json({ ...about, bytes, replaced });
   else {
     const instead = replaced ? ', which replaced the existing file' : '';
     terminal.err(`Wrote ${output}${instead}${listed === null ? '' : `: ${listed}`}.\n`);
     if (note !== undefined) terminal.err(`${plain(note)}\n`);
   }
-  return EXIT_OK;
 }
 
 /** A larger file is neither a study nor a device. */

@@ -14,7 +14,7 @@ import { IMPORTERS } from '../../services/imports/formats.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, printJson, say, type Terminal, usage, failure } from '../output.ts';
+import { type Terminal, usage, failure } from '../output.ts';
 import { saveDevice } from './devices.ts';
 
 export function addImport(program: Command, { terminal, withEngine }: CommandLine): void {
@@ -75,12 +75,7 @@ interface ImportOptions {
  * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
  * study keeps the path of its folder, because its files are found relative to it.
  */
-async function importCommand(
-  engine: Engine,
-  terminal: Terminal,
-  file: string,
-  options: ImportOptions,
-): Promise<number> {
+async function importCommand(engine: Engine, terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
   const bytes = unwrap(await readImportFile(file));
   const { kind } = fileKind(bytes);
   const of = options.run === undefined ? undefined : usage(runId(options.run));
@@ -91,9 +86,9 @@ async function importCommand(
         `${basename(file)}: A ${kind} cannot hold measured designs of run ${of}. Import it without --run.`,
       );
     const saved = unwrap(await (kind === 'study' ? importStudy(engine, file) : importDevice(engine, file, bytes)));
-    if (options.json) printJson(terminal, saved.json);
-    else say(terminal, saved.text);
-    return EXIT_OK;
+    if (options.json) terminal.json(saved.json);
+    else terminal.say(saved.text);
+    return;
   }
   const start = performance.now();
   const imported = await call(engine, 'import.file', {
@@ -105,24 +100,19 @@ async function importCommand(
     ...(options.timeUnit && { timeUnit: options.timeUnit }),
     ...(options.study !== undefined && { studyName: options.study }),
   });
-  if (options.json) {
-    printJson(terminal, imported);
-    return EXIT_OK;
-  }
+  if (options.json) return terminal.json(imported);
   const { cases, failed, linked, warnings } = imported;
   const seconds = ((performance.now() - start) / 1000).toFixed(2);
   const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
-  say(terminal, `Run ${imported.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
+  terminal.say(`Run ${imported.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
   const run = await engine.call('runs.get', { id: imported.runId });
   if (run.ok && run.value.bestTimeMs !== null)
-    say(terminal, `Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);
+    terminal.say(`Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);
   if (linked)
-    say(
-      terminal,
+    terminal.say(
       `The cases cover ${linked.designs.toLocaleString('en')} designs of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.runId} compares them with their predictions.`,
     );
-  for (const warning of warnings) say(terminal, warning);
-  return EXIT_OK;
+  for (const warning of warnings) terminal.say(warning);
 }
 
 /** Adds one value of `--map` to the values before it. */

@@ -29,7 +29,7 @@ import { readBytes, readText } from '../../services/files/files.ts';
 import { studyAxes } from '../../services/studies/plan.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, group, positive, sizes, call } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, say, type Terminal } from '../output.ts';
+import { type Terminal } from '../output.ts';
 import { completeStudyFile } from '../study-file.ts';
 
 const positiveNumber = (text: string): number => {
@@ -111,7 +111,7 @@ async function inspectCommand(
   terminal: Terminal,
   file: string,
   options: InspectOptions,
-): Promise<number> {
+): Promise<void> {
   const bytes = unwrap(
     await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one'),
   );
@@ -141,25 +141,20 @@ async function inspectCommand(
     unwrap(await writeIntoStudy(into, fields, found));
   }
   const work = into === undefined ? null : await workOfStudy(engine, into, found);
-  if (options.json) {
-    printJson(terminal, { ...found, study: into ?? null, unknown, loss, work });
-    return EXIT_OK;
-  }
+  if (options.json) return terminal.json({ ...found, study: into ?? null, unknown, loss, work });
   print(terminal, found);
-  if (into === undefined) return EXIT_OK;
+  if (into === undefined) return;
   if (loss)
-    say(
-      terminal,
+    terminal.say(
       `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} if ${LANES} consecutive units run in lockstep. The two differ if other units run together, or if the lanes do not reconverge after the loop.`,
     );
   if (work) printWork(terminal, work, into);
   const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
     ([field, value]) => `${inspectedLabel(field)} ${inspectedText(value!)}`,
   );
-  say(terminal, `Wrote into ${into}: ${texts.join('; ')}.`);
-  if (unknown.length > 0) say(terminal, 'The code does not say:');
-  for (const one of unknown) say(terminal, `- ${one}`);
-  return EXIT_OK;
+  terminal.say(`Wrote into ${into}: ${texts.join('; ')}.`);
+  if (unknown.length > 0) terminal.say('The code does not say:');
+  for (const one of unknown) terminal.say(`- ${one}`);
 }
 
 /** The number of lanes that Nsight Compute assumes: the width of NVIDIA's thread groups. */
@@ -269,9 +264,8 @@ function printWork(terminal: Terminal, work: readonly ComparedWork[], study: str
   if (known.length === 0) return;
   const cells = (one: Compared | null): readonly string[] =>
     one === null ? ['–', '–'] : [shown(one.predicted), `${(one.predicted / one.measured).toPrecision(3)} ×`];
-  say(terminal, `Predictions of ${study} for these blocks on ${known[0].device}, and their ratio to what was counted:`);
-  printTable(
-    terminal,
+  terminal.say(`Predictions of ${study} for these blocks on ${known[0].device}, and their ratio to what was counted:`);
+  terminal.table(
     ['threads/unit', 'instructions', 'ratio', 'L2 sectors', 'ratio', 'memory, B', 'ratio'],
     known.map((one) => [
       one.threadsPerUnit,
@@ -280,8 +274,7 @@ function printWork(terminal: Terminal, work: readonly ComparedWork[], study: str
       ...cells(one.dramBytes),
     ]),
   );
-  say(
-    terminal,
+  terminal.say(
     'Predictions cover device memory only. The counted sectors also include those that the L2 cache already holds.',
   );
 }
@@ -338,20 +331,17 @@ const shown = (value: number | null): string =>
 function print(terminal: Terminal, inspection: Inspection): void {
   const { name, arch, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = inspection;
   const { loops, chosen, caps, launch, lengths, notes } = inspection;
-  say(terminal, `${name}${arch === null ? '' : ` for ${arch}`}, from ${INSPECTED_FROM[inspection.from]}`);
-  say(
-    terminal,
+  terminal.say(`${name}${arch === null ? '' : ` for ${arch}`}, from ${INSPECTED_FROM[inspection.from]}`);
+  terminal.say(
     `Registers per thread ${shown(registersPerThread)}, shared memory ${shown(sharedMemoryBytesPerBlock)} B per block, spills ${shown(spillStoreBytes)} B stored, ${shown(spillLoadBytes)} B loaded.`,
   );
   if (caps.length > 0)
-    printTable(
-      terminal,
+    terminal.table(
       ['cap', 'registers', 'spill stores, B', 'spill loads, B'],
       caps.map((one) => [one.cap, one.registersPerThread, one.spillStoreBytes, one.spillLoadBytes]),
     );
   if (loops.length > 0) {
-    printTable(
-      terminal,
+    terminal.table(
       [
         'loop',
         'line',
@@ -377,28 +367,25 @@ function print(terminal: Terminal, inspection: Inspection): void {
         chosen?.loop === at ? 'counts' : '',
       ]),
     );
-    if (chosen) say(terminal, `Loop ${chosen.loop + 1} is the main loop: ${chosen.why}.`);
+    if (chosen) terminal.say(`Loop ${chosen.loop + 1} is the main loop: ${chosen.why}.`);
     printPhases(terminal, inspection);
   }
   if (launch) {
     const { launches, blockThreads, gridBlocks, durationMs, dramBytes, meanActiveLanes } = launch;
     const { executedInstructions, issuedInstructions, l1Sectors, l2Sectors } = launch;
-    say(
-      terminal,
+    terminal.say(
       `Launches ${launches}, blocks ${shown(gridBlocks)} of ${shown(blockThreads)} threads, ${durationMs === null ? shown(null) : timeText(durationMs)}, ${shown(dramBytes)} B of device memory, mean active lanes ${shown(meanActiveLanes)}.`,
     );
     if ([executedInstructions, issuedInstructions, l1Sectors, l2Sectors].some((one) => one !== null))
-      say(
-        terminal,
+      terminal.say(
         `Instructions of thread groups: ${shown(executedInstructions)} executed, ${shown(issuedInstructions)} issued. Sectors of 32 B: ${shown(l1Sectors)} in L1, ${shown(l2Sectors)} in L2.`,
       );
   }
   if (lengths)
-    say(
-      terminal,
+    terminal.say(
       `Lengths with that loss (${lengths.aggregateLoss}): ${lengths.lengths}, mean ${lengths.mean}; ${lengths.note}.`,
     );
-  for (const note of notes) say(terminal, note);
+  for (const note of notes) terminal.say(note);
 }
 
 const PHASE_TEXT = {
@@ -425,18 +412,16 @@ function printPhases(terminal: Terminal, inspection: Inspection): void {
     ...[phase.integerShare, phase.fp64Share, phase.specialShare, phase.chainInstructions].map((one) => shown(one ?? 0)),
     ...[phase.dependentExchanges, phase.dependentLoads, phase.bytes].map((one) => shown(one ?? 0)),
   ];
-  printTable(
-    terminal,
+  terminal.table(
     ['phase', 'instructions', 'integer', 'fp64', 'special', 'chain', 'exchanges', 'loads', 'bytes'],
     [
       ...Object.entries(phases).map(([name, phase]) => row(PHASE_TEXT[name as keyof typeof PHASE_TEXT], phase)),
       row('iteration', iteration),
     ],
   );
-  if (accesses.length > 0) say(terminal, `An iteration reads or writes ${accessesText(accesses)}.`);
+  if (accesses.length > 0) terminal.say(`An iteration reads or writes ${accessesText(accesses)}.`);
   if (sharing)
-    say(
-      terminal,
+    terminal.say(
       sharing === 'deal'
         ? 'Threads that share a unit divide its iterations: within an iteration, no thread waits for another.'
         : inspection.serialFraction === 1

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { MAX_TRUNCATION, MIN_TRUNCATION } from '../../contract/study.ts';
 import { workloadLoss } from '../../services/models/loss.ts';
 import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
-import { badUsage, printTable, say } from '../output.ts';
+import { badUsage } from '../output.ts';
 
 /** The command that computes losses of a workload. It needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
@@ -25,19 +25,16 @@ export function addLoss(program: Command, cli: CommandLine): void {
       const report = await workloadLoss(options.workload, options.n, process.cwd(), truncation);
       show(report, options, ({ workload, rows }) => {
         const cut = workload.truncatedMass;
-        say(
-          terminal,
+        terminal.say(
           `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; the law is assumed, and fitted to these figures' : ''}`,
         );
-        if (workload.note) say(terminal, workload.note);
+        if (workload.note) terminal.say(workload.note);
         const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
         if (ordered)
-          say(
-            terminal,
+          terminal.say(
             '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
           );
-        printTable(
-          terminal,
+        terminal.table(
           [
             'n',
             ...(ordered ? ['mean in order', 'aggregate in order'] : []),

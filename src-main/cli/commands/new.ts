@@ -4,7 +4,7 @@ import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
 import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
-import { EXIT_OK, printJson, say, type Terminal } from '../output.ts';
+import { type Terminal } from '../output.ts';
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
@@ -34,18 +34,17 @@ async function newCommand(
   resourceFolder: string,
   file: string,
   options: NewOptions,
-): Promise<number> {
+): Promise<void> {
   await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
   const made = unwrap(await writeNewStudy(resourceFolder, file, options));
   const { units, mean, max } = made;
-  if (options.json) printJson(terminal, { study: file, ...made });
+  if (options.json) terminal.json({ study: file, ...made });
   else {
-    say(terminal, `${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
-    if (options.spmv) say(terminal, `Which kernel to write: lockstep recommend ${file}`);
+    terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
+    if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
     else {
-      say(terminal, `What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
-      say(terminal, `How to launch it: lockstep recommend ${file}`);
+      terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
+      terminal.say(`How to launch it: lockstep recommend ${file}`);
     }
   }
-  return EXIT_OK;
 }

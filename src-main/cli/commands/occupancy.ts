@@ -3,7 +3,7 @@ import { deviceOccupancy, nvidiaOccupancy, occupancyBatch } from '../../services
 import { counted } from '../../services/export/text.ts';
 import { readText } from '../../services/files/files.ts';
 import { command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
-import { badUsage, printTable, say } from '../output.ts';
+import { badUsage } from '../output.ts';
 
 /** The command that computes the occupancy of one launch, or of a table of launches. */
 export function addOccupancy(program: Command, cli: CommandLine): void {
@@ -33,8 +33,7 @@ export function addOccupancy(program: Command, cli: CommandLine): void {
           const text = await readText(options.batch);
           const rows = text.ok ? occupancyBatch(text.value, options.batch) : text;
           show(rows.ok ? { ok: true, value: { rows: rows.value } } : rows, options, ({ rows: all }) =>
-            printTable(
-              terminal,
+            terminal.table(
               ['cc', 'block', 'registers', 'shared', 'blocks/SM', 'limited by'],
               all.map((row) => [
                 row.computeCapability,
@@ -57,8 +56,7 @@ export function addOccupancy(program: Command, cli: CommandLine): void {
         };
         const print = (result: ReturnType<typeof nvidiaOccupancy>): void =>
           show(result, options, (value) =>
-            say(
-              terminal,
+            terminal.say(
               value.refused !== null
                 ? `This block cannot run: ${value.refused}.`
                 : `${counted(value.blocksPerSm, 'block')}, ${counted(value.warpsPerSm, 'thread group')} per multiprocessor, ${(value.occupancyFraction * 100).toFixed(1)} % occupied, limited by ${value.limitedBy.join(', ')}`,

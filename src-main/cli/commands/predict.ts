@@ -9,7 +9,7 @@ import type { AskedTimes } from '../../contract/advice.ts';
 import type { Engine } from '../../services/engine.ts';
 import { linesOf } from '../../services/files/lines.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, printJson, type Terminal, failure } from '../output.ts';
+import { type Terminal, failure } from '../output.ts';
 import { advised } from './advice.ts';
 import { takeNamedParameter } from './import.ts';
 
@@ -65,7 +65,7 @@ async function predictCommand(
   what: string,
   file: string,
   options: PredictOptions,
-): Promise<number> {
+): Promise<void> {
   const about = unwrap(await advised(what, options.device));
   const label = file === '-' ? 'standard input' : file;
   const all: Design[] = [];
@@ -129,8 +129,7 @@ async function predictCommand(
   }
   if (lines.length === 0 && device === null) throw failure('bad-input', `${label} has no designs.`);
   if (lines.length > 0) unwrap(await predict(lines));
-  if (options.json) printJson(terminal, { device, designs: all });
-  return EXIT_OK;
+  if (options.json) terminal.json({ device, designs: all });
 }
 
 /** Replaces the number of a design in the call by its line, because the user knows only the line. */

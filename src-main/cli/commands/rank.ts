@@ -6,7 +6,7 @@ import { jsonParts } from '../../services/export/text.ts';
 import { allOf, bestOf, evidenceFields, jsonRow, jsonRows, printDesigns, sayUnmeasured } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { EXIT_OK, printJson, printParts, type Terminal, usage, failure } from '../output.ts';
+import { printParts, type Terminal, usage, failure } from '../output.ts';
 
 export function addRank(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'rank <run>', 'the best designs of a run')
@@ -31,7 +31,7 @@ interface RankOptions extends GlobalOptions {
   readonly bestOf?: string;
 }
 
-async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: RankOptions): Promise<number> {
+async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: RankOptions): Promise<void> {
   const id = usage(runId(run));
   const found = unwrap(
     await bestOf(engine, {
@@ -50,7 +50,7 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
         `The study of run ${id} names no implementations. Use --best-of device, or leave --best-of out.`,
       );
     if (options.json)
-      printJson(terminal, {
+      terminal.json({
         runId: id,
         bestOf: options.bestOf,
         rows: rows.map(jsonRow),
@@ -60,7 +60,7 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
       printDesigns(terminal, rows, { ...found, equal: null }, 'whole');
       sayUnmeasured(terminal, found, options.device);
     }
-    return EXIT_OK;
+    return;
   }
   if (options.json)
     await printParts(terminal, jsonParts({ runId: id, rows: jsonRows(found), ...evidenceFields(found) }));
@@ -69,5 +69,4 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
     printDesigns(terminal, rows, { ...found, equal }, 'whole');
     sayUnmeasured(terminal, found, options.device);
   }
-  return EXIT_OK;
 }

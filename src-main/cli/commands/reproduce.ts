@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { reproduction } from '../../services/models/reproduction.ts';
 import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, say, type Terminal, usage, failure } from '../output.ts';
+import { type Terminal, usage, failure } from '../output.ts';
 
 export function addReproduce(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
@@ -11,20 +11,19 @@ export function addReproduce(program: Command, cli: CommandLine): void {
     'reproduce [paper]',
     "compare the papers' tables with ours; fail if one is outside its tolerance",
   ).action(async (paper: string | undefined, options: GlobalOptions) => {
-    cli.status = await reproduceCommand(terminal, paper, options);
+    await reproduceCommand(terminal, paper, options);
   });
 }
 
-async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<number> {
+async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<void> {
   const tables = usage(reproduction(paper));
-  if (options.json) printJson(terminal, { tables });
+  if (options.json) terminal.json({ tables });
   else
     for (const table of tables) {
       const unit = table.unit === '1' ? '' : `, ${table.unit}`;
-      say(terminal, table.citation);
-      say(terminal, `${table.table}${unit}: ${table.passed ? 'reproduced' : 'NOT reproduced'}`);
-      printTable(
-        terminal,
+      terminal.say(table.citation);
+      terminal.say(`${table.table}${unit}: ${table.passed ? 'reproduced' : 'NOT reproduced'}`);
+      terminal.table(
         ['', 'paper', 'ours', 'error', 'tolerance', ''],
         table.rows.map((row) => [
           row.label,
@@ -35,10 +34,9 @@ async function reproduceCommand(terminal: Terminal, paper: string | undefined, o
           row.passed ? 'ok' : 'FAILED',
         ]),
       );
-      for (const note of table.notes) say(terminal, `  ${note}`);
-      say(terminal, '');
+      for (const note of table.notes) terminal.say(`  ${note}`);
+      terminal.say('');
     }
   const failed = tables.filter((table) => !table.passed).map((table) => `${table.paper} ${table.table}`);
   if (failed.length > 0) throw failure('conflict', `${failed.join(', ')}: outside tolerance`);
-  return EXIT_OK;
 }

@@ -11,7 +11,6 @@ import { type EngineDoor, MAX_REQUEST_BYTES, serveConnection } from '../../contr
 import { writeFor } from '../../services/files/files.ts';
 import { linesOf } from '../../services/files/lines.ts';
 import { type CommandLine, databaseOption, type GlobalOptions } from '../command-line.ts';
-import { EXIT_OK, say } from '../output.ts';
 
 export function addRpc(program: Command, cli: CommandLine): void {
   program
@@ -24,7 +23,6 @@ export function addRpc(program: Command, cli: CommandLine): void {
     .action((options: GlobalOptions & { events?: true }) =>
       cli.withEngine(options, async (engine) => {
         await serveLines(engine, process.stdin, process.stdout, { events: options.events ?? false });
-        return EXIT_OK;
       }),
     )
     .addHelpText(
@@ -51,7 +49,7 @@ export function addPython(program: Command, cli: CommandLine): void {
     .action(async ({ output }: { output?: string }) => {
       const text = await pythonModule(cli.places.root);
       if (output === undefined) cli.terminal.out(text);
-      else cli.show(await writeFor(output, text), {}, () => say(cli.terminal, `Wrote ${output}.`));
+      else cli.show(await writeFor(output, text), {}, () => cli.terminal.say(`Wrote ${output}.`));
     })
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ import { counted } from '../../services/export/text.ts';
 import type { Options } from '../best-designs.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, group, positive, call } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
-import { EXIT_OK, printJson, printTable, say, type Terminal, timeCells, usage } from '../output.ts';
+import { type Terminal, timeCells, usage } from '../output.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { reportSimulations } from './simulate.ts';
 import { reportSweep } from './sweep.ts';
@@ -28,9 +28,8 @@ export function addRuns(program: Command, cli: CommandLine): void {
       withRuns(options, async (engine) => {
         const id = usage(runId(run));
         await call(engine, procedure, { id });
-        if (options.json) printJson(terminal, { runId: id, [`${name}d`]: true });
-        else say(terminal, `Run ${id} ${name}d.`);
-        return EXIT_OK;
+        if (options.json) terminal.json({ runId: id, [`${name}d`]: true });
+        else terminal.say(`Run ${id} ${name}d.`);
       }),
     );
 
@@ -49,7 +48,7 @@ async function resumeCommand(
   terminal: Terminal,
   run: string,
   options: Options & { readonly top: number },
-): Promise<number> {
+): Promise<number | void> {
   const id = usage(runId(run));
   unwrap(await checkResumable(engine, terminal, id));
   const start = performance.now();
@@ -59,27 +58,24 @@ async function resumeCommand(
   return reportSweep(engine, terminal, done, performance.now() - start, options);
 }
 
-async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
   const purged = await call(engine, 'runs.purge', {});
   const { runs, studies, freedBytes } = purged;
-  if (options.json) printJson(terminal, purged);
-  else if (runs + studies === 0 && freedBytes === 0) say(terminal, 'The bin is empty.');
+  if (options.json) terminal.json(purged);
+  else if (runs + studies === 0 && freedBytes === 0) terminal.say('The bin is empty.');
   else
-    say(
-      terminal,
+    terminal.say(
       `Removed ${counted(runs, 'run')} and ${counted(studies, 'study', 'studies')}; the database is ${(freedBytes / 1e6).toFixed(1)} MB smaller.`,
     );
-  return EXIT_OK;
 }
 
-async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<number> {
+async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
   const runs = await call(engine, 'runs.list', {});
-  if (options.json) printJson(terminal, { runs });
-  else if (runs.length === 0) say(terminal, 'No runs yet: lockstep sweep STUDY.json makes one.');
+  if (options.json) terminal.json({ runs });
+  else if (runs.length === 0) terminal.say('No runs yet: lockstep sweep STUDY.json makes one.');
   else {
     const { unit, cell } = timeCells(runs.map(({ bestTimeMs }) => bestTimeMs));
-    printTable(
-      terminal,
+    terminal.table(
       ['run', 'kind', 'state', 'name', 'started', 'designs', 'valid', `best, ${unit}`, 'best design'],
       runs.map((row) => [
         row.id,
@@ -94,17 +90,12 @@ async function runsList(engine: Engine, terminal: Terminal, options: Options): P
       ]),
     );
   }
-  return EXIT_OK;
 }
 
-async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<number> {
+async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<void> {
   const id = usage(runId(run));
-  const detail = await call(engine, 'runs.get', { id });
-  const value = detail;
-  if (options.json) {
-    printJson(terminal, value);
-    return EXIT_OK;
-  }
+  const value = await call(engine, 'runs.get', { id });
+  if (options.json) return terminal.json(value);
   const lines: [string, string][] = [
     ['Run', `${value.id}, ${value.name}`],
     ...(value.study ? [['Study', value.study.name] as [string, string]] : []),
@@ -125,6 +116,5 @@ async function runsShow(engine: Engine, terminal: Terminal, run: string, options
     ['Note', value.note || '–'],
     ['Size', `${(value.bytes / 1e6).toFixed(1)} MB`],
   ];
-  for (const [label, text] of lines) say(terminal, `${label.padEnd(9)} ${text}`);
-  return EXIT_OK;
+  for (const [label, text] of lines) terminal.say(`${label.padEnd(9)} ${text}`);
 }

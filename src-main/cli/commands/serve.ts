@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { command, type CommandLine, type GlobalOptions, whole } from '../command-line.ts';
-import { printJson, say, failure } from '../output.ts';
+import { failure } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 const portNumber = (text: string): number => {
@@ -18,14 +18,14 @@ export function addServe(program: Command, cli: CommandLine): void {
       const { ensureBuilt } = await import('../../hosts/setup.mjs');
       const { runBrowserHost } = await import('../../serve/host.ts');
       const { DEFAULT_PORT } = await import('../../serve/serve.ts');
-      const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : say(terminal, line));
+      const print = (line: string): void => (options.json ? terminal.err(`${line}\n`) : terminal.say(line));
       const { failed, stopped } = await ensureBuilt(places.root, process.execPath, print);
       if (failed !== null || stopped) throw failure('not-found', failed ?? 'stopped before the build was complete');
       unwrap(
         await runBrowserHost({
           port: options.port ?? DEFAULT_PORT,
           print,
-          ...(options.json && { ready: (served: object) => printJson(terminal, served) }),
+          ...(options.json && { ready: (served: object) => terminal.json(served) }),
           ...(options.db === undefined ? {} : { databaseFile: options.db }),
         }),
       );

@@ -18,17 +18,7 @@ import {
   sayContradicted,
 } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
-import {
-  EXIT_OK,
-  percent,
-  printJson,
-  printTable,
-  say,
-  signedPercent,
-  type Terminal,
-  timeCells,
-  usage,
-} from '../output.ts';
+import { percent, signedPercent, type Terminal, timeCells, usage } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 export function addSimulate(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -52,7 +42,7 @@ export async function simulateCommand(
   terminal: Terminal,
   run: string,
   options: SimulateOptions,
-): Promise<number> {
+): Promise<void> {
   const id = usage(runId(run));
   const input = usage(
     validate(
@@ -71,14 +61,14 @@ export async function reportSimulations(
   terminal: Terminal,
   run: RunSummary,
   options: { readonly json?: boolean },
-): Promise<number> {
+): Promise<void> {
   const rows = await call(engine, 'simulations.list', { runId: run.id });
   const agreement = predictionAgreement(rows);
   const gaps = await evidenceGapsOf(engine, run.sourceRunId, rows);
   const sweep = run.sourceRunId === null ? null : await engine.call('runs.get', { id: run.sourceRunId });
   const partial = sweep?.ok ? partialText(sweep.value) : null;
-  if (options.json) {
-    printJson(terminal, {
+  if (options.json)
+    return terminal.json({
       runId: run.id,
       sourceRunId: run.sourceRunId,
       rows: rows.map(plainSimulation),
@@ -86,16 +76,12 @@ export async function reportSimulations(
       evidenceGaps: gaps,
       partial,
     });
-    return EXIT_OK;
-  }
-  say(
-    terminal,
+  terminal.say(
     `Run ${run.id}: ${counted(rows.length, 'design')} of run ${run.sourceRunId}, ${run.name}, simulated in ${(run.elapsedMs / 1000).toFixed(2)} s.`,
   );
   const { unit, cell } = timeCells(rows.flatMap((row) => [row.simulated.medianMs, row.predictedMs]));
   const ties = rows.filter((row) => row.tied).length;
-  printTable(
-    terminal,
+  terminal.table(
     [
       'rank',
       'design',
@@ -127,23 +113,20 @@ export async function reportSimulations(
   );
   const random = rows.filter(isRandom);
   if (random.length < rows.length)
-    say(
-      terminal,
+    terminal.say(
       `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with one replication'}. Equal times then show only that model and simulation agree, not that the time is right.`,
     );
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);
     const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
-    say(
-      terminal,
+    terminal.say(
       `Prediction against simulation: the median difference is ${percent(medianAbsoluteDifference, 2)}${order}.`,
     );
   }
-  if (ties > 1) say(terminal, '= marks ranks whose interval overlaps the interval of the first rank.');
+  if (ties > 1) terminal.say('= marks ranks whose interval overlaps the interval of the first rank.');
   sayContradicted(terminal, rows);
-  if (partial !== null) say(terminal, partial);
-  if (gaps !== null) say(terminal, gaps);
-  return EXIT_OK;
+  if (partial !== null) terminal.say(partial);
+  if (gaps !== null) terminal.say(gaps);
 }
 
 /** Whether the time is random: a design without randomness is simulated once. */

@@ -32,7 +32,7 @@ import {
   wholeFrom,
 } from '../command-line.ts';
 import { followRun } from '../follow.ts';
-import { EXIT_OK, printParts, say, type Terminal } from '../output.ts';
+import { printParts, type Terminal } from '../output.ts';
 
 export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
@@ -69,7 +69,7 @@ export async function reportSweep(
   { id: runId, enumerated, valid, invalid, kept }: RunSummary,
   elapsedMs: number,
   options: Options & { readonly top: number },
-): Promise<number> {
+): Promise<void> {
   const found = unwrap(await bestOf(engine, { runId, limit: Math.min(options.top, MAX_DESIGNS) }));
   const { study, devices, ofDevices, ofImplementations, recommended, inputs } = found;
   if (options.json) {
@@ -86,69 +86,65 @@ export async function reportSweep(
       ...evidenceFields(found),
     });
     await printParts(terminal, document);
-    return EXIT_OK;
+    return;
   }
   const { rows, equal } = await allOf(found);
   if (recommended) {
     const fastest = ofDevices.find(({ deviceId }) => deviceId === recommended.row.deviceId);
     sayRecommended(terminal, recommended.row, fastest, assumedFacts(recommended.inputs).length);
   }
-  say(
-    terminal,
+  terminal.say(
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   if (invalid > 0 && (options.verbose || valid === 0)) {
     const reasons = found.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
-    say(terminal, `Not valid: ${reasons.join('; ')}.`);
+    terminal.say(`Not valid: ${reasons.join('; ')}.`);
   }
   if (rows.length > 0) {
-    say(terminal, '');
+    terminal.say('');
     printDesigns(terminal, rows, { ...found, equal }, legendFor(options));
   }
   if (ofImplementations.length > 0) {
-    say(terminal, '');
-    say(terminal, 'The best design of each implementation:');
+    terminal.say('');
+    terminal.say('The best design of each implementation:');
     printDesigns(terminal, ofImplementations, found, 'none');
   }
   if (devices.length > 1 && rows.length > 0) {
-    say(terminal, '');
-    say(terminal, 'The best design of each device:');
+    terminal.say('');
+    terminal.say('The best design of each device:');
     printDesigns(terminal, ofDevices, found, 'none');
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
     const what = kept ? 'Without a design among the best' : 'Without a valid design';
-    if (without.length > 0) say(terminal, `${what}: ${without.map(({ name }) => name).join(', ')}.`);
+    if (without.length > 0) terminal.say(`${what}: ${without.map(({ name }) => name).join(', ')}.`);
   }
   if (rows.length > 0) {
-    say(terminal, '');
+    terminal.say('');
     sayUnmeasured(terminal, found);
   }
-  if (!recommended) return EXIT_OK;
+  if (!recommended) return;
   const assumed = assumedFacts(recommended.inputs);
   if (!options.verbose) {
     if (assumed.length > 0)
-      say(
-        terminal,
+      terminal.say(
         `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY finds a design for all their likely values; --verbose lists them.`,
       );
-    return EXIT_OK;
+    return;
   }
-  if (recommended.ties > 1) say(terminal, recommended.rule);
+  if (recommended.ties > 1) terminal.say(recommended.rule);
   const traffic = trafficPhrase(recommended.inputs, recommended.row);
-  if (traffic !== null) say(terminal, `Traffic: ${traffic}.`);
-  say(terminal, `Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
-  return EXIT_OK;
+  if (traffic !== null) terminal.say(`Traffic: ${traffic}.`);
+  terminal.say(`Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
 }
 
 /** Prints the answer, and why it is not the fastest design of its device. The basis follows. */
 function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {
-  say(
-    terminal,
+  terminal.say(
     `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,
   );
   const floor = floorSentence(row.predictedMs);
-  if (floor !== null) say(terminal, floor);
+  if (floor !== null) terminal.say(floor);
   else if (fastest && fastest.designIndex !== row.designIndex)
-    say(terminal, simplerSentence(row.predictedMs / fastest.predictedMs - 1, `design ${fastest.designIndex}`));
+    terminal.say(simplerSentence(row.predictedMs / fastest.predictedMs - 1, `design ${fastest.designIndex}`));
 }
 
 export async function sweepCommand(
@@ -156,7 +152,7 @@ export async function sweepCommand(
   terminal: Terminal,
   file: string,
   options: Options & { readonly top: number; readonly device?: readonly string[]; readonly best?: number },
-): Promise<number> {
+): Promise<void> {
   const located = unwrap(await readStudyFile(file));
   const { baseFolder } = located;
   const study = { ...located.study, ...(options.device && { devices: [...options.device] }) };

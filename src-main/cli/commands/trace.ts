@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { traceProgram } from '../../services/measuring/trace.ts';
 import { command, type CommandLine, positive } from '../command-line.ts';
-import { EXIT_OK, printJson, printTable, badUsage, say, type Terminal } from '../output.ts';
+import { badUsage, type Terminal } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
 /** The command that records the lengths of units from a kernel. It needs no engine. */
@@ -15,7 +15,7 @@ export function addTrace(program: Command, cli: CommandLine): void {
     .option('-o, --output <file>', 'file for the lengths (CSV), in the order of the units', 'lengths.csv')
     .option('--time-limit <seconds>', 'time limit of the program', positive, 600)
     .action(async (words: string[], options: TraceOptions) => {
-      cli.status = await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
+      await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
     })
     .addHelpText(
       'after',
@@ -49,13 +49,13 @@ async function traceCommand(
   kernelFolder: string,
   words: readonly string[],
   options: TraceOptions,
-): Promise<number> {
+): Promise<void> {
   const [program, ...args] = words;
   if (options.header || options.wgsl) {
     if (program !== undefined) throw badUsage('Specify --header, --wgsl or a program, not several of them.');
     if (options.header && options.wgsl) throw badUsage('Specify --header (CUDA and HIP) or --wgsl, not both.');
     terminal.out(await readFile(join(kernelFolder, options.wgsl ? 'lockstep.wgsl' : 'lockstep.cuh'), 'utf8'));
-    return EXIT_OK;
+    return;
   }
   if (program === undefined)
     throw badUsage('Specify the program to trace behind --, as in lockstep trace -- ./app, or --header or --wgsl.');
@@ -66,17 +66,12 @@ async function traceCommand(
       terminal.err(text),
     ),
   );
-  if (options.json) {
-    printJson(terminal, value);
-    return EXIT_OK;
-  }
+  if (options.json) return terminal.json(value);
   const { computed, measured } = value;
-  say(
-    terminal,
+  terminal.say(
     `${value.units.toLocaleString('en')} units: mean length ${value.meanLength.toPrecision(6)}, longest ${value.maxLength.toLocaleString('en')}. Written to ${output}; a study refers to it as file:${output}.`,
   );
-  printTable(
-    terminal,
+  terminal.table(
     ['loss', 'units per group', 'aggregate', 'mean'],
     [
       [
@@ -97,11 +92,9 @@ async function traceCommand(
         : []),
     ],
   );
-  say(
-    terminal,
+  terminal.say(
     measured
       ? `On average, ${measured.meanActiveLanes.toFixed(1)} of ${measured.threadGroupWidth} lanes are active in a step. The losses differ if a thread group does not take consecutive units, or if its lanes do not reconverge after the loop.`
       : 'The loss is not measured, because WGSL does not show which lanes are active.',
   );
-  return EXIT_OK;
 }

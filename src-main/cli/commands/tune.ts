@@ -10,18 +10,7 @@ import { agentTarget } from '../agents.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, parsedBy, positive, whole } from '../command-line.ts';
 import { DESIGN_HEAD, designCells } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
-import {
-  EXIT_FAILED,
-  EXIT_OK,
-  percent,
-  printJson,
-  printTable,
-  say,
-  type Terminal,
-  timeCells,
-  usage,
-  failure,
-} from '../output.ts';
+import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, failure } from '../output.ts';
 import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
 
 export function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -110,7 +99,7 @@ async function tuneCommand(engine: Engine, terminal: Terminal, run: string, opti
         if (done) steps.push({ ...done, measured, failed, best, expectedRegret });
         if (options.json || triedDesigns(step) === 0) return;
         const said = done ? `Step ${steps.length}, run ${done.runId}` : 'Measured before';
-        say(terminal, `${said}: ${progressText(step)}`);
+        terminal.say(`${said}: ${progressText(step)}`);
       },
     }),
   );
@@ -120,7 +109,7 @@ async function tuneCommand(engine: Engine, terminal: Terminal, run: string, opti
       'A step added no measurement, because its device is not the device of the earlier measurements. Predict a new run for this device.',
     );
   const { next: _next, ...last } = step;
-  if (options.json) printJson(terminal, { ...last, within, stopped, elapsedMs: performance.now() - began, steps });
+  if (options.json) terminal.json({ ...last, within, stopped, elapsedMs: performance.now() - began, steps });
   else report(terminal, last, stopped, within);
   return last.best ? EXIT_OK : EXIT_FAILED;
 }
@@ -149,12 +138,11 @@ function report(
 ): void {
   if (best === null || expectedRegret === null) {
     const [reason] = failureReasons({ history });
-    say(terminal, `No design could be measured${reason ? `: ${reason}` : '.'} ${STOPPED[stopped](within)}`);
+    terminal.say(`No design could be measured${reason ? `: ${reason}` : '.'} ${STOPPED[stopped](within)}`);
     return;
   }
   const { unit, cell } = timeCells([best.predictedMs, best.measuredMs, best.expectedMs]);
-  printTable(
-    terminal,
+  terminal.table(
     ['design', ...DESIGN_HEAD, `predicted, ${unit}`, `measured, ${unit}`, `expected, ${unit}`],
     [
       [
@@ -166,12 +154,11 @@ function report(
       ],
     ],
   );
-  say(
-    terminal,
+  terminal.say(
     `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
   );
   const note = skillText({ skill, measured });
-  if (note) say(terminal, note);
+  if (note) terminal.say(note);
 }
 
 /** Parses `60s`, `5m` or a number of designs. */
