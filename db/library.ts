@@ -25,20 +25,14 @@ export function openLibrary({ all, get, run, insert }: Statements): LibraryMetho
       checkCalibration(draft);
       const { name, deviceId, profile } = draft;
       const createdAt = now();
-      const id = insert(
-        'INSERT INTO calibrations (name, device_id, profile, created_at) VALUES (?, ?, ?, ?)',
-        name,
-        deviceId,
-        toJson('profile', profile),
-        createdAt,
-      );
+      const id = insert('calibrations', { name, deviceId, profile: toJson('profile', profile), createdAt });
       return { id, name, deviceId, profile, createdAt };
     },
     listCalibrations: (deviceId) =>
-      all<CalibrationRow>(
+      all<CalibrationRecord & { profile: string }>(
         'SELECT * FROM calibrations WHERE device_id = coalesce(?, device_id) ORDER BY id DESC',
         deviceId ?? null,
-      ).map(readCalibration),
+      ).map((row) => ({ ...row, profile: fromJson(row.profile) })),
     deleteCalibration: (id) => {
       if (run('DELETE FROM calibrations WHERE id = ?', id) === 0)
         refuse('not-found', `This database has no calibration ${id}.`, { id });
@@ -95,19 +89,6 @@ export function openLibrary({ all, get, run, insert }: Statements): LibraryMetho
   };
 }
 
-interface CalibrationRow {
-  readonly id: number;
-  readonly name: string;
-  readonly device_id: string;
-  readonly profile: string;
-  readonly created_at: string;
-}
-
-function readCalibration(row: CalibrationRow): CalibrationRecord {
-  const { id, name, device_id: deviceId, profile, created_at: createdAt } = row;
-  return { id, name, deviceId, profile: fromJson(profile), createdAt };
-}
-
 function checkCalibration({ name }: CalibrationDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a calibration must not be empty.');
 }
@@ -117,21 +98,13 @@ interface WorkloadRow {
   readonly label: string;
   readonly support: Buffer;
   readonly probability: Buffer;
-  readonly truncated_mass: number;
+  readonly truncatedMass: number;
   readonly provenance: string;
 }
 
-function readWorkload(row: WorkloadRow): WorkloadRecord {
-  return {
-    hash: row.hash,
-    law: {
-      label: row.label,
-      support: toDoubles(row.support),
-      probability: toDoubles(row.probability),
-      truncatedMass: row.truncated_mass,
-    },
-    provenance: fromJson(row.provenance),
-  };
+function readWorkload({ hash, label, support, probability, truncatedMass, provenance }: WorkloadRow): WorkloadRecord {
+  const law = { label, support: toDoubles(support), probability: toDoubles(probability), truncatedMass };
+  return { hash, law, provenance: fromJson(provenance) };
 }
 
 function toBytes(values: Float64Array): Uint8Array {

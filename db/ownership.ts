@@ -12,7 +12,7 @@ interface OwnerRow {
   readonly token: string;
   readonly host: string;
   readonly pid: number;
-  readonly heartbeat_at: string;
+  readonly heartbeatAt: string;
 }
 
 /**
@@ -49,7 +49,7 @@ export function openOwnership(statements: Statements): Ownership {
   }
 
   function isGone(owner: OwnerRow): boolean {
-    if (Date.now() - Date.parse(owner.heartbeat_at) > SILENCE_MS) return true;
+    if (Date.now() - Date.parse(owner.heartbeatAt) > SILENCE_MS) return true;
     return owner.host === host && owner.pid !== process.pid && !processLives(owner.pid);
   }
 
@@ -76,7 +76,7 @@ export function openOwnership(statements: Statements): Ownership {
       return write(() => {
         let marked = 0;
         for (const owner of others()) {
-          marked += interrupt(owner.token, owner.heartbeat_at);
+          marked += interrupt(owner.token, owner.heartbeatAt);
           run('DELETE FROM owners WHERE token = ?', owner.token);
         }
         return marked;

@@ -38,18 +38,8 @@ export interface PredictionTable {
   pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void;
 }
 
-interface PredictionRow {
-  readonly design_index: number;
-  readonly time_ms: number | null;
-  readonly mean_loss: number | null;
-  readonly aggregate_loss: number | null;
-  readonly occupancy_fraction: number | null;
-  readonly resident_blocks: number;
-  readonly limited_by: number;
-  readonly invalid_reason: number;
-  readonly units_per_thread: number | null;
-  readonly grid_blocks: number | null;
-}
+/** The index of a design, followed by its values in the order of `COLUMN_NAMES`. */
+type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
 /** The predictions of runs: rows, which any SQLite tool reads, and their packed copy. */
 export function predictionTable(db: Database): PredictionTable {
@@ -132,9 +122,13 @@ function openPacked(db: Database) {
 function openRows(db: Database) {
   const insertMany = db.prepare(INSERT + Array<string>(ROWS_PER_STATEMENT).fill(ROW).join(', '));
   const insertOne = db.prepare(INSERT + ROW);
-  const selectRows = db.prepare<[number, number, number], PredictionRow>(
-    'SELECT * FROM predictions WHERE run_id = ? AND design_index >= ? AND design_index < ? ORDER BY design_index',
-  );
+  const selectRows = db
+    .prepare<[number, number, number], PredictionRow>(
+      `SELECT design_index, time_ms, mean_loss, aggregate_loss, occupancy_fraction, resident_blocks, limited_by,
+         invalid_reason, units_per_thread, grid_blocks FROM predictions
+       WHERE run_id = ? AND design_index >= ? AND design_index < ? ORDER BY design_index`,
+    )
+    .raw();
   const deleteRows = db.prepare('DELETE FROM predictions WHERE run_id = ?');
 
   function insert(runId: number, chunk: PredictionColumns, count: number, designAt: (entry: number) => number): void {
@@ -171,17 +165,17 @@ function openRows(db: Database) {
     let found = 0;
     for (const row of selectRows.iterate(runId, firstDesign, firstDesign + count)) {
       found += 1;
-      readRow(columns, row.design_index, row);
+      readRow(columns, row[0], row);
     }
     checkFound(runId, found, count, firstDesign);
   }
 
   function readAll(runId: number, count: number): RunColumns {
     const rows = selectRows.all(runId, 0, Number.MAX_SAFE_INTEGER);
-    checkFound(runId, rows.length, count, rows[0]?.design_index ?? 0);
+    checkFound(runId, rows.length, count, rows[0]?.[0] ?? 0);
     const columns = emptyColumns(rows.length);
     rows.forEach((row, entry) => readRow(columns, entry, row));
-    return { ...columns, designs: Uint32Array.from(rows, (row) => row.design_index) };
+    return { ...columns, designs: Uint32Array.from(rows, ([design]) => design) };
   }
 
   return { insert, read, readAll, remove: (runId: number) => deleteRows.run(runId) };
@@ -196,16 +190,8 @@ function checkFound(runId: number, found: number, count: number, firstDesign: nu
     );
 }
 
-function readRow(columns: RunColumns, i: number, row: PredictionRow): void {
-  columns.timeMs[i] = row.time_ms ?? NaN;
-  columns.meanLoss[i] = row.mean_loss ?? NaN;
-  columns.aggregateLoss[i] = row.aggregate_loss ?? NaN;
-  columns.occupancyFraction[i] = row.occupancy_fraction ?? NaN;
-  columns.residentBlocks[i] = row.resident_blocks;
-  columns.limitedBy[i] = row.limited_by;
-  columns.invalidReason[i] = row.invalid_reason;
-  columns.unitsPerThread[i] = row.units_per_thread ?? NaN;
-  columns.gridBlocks[i] = row.grid_blocks ?? NaN;
+function readRow(columns: RunColumns, i: number, [, ...values]: PredictionRow): void {
+  COLUMN_NAMES.forEach((name, at) => (columns[name][i] = values[at] ?? NaN));
 }
 
 /** CRC-32 over the packed columns of a chunk, in their order. */

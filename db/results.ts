@@ -10,39 +10,39 @@ import type { RunRows } from './run-rows.ts';
 import { type Statements, fromJson, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
-interface ReferenceRow {
+/** A row of `simulations` or `measured_designs`: some of its values are JSON. */
+type StoredRow<Record extends DesignReference & { readonly detail: unknown }> = Omit<Record, 'timesMs'> & {
+  readonly runId: number;
   readonly position: number;
-  readonly source_run_id: number | null;
-  readonly design_index: number | null;
-  readonly device_id: string;
   readonly design: string;
-  readonly predicted_ms: number | null;
   readonly detail: string;
+};
+
+interface SimulationRow extends StoredRow<SimulationRecord> {
+  readonly timesMs: string;
 }
 
-interface SimulationRow extends ReferenceRow {
-  readonly mean_ms: number;
-  readonly standard_deviation_ms: number;
-  readonly min_ms: number;
-  readonly median_ms: number;
-  readonly max_ms: number;
-  readonly times_ms: string;
-}
-
-interface MeasuredRow extends ReferenceRow {
-  readonly backend: string;
+interface MeasuredRow extends Omit<StoredRow<MeasurementRecord>, 'correct'> {
   readonly correct: 0 | 1 | null;
-  readonly failure: string | null;
 }
 
-function readReference(row: ReferenceRow): DesignReference {
-  return {
-    sourceRunId: row.source_run_id,
-    designIndex: row.design_index,
-    deviceId: row.device_id,
-    design: fromJson(row.design),
-    predictedMs: row.predicted_ms,
-  };
+function readReference({
+  sourceRunId,
+  designIndex,
+  deviceId,
+  design,
+  predictedMs,
+  detail,
+}: StoredRow<SimulationRecord> | MeasuredRow) {
+  return { sourceRunId, designIndex, deviceId, design: fromJson(design), predictedMs, detail: fromJson(detail) };
+}
+
+/** The columns of the design that a result belongs to, of the detail, and of the place in its run. */
+function referenceColumns(record: SimulationRecord | MeasurementRecord, runId: number, position: number) {
+  const { sourceRunId, designIndex, deviceId, predictedMs } = record;
+  const design = toJson('design', record.design);
+  const detail = toJson('detail', record.detail);
+  return { runId, position, sourceRunId, designIndex, deviceId, design, predictedMs, detail };
 }
 
 function checkTimes(timesMs: readonly number[], position: number): void {
@@ -65,7 +65,7 @@ export const resultsOf = (statements: Statements, runs: Counting): SimulationMet
 type SimulationMethods = Pick<StoreMethods, 'saveSimulations' | 'listSimulations' | 'listSimulationsOf'>;
 
 function openSimulations(
-  { all, get, run, write }: Statements,
+  { all, get, insert, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
 ): SimulationMethods {
   function insertSimulations(runId: number, records: readonly SimulationRecord[]): void {
@@ -73,26 +73,17 @@ function openSimulations(
     records.forEach((record, index) => {
       if (record.timesMs.length === 0) refuse('bad-input', `Record ${index} must have at least one replication.`);
       checkTimes(record.timesMs, index);
-      run(
-        `INSERT INTO simulations (run_id, position, source_run_id, design_index, device_id, design, predicted_ms,
-           replications, mean_ms, standard_deviation_ms, min_ms, median_ms, max_ms, times_ms, detail)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        runId,
-        first + index,
-        record.sourceRunId,
-        record.designIndex,
-        record.deviceId,
-        toJson('design', record.design),
-        record.predictedMs,
-        record.timesMs.length,
-        record.meanMs,
-        record.standardDeviationMs,
-        record.minMs,
-        record.medianMs,
-        record.maxMs,
-        toJson('timesMs', record.timesMs),
-        toJson('detail', record.detail),
-      );
+      const { meanMs, standardDeviationMs, minMs, medianMs, maxMs, timesMs } = record;
+      insert('simulations', {
+        ...referenceColumns(record, runId, first + index),
+        replications: timesMs.length,
+        meanMs,
+        standardDeviationMs,
+        minMs,
+        medianMs,
+        maxMs,
+        timesMs: toJson('timesMs', timesMs),
+      });
     });
   }
 
@@ -113,11 +104,11 @@ function openSimulations(
 
   function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
     rowOf(sourceRunId);
-    return all<SimulationRow & { run_id: number }>(
+    return all<SimulationRow>(
       `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
        WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
-    ).map((row) => ({ ...readSimulation(row), runId: row.run_id }));
+    ).map((row) => ({ ...readSimulation(row), runId: row.runId }));
   }
 
   return { saveSimulations, listSimulations, listSimulationsOf };
@@ -126,39 +117,18 @@ function openSimulations(
 type MeasurementMethods = Pick<StoreMethods, 'saveMeasurements' | 'listMeasurements' | 'listMeasurementsOf'>;
 
 function openMeasurements(
-  { all, get, run, write }: Statements,
+  { all, get, insert, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
 ): MeasurementMethods {
   function insertMeasurements(runId: number, records: readonly MeasurementRecord[]): void {
     const first = nextPosition(get, 'measured_designs', runId);
     records.forEach((record, index) => {
       checkTimes(record.timesMs, index);
-      const position = first + index;
-      run(
-        `INSERT INTO measured_designs (run_id, position, source_run_id, design_index, device_id, design, backend,
-           predicted_ms, correct, failure, detail)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        runId,
-        position,
-        record.sourceRunId,
-        record.designIndex,
-        record.deviceId,
-        toJson('design', record.design),
-        record.backend,
-        record.predictedMs,
-        record.correct === null ? null : Number(record.correct),
-        record.failure,
-        toJson('detail', record.detail),
-      );
-      record.timesMs.forEach((timeMs, repeat) =>
-        run(
-          'INSERT INTO measurements (run_id, position, repeat_index, time_ms) VALUES (?, ?, ?, ?)',
-          runId,
-          position,
-          repeat,
-          timeMs,
-        ),
-      );
+      const { backend, correct, failure } = record;
+      const columns = referenceColumns(record, runId, first + index);
+      insert('measured_designs', { ...columns, backend, correct: correct === null ? null : Number(correct), failure });
+      const { position } = columns;
+      record.timesMs.forEach((timeMs, repeatIndex) => insert('measurements', { runId, position, repeatIndex, timeMs }));
     });
   }
 
@@ -174,10 +144,9 @@ function openMeasurements(
   function listMeasurements(runId: number): readonly MeasurementRecord[] {
     rowOf(runId);
     const timesOf = repeatsOf('SELECT * FROM measurements WHERE run_id = ? ORDER BY position, repeat_index', runId);
-    return all<MeasuredRow & { run_id: number }>(
-      'SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position',
-      runId,
-    ).map((row) => readMeasurement(row, timesOf(row)));
+    return all<MeasuredRow>('SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position', runId).map((row) =>
+      readMeasurement(row, timesOf(row)),
+    );
   }
 
   function listMeasurementsOf(sourceRunId: number): readonly MeasurementOfRun[] {
@@ -187,21 +156,19 @@ function openMeasurements(
        WHERE source_run_id = ? ORDER BY run_id, position, repeat_index`,
       sourceRunId,
     );
-    return all<MeasuredRow & { run_id: number }>(
+    return all<MeasuredRow>(
       `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
        WHERE measured_designs.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
       sourceRunId,
-    ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.run_id }));
+    ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.runId }));
   }
 
   /** The times that a query of `measurements` returns, by design. */
   function repeatsOf(sql: string, id: number) {
-    const key = (row: { readonly run_id: number; readonly position: number }): string =>
-      `${row.run_id} ${row.position}`;
-    const repeats = all<{ run_id: number; position: number; time_ms: number }>(sql, id);
-    const grouped = Map.groupBy(repeats, key);
-    return (row: { readonly run_id: number; readonly position: number }): readonly number[] =>
-      (grouped.get(key(row)) ?? []).map(({ time_ms: timeMs }) => timeMs);
+    type Place = Pick<MeasuredRow, 'runId' | 'position'>;
+    const key = ({ runId, position }: Place): string => `${runId} ${position}`;
+    const grouped = Map.groupBy(all<Place & { timeMs: number }>(sql, id), key);
+    return (row: Place): readonly number[] => (grouped.get(key(row)) ?? []).map(({ timeMs }) => timeMs);
   }
 
   return { saveMeasurements, listMeasurements, listMeasurementsOf };
@@ -216,25 +183,12 @@ function nextPosition(get: Statements['get'], table: 'simulations' | 'measured_d
 }
 
 function readSimulation(row: SimulationRow): SimulationRecord {
-  return {
-    ...readReference(row),
-    meanMs: row.mean_ms,
-    standardDeviationMs: row.standard_deviation_ms,
-    minMs: row.min_ms,
-    medianMs: row.median_ms,
-    maxMs: row.max_ms,
-    timesMs: fromJson(row.times_ms) as readonly number[],
-    detail: fromJson(row.detail),
-  };
+  const { meanMs, standardDeviationMs, minMs, medianMs, maxMs } = row;
+  const timesMs = fromJson(row.timesMs) as readonly number[];
+  return { ...readReference(row), meanMs, standardDeviationMs, minMs, medianMs, maxMs, timesMs };
 }
 
 function readMeasurement(row: MeasuredRow, timesMs: readonly number[]): MeasurementRecord {
-  return {
-    ...readReference(row),
-    backend: row.backend,
-    timesMs,
-    correct: row.correct === null ? null : row.correct === 1,
-    failure: row.failure,
-    detail: fromJson(row.detail),
-  };
+  const { backend, correct, failure } = row;
+  return { ...readReference(row), backend, timesMs, correct: correct === null ? null : correct === 1, failure };
 }

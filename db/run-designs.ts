@@ -5,17 +5,17 @@ import type { BestDesigns, CommittedChunk, PredictionChunk, RunColumns } from '.
 import type { RunRows } from './run-rows.ts';
 import type { Statements } from './statements.ts';
 
-export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ownRow }: RunRows) {
+export function runDesigns({ all, get, run, insert, write, db }: Statements, { rowOf, ownRow }: RunRows) {
   const predictions = predictionTable(db);
 
   function savePredictionChunk(runId: number, chunk: PredictionChunk): null {
     write(() => {
       const row = ownRow(runId);
-      if (row.best_wanted !== null) refuse('conflict', `Run ${runId} keeps only its best designs.`, { runId });
-      const validCount = checkChunk(chunk, row.enumerated_count);
+      if (row.bestWanted !== null) refuse('conflict', `Run ${runId} keeps only its best designs.`, { runId });
+      const validCount = checkChunk(chunk, row.enumeratedCount);
       const { firstDesign, count } = chunk;
       const overlapping = get<CommittedChunk>(
-        `SELECT first_design AS firstDesign, count FROM run_chunks
+        `SELECT first_design, count FROM run_chunks
          WHERE run_id = ? AND first_design < ? AND first_design + count > ?`,
         runId,
         firstDesign + count,
@@ -29,7 +29,7 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
           { runId, firstDesign },
         );
       }
-      run('INSERT INTO run_chunks (run_id, first_design, count) VALUES (?, ?, ?)', runId, firstDesign, count);
+      insert('run_chunks', { runId, firstDesign, count });
       predictions.insert(runId, chunk);
       countResults(runId, validCount, count - validCount);
     });
@@ -39,8 +39,8 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
   function saveBestDesigns(runId: number, best: BestDesigns): null {
     write(() => {
       const row = ownRow(runId);
-      const wanted = row.best_wanted ?? 0;
-      const count = checkBest(best, row.enumerated_count);
+      const wanted = row.bestWanted ?? 0;
+      const count = checkBest(best, row.enumeratedCount);
       if (best.designs.length > wanted || count < best.designs.length)
         refuse('conflict', `Run ${runId} keeps at most ${wanted} designs, all valid, not ${best.designs.length}.`, {
           runId,
@@ -60,7 +60,7 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
   function listChunks(runId: number): readonly CommittedChunk[] {
     rowOf(runId);
     return all<CommittedChunk>(
-      'SELECT first_design AS firstDesign, count FROM run_chunks WHERE run_id = ? ORDER BY first_design',
+      'SELECT first_design, count FROM run_chunks WHERE run_id = ? ORDER BY first_design',
       runId,
     );
   }
@@ -78,8 +78,8 @@ export function runDesigns({ all, get, run, write, db }: Statements, { rowOf, ow
     // One transaction reads chunks and columns at the same moment, even while other processes write.
     const { columns, rebuilt } = db.transaction(() => {
       const row = rowOf(runId);
-      if (row.best_wanted !== null) return { columns: predictions.loadBest(runId, row.valid_count), rebuilt: [] };
-      return predictions.load(runId, row.enumerated_count, listChunks(runId));
+      if (row.bestWanted !== null) return { columns: predictions.loadBest(runId, row.validCount), rebuilt: [] };
+      return predictions.load(runId, row.enumeratedCount, listChunks(runId));
     })();
     if (rebuilt.length > 0) write(() => predictions.pack(runId, columns, rebuilt));
     return columns;

@@ -2,91 +2,59 @@ import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
-import type {
-  AxisValue,
-  RunAxes,
-  RunKind,
-  RunPage,
-  RunQuery,
-  RunRecord,
-  RunState,
-  RunSummary,
-  StoredAxis,
-} from './records.ts';
+import type { AxisValue, RunAxes, RunPage, RunQuery, RunRecord, RunSummary, StoredAxis } from './records.ts';
 import { type SqlValue, type Statements, fromJson } from './statements.ts';
 
-interface SummaryRow {
-  readonly id: number;
-  readonly study_id: number | null;
-  readonly kind: RunKind;
-  readonly state: RunState;
-  readonly name: string;
-  readonly note: string;
+/** What `SUMMARY` reads: a summary whose parts are in single columns. */
+interface SummaryRow extends Omit<RunSummary, 'tags' | 'kept' | 'best'> {
   readonly tags: string;
-  readonly app_version: string;
-  readonly started_at: string;
-  readonly finished_at: string | null;
-  readonly elapsed_ms: number;
-  readonly source_run_id: number | null;
-  readonly enumerated_count: number;
-  readonly valid_count: number;
-  readonly invalid_count: number;
-  readonly best_wanted: number | null;
-  readonly predicted_count: number | null;
-  readonly picked_design: number | null;
-  readonly best_time_ms: number | null;
-  readonly best_design: string | null;
-  readonly deleted_at: string | null;
+  readonly bestWanted: number | null;
+  readonly predictedCount: number | null;
+  readonly pickedDesign: number | null;
+  readonly bestTimeMs: number | null;
+  readonly bestDesign: string | null;
 }
 
 interface RunRow extends SummaryRow {
   readonly study: string;
-  readonly model_versions: string;
+  readonly modelVersions: string;
   readonly seed: number | null;
   readonly machine: string;
   readonly failure: string | null;
-  readonly measuring_device: string | null;
-  readonly owner_token: string | null;
+  readonly measuringDevice: string | null;
+  readonly ownerToken: string | null;
 }
 
 const TAGS =
   '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run_id = runs.id ORDER BY tag)) AS tags';
 const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms, source_run_id,
   enumerated_count, valid_count, invalid_count, best_wanted, predicted_count, picked_design, best_time_ms, best_design, deleted_at`;
+const DETAIL = 'study, model_versions, seed, machine, failure, measuring_device, owner_token';
 
 const DEFAULT_ROWS = 100;
 const MAX_ROWS = 1000;
 
-function readSummary(row: SummaryRow): RunSummary {
+function readSummary({
+  tags,
+  bestWanted,
+  predictedCount,
+  pickedDesign,
+  bestTimeMs,
+  bestDesign,
+  ...row
+}: SummaryRow): RunSummary {
   return {
-    id: row.id,
-    studyId: row.study_id,
-    kind: row.kind,
-    state: row.state,
-    name: row.name,
-    note: row.note,
-    tags: fromJson(row.tags) as readonly string[],
-    appVersion: row.app_version,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    elapsedMs: row.elapsed_ms,
-    sourceRunId: row.source_run_id,
-    enumeratedCount: row.enumerated_count,
-    validCount: row.valid_count,
-    invalidCount: row.invalid_count,
-    kept:
-      row.best_wanted === null
-        ? null
-        : { wanted: row.best_wanted, predicted: row.predicted_count, picked: row.picked_design },
-    best: row.best_time_ms === null ? null : { timeMs: row.best_time_ms, design: row.best_design ?? '' },
-    deletedAt: row.deleted_at,
+    ...row,
+    tags: fromJson(tags) as readonly string[],
+    kept: bestWanted === null ? null : { wanted: bestWanted, predicted: predictedCount, picked: pickedDesign },
+    best: bestTimeMs === null ? null : { timeMs: bestTimeMs, design: bestDesign ?? '' },
   };
 }
 
 /** Reads runs. Functions throw `FailureError`s; the store turns them into results. */
 export function runRows({ all, get }: Statements, ownership: Ownership) {
   function rowOf(runId: number): RunRow {
-    const row = get<RunRow>(`SELECT *, ${TAGS} FROM runs WHERE id = ?`, runId);
+    const row = get<RunRow>(`SELECT ${SUMMARY}, ${DETAIL} FROM runs WHERE id = ?`, runId);
     return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
   }
 
@@ -94,7 +62,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
   function ownRow(runId: number): RunRow {
     const row = rowOf(runId);
     if (row.state !== 'running') refuse('conflict', `Run ${runId} is ${row.state}, not running.`, { runId });
-    if (row.owner_token !== ownership.token)
+    if (row.ownerToken !== ownership.token)
       refuse('conflict', `Run ${runId} is running in another program.`, { runId });
     return row;
   }
@@ -118,18 +86,18 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
   }
 
   function getRun(runId: number): RunRecord {
-    const row = rowOf(runId);
+    const { study, modelVersions, machine, failure, measuringDevice, ownerToken: _, ...row } = rowOf(runId);
     const devices = all<{ device: string }>('SELECT device FROM run_devices WHERE run_id = ? ORDER BY position', runId);
     return {
       ...readSummary(row),
-      study: fromJson(row.study),
-      modelVersions: fromJson(row.model_versions) as RunRecord['modelVersions'],
       seed: row.seed,
-      machine: fromJson(row.machine),
-      failure: row.failure === null ? null : (fromJson(row.failure) as Failure),
+      study: fromJson(study),
+      modelVersions: fromJson(modelVersions) as RunRecord['modelVersions'],
+      machine: fromJson(machine),
+      failure: failure === null ? null : (fromJson(failure) as Failure),
       devices: devices.map(({ device }) => fromJson(device) as Device),
       axes: axesOf(runId),
-      measuringDevice: row.measuring_device === null ? null : fromJson(row.measuring_device),
+      measuringDevice: measuringDevice === null ? null : fromJson(measuringDevice),
     };
   }
 

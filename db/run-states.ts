@@ -17,34 +17,27 @@ export function runStates(
         refuse('not-found', `no study ${draft.studyId}`, { studyId: draft.studyId });
       }
       ownership.claim();
-      const id = insert(
-        `INSERT INTO runs (study_id, study, kind, state, name, app_version, model_versions, seed, machine, started_at,
-           source_run_id, enumerated_count, best_wanted, owner_token)
-         VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        draft.studyId,
-        toJson('study', draft.study),
-        draft.kind,
-        draft.name,
-        draft.appVersion,
-        toJson('modelVersions', draft.modelVersions),
-        draft.seed,
-        toJson('machine', draft.machine),
-        now(),
-        draft.sourceRunId ?? null,
-        draft.enumeratedCount,
-        draft.bestWanted ?? null,
-        ownership.token,
-      );
+      const { studyId, kind, name, appVersion, seed, enumeratedCount } = draft;
+      const id = insert('runs', {
+        studyId,
+        kind,
+        state: 'running',
+        name,
+        appVersion,
+        seed,
+        enumeratedCount,
+        study: toJson('study', draft.study),
+        modelVersions: toJson('modelVersions', draft.modelVersions),
+        machine: toJson('machine', draft.machine),
+        startedAt: now(),
+        sourceRunId: draft.sourceRunId ?? null,
+        bestWanted: draft.bestWanted ?? null,
+        ownerToken: ownership.token,
+      });
       draft.devices.forEach((device, position) =>
-        run(
-          'INSERT INTO run_devices (run_id, position, device_id, device) VALUES (?, ?, ?, ?)',
-          id,
-          position,
-          device.id,
-          toJson('device', device),
-        ),
+        insert('run_devices', { runId: id, position, deviceId: device.id, device: toJson('device', device) }),
       );
-      if (draft.axes) insertAxes(run, id, draft.axes, draft.implementations ?? 1, draft.blockWidths ?? 1);
+      if (draft.axes) insertAxes(insert, id, draft.axes, draft.implementations ?? 1, draft.blockWidths ?? 1);
       return id;
     });
     return getRun(runId);
@@ -52,7 +45,7 @@ export function runStates(
 
   function saveMeasuringDevice(runId: number, device: unknown): null {
     return write(() => {
-      if (ownRow(runId).measuring_device !== null)
+      if (ownRow(runId).measuringDevice !== null)
         refuse('conflict', `Run ${runId} already has the device that measures it.`, { runId });
       run('UPDATE runs SET measuring_device = ? WHERE id = ?', toJson('device', device), runId);
       return null;
@@ -65,16 +58,16 @@ export function runStates(
     }
     write(() => {
       const row = ownRow(runId);
-      const saved = row.valid_count + row.invalid_count;
-      if (end.state === 'complete' && row.best_wanted !== null && row.predicted_count === null)
+      const saved = row.validCount + row.invalidCount;
+      if (end.state === 'complete' && row.bestWanted !== null && row.predictedCount === null)
         refuse('conflict', `The best designs of run ${runId} are not saved, so it is not complete.`, { runId });
       if (
         end.state === 'complete' &&
         row.kind === 'sweep' &&
-        row.best_wanted === null &&
-        saved !== row.enumerated_count
+        row.bestWanted === null &&
+        saved !== row.enumeratedCount
       ) {
-        refuse('conflict', `Run ${runId} has ${saved} of ${row.enumerated_count} designs, so it is not complete.`, {
+        refuse('conflict', `Run ${runId} has ${saved} of ${row.enumeratedCount} designs, so it is not complete.`, {
           runId,
         });
       }
@@ -101,7 +94,7 @@ export function runStates(
           runId,
         });
       }
-      if (row.deleted_at !== null) refuse('conflict', `run ${runId} is deleted; restore it first`, { runId });
+      if (row.deletedAt !== null) refuse('conflict', `run ${runId} is deleted; restore it first`, { runId });
       ownership.claim();
       run(
         `UPDATE runs SET state = 'running', finished_at = NULL, failure = NULL, owner_token = ? WHERE id = ?`,
@@ -116,7 +109,7 @@ export function runStates(
 }
 
 function insertAxes(
-  run: Statements['run'],
+  insert: Statements['insert'],
   runId: number,
   axes: RunAxes,
   implementations: number,
@@ -129,16 +122,10 @@ function insertAxes(
       continue;
     }
     const values = axes[axis];
-    run('INSERT INTO run_axes (run_id, axis, size, stride) VALUES (?, ?, ?, ?)', runId, axis, values.length, stride);
+    insert('run_axes', { runId, axis, size: values.length, stride });
     values.forEach((value, position) => {
       const stored = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
-      run(
-        'INSERT INTO run_axis_values (run_id, axis, position, value) VALUES (?, ?, ?, ?)',
-        runId,
-        axis,
-        position,
-        stored,
-      );
+      insert('run_axis_values', { runId, axis, position, value: stored });
     });
     stride *= values.length;
   }

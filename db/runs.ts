@@ -18,7 +18,7 @@ export function openRuns(statements: Statements, ownership: Ownership) {
 }
 
 /** Properties of runs that the user sets: names, notes, tags, and deletion. */
-function runMarks({ run, write }: Statements, { rowOf, getRun }: RunRows) {
+function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows) {
   function renameRun(runId: number, name: string): RunRecord {
     if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);
     if (run('UPDATE runs SET name = ? WHERE id = ?', name, runId) === 0) rowOf(runId);
@@ -36,7 +36,7 @@ function runMarks({ run, write }: Statements, { rowOf, getRun }: RunRows) {
       run('DELETE FROM run_tags WHERE run_id = ?', runId);
       for (const tag of new Set(tags)) {
         if (tag.trim() === '') refuse('bad-input', `A tag of run ${runId} must not be empty.`);
-        run('INSERT INTO run_tags (run_id, tag) VALUES (?, ?)', runId, tag);
+        insert('run_tags', { runId, tag });
       }
     });
     return getRun(runId);
@@ -55,7 +55,7 @@ function runMarks({ run, write }: Statements, { rowOf, getRun }: RunRows) {
   function restoreRuns(runIds: readonly number[]): null {
     write(() => {
       for (const runId of runIds) {
-        if (rowOf(runId).deleted_at === null) refuse('conflict', `Run ${runId} is not in the bin.`, { runId });
+        if (rowOf(runId).deletedAt === null) refuse('conflict', `Run ${runId} is not in the bin.`, { runId });
         run('UPDATE runs SET deleted_at = NULL WHERE id = ?', runId);
       }
     });

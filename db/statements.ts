@@ -4,7 +4,10 @@ import { refuse } from './failure.ts';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
-/** A connection with its prepared statements. Each text is compiled once. */
+/**
+ * A connection with its prepared statements. Each text is compiled once. A column that is `run_id` in SQL is `runId` in
+ * the rows that are read and inserted.
+ */
 export interface Statements {
   readonly db: Database;
   /** `Row` names the columns of the query. The tests check this, not the compiler. */
@@ -12,30 +15,52 @@ export interface Statements {
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
   /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
-  /** Inserts and returns the new id. */
-  insert(sql: string, ...values: readonly SqlValue[]): number;
+  /** Inserts a row and returns its id. */
+  insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
   /** Commits all changes or none. It takes the write lock first, so that it cannot fail for the lock halfway. */
   write<T>(body: () => T): T;
 }
 
 export function openStatements(db: Database): Statements {
-  const compiled = new Map<string, Statement>();
-  const statement = (sql: string): Statement => {
+  const compiled = new Map<
+    string,
+    { readonly statement: Statement<SqlValue[], SqlValue[]>; names: readonly string[] }
+  >();
+  const compile = (sql: string) => {
     const known = compiled.get(sql);
     if (known) return known;
-    const fresh = db.prepare(sql);
+    const statement = db.prepare<SqlValue[], SqlValue[]>(sql);
+    const names = statement.reader
+      ? statement
+          .raw()
+          .columns()
+          .map(({ name }) => camelCase(name))
+      : [];
+    const fresh = { statement, names };
     compiled.set(sql, fresh);
     return fresh;
   };
+  const all = <Row>(sql: string, ...values: readonly SqlValue[]): Row[] => {
+    const { statement, names } = compile(sql);
+    return statement.all(...values).map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])) as Row);
+  };
   return {
     db,
-    all: <Row>(sql: string, ...values: readonly SqlValue[]) => statement(sql).all(...values) as Row[],
-    get: <Row>(sql: string, ...values: readonly SqlValue[]) => statement(sql).get(...values) as Row | undefined,
-    run: (sql, ...values) => statement(sql).run(...values).changes,
-    insert: (sql, ...values) => Number(statement(sql).run(...values).lastInsertRowid),
+    all,
+    get: <Row>(sql: string, ...values: readonly SqlValue[]) => all<Row>(sql, ...values).at(0),
+    run: (sql, ...values) => compile(sql).statement.run(...values).changes,
+    insert(table, row) {
+      const names = Object.keys(row);
+      const sql = `INSERT INTO ${table} (${names.map(snakeCase).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+      return Number(compile(sql).statement.run(...Object.values(row)).lastInsertRowid);
+    },
     write: (body) => db.transaction(body).immediate(),
   };
 }
+
+const camelCase = (column: string): string => column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The text of a JSON value. Fails with `bad-input` if JSON cannot express the value. */
 export function toJson(what: string, value: unknown): string {

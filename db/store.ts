@@ -84,8 +84,8 @@ function openUpkeep({ db, get, all, run, write }: Statements, file: string): Upk
       const pages = db.pragma('page_count', { simple: true }) as number;
       const perRun = all<{ runId: number; isDeleted: number; bytes: number }>(
         `SELECT
-           id AS runId,
-           deleted_at IS NOT NULL AS isDeleted,
+           id AS run_id,
+           deleted_at IS NOT NULL AS is_deleted,
            octet_length(study) + octet_length(machine)
              + iif(kind = 'sweep', ? * valid_count + ? * invalid_count, 0)
              + (SELECT coalesce(sum(octet_length(data)), 0) FROM run_columns WHERE run_id = runs.id)

@@ -18,29 +18,19 @@ export function openStudies({ all, get, run, insert }: Statements): StudyMethods
   function insertStudy(draft: StudyDraft): number {
     checkStudy(draft);
     const time = now();
-    return insert(
-      'INSERT INTO studies (name, spec, created_at, updated_at) VALUES (?, ?, ?, ?)',
-      draft.name,
-      toJson('spec', draft.spec),
-      time,
-      time,
-    );
+    const spec = toJson('spec', draft.spec);
+    return insert('studies', { name: draft.name, spec, createdAt: time, updatedAt: time });
   }
 
   return {
     createStudy: (draft) => getStudy(insertStudy(draft)),
     updateStudy: (id, draft) => {
       checkStudy(draft);
-      run(
-        'UPDATE studies SET name = ?, spec = ?, updated_at = ? WHERE id = ?',
-        draft.name,
-        toJson('spec', draft.spec),
-        now(),
-        id,
-      );
+      const spec = toJson('spec', draft.spec);
+      run('UPDATE studies SET name = ?, spec = ?, updated_at = ? WHERE id = ?', draft.name, spec, now(), id);
       return getStudy(id);
     },
-    getStudy: getStudy,
+    getStudy,
     listStudies: () =>
       all<StudyRow>(`SELECT ${STUDY} FROM studies WHERE deleted_at IS NULL ORDER BY updated_at DESC, id DESC`).map(
         readStudy,
@@ -59,17 +49,9 @@ export function openStudies({ all, get, run, insert }: Statements): StudyMethods
 
 const STUDY = 'id, name, spec, created_at, updated_at';
 
-interface StudyRow {
-  readonly id: number;
-  readonly name: string;
-  readonly spec: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+type StudyRow = StudyRecord & { readonly spec: string };
 
-function readStudy(row: StudyRow): StudyRecord {
-  return { id: row.id, name: row.name, spec: fromJson(row.spec), createdAt: row.created_at, updatedAt: row.updated_at };
-}
+const readStudy = (row: StudyRow): StudyRecord => ({ ...row, spec: fromJson(row.spec) });
 
 function checkStudy({ name }: StudyDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a study must not be empty.');
