@@ -103,7 +103,7 @@ export interface RunRecord
 }
 
 export interface RunQuery {
-  readonly studyId?: number;
+  readonly studyId?: number | undefined;
   readonly kind?: RunKind;
   readonly state?: RunState;
   /** 100 by default, at most 1000. */

@@ -189,18 +189,15 @@ export async function openEngine({ database, workers }: EngineOptions = {}): Pro
       return { ...(await call('ranking.best', { runId: run.id, limit: top })), runId: run.id, run };
     },
     async rank(runId, { top = 10, device: deviceId, groups = false } = {}) {
-      return (await call('ranking.best', { runId, limit: top, groups, ...(deviceId !== undefined && { deviceId }) }))
-        .rows;
+      return (await call('ranking.best', { runId, limit: top, groups, deviceId })).rows;
     },
     async simulate(runId, { top = 20, device: deviceId } = {}) {
-      const run = await finished(
-        call('simulations.start', { runId, top, ...(deviceId !== undefined && { deviceId }) }),
-      );
+      const run = await finished(call('simulations.start', { runId, top, deviceId }));
       return call('simulations.list', { runId: run.id });
     },
     async recommend(what, { device: deviceId } = {}) {
       const about = typeof what === 'number' ? { runId: what } : await studyInput(what);
-      return call('advice.recommend', { ...about, ...(deviceId !== undefined && { deviceId }) });
+      return call('advice.recommend', { ...about, deviceId });
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -6,7 +6,7 @@ import type { BestDesigns, BestRow } from '../contract/api.ts';
 import type { ProcedureInput } from '../contract/procedures.ts';
 import type { Engine } from '../services/engine.ts';
 import { plainRow } from '../services/export/tables.ts';
-import { contradictedCell, DESIGN_HEAD, designCells, regimeFields, sayContradicted } from './design-columns.ts';
+import { contradictedCell, designColumns, regimeFields, sayContradicted } from './design-columns.ts';
 import { type Terminal, timeCells } from './output.ts';
 
 export interface Options {
@@ -97,41 +97,23 @@ export function printDesigns(
   const { unit, cell } = timeCells(
     rows.flatMap((row) => [row.predictedMs, row.simulated?.meanMs, row.measured?.medianMs]),
   );
-  const head = [
-    'rank',
-    ...(equal ? ['equal'] : []),
-    'design',
-    'device',
-    ...(several ? ['implementation'] : []),
-    ...DESIGN_HEAD,
-    'cap',
-    `predicted, ${unit}`,
-    ...(simulated ? [`simulated, ${unit}`] : []),
-    ...(balanced ? [`kernel, ${unit}`] : []),
-    ...(measured ? [`measured, ${unit}`] : []),
-    'agg. loss',
-    'occ. %',
-    'limited by',
-    ...(contradicted ? [''] : []),
-  ];
-  const cells = rows.map((row, at) => [
-    row.rank,
-    ...(equal ? [equal[at]] : []),
-    row.designIndex,
-    row.device,
-    ...(several ? [row.design.implementation!] : []),
-    ...designCells(row.design),
-    row.design.registerCap ?? '–',
-    cell(row.predictedMs),
-    ...(simulated ? [cell(row.simulated?.meanMs)] : []),
-    ...(balanced ? [cell(row.predictedMs - row.orderingMs)] : []),
-    ...(measured ? [cell(row.measured?.medianMs)] : []),
-    row.aggregateLoss.toFixed(3),
-    (row.occupancyFraction * 100).toFixed(1),
-    row.limitedBy.join(' '),
-    ...(contradicted ? [contradictedCell(row)] : []),
+  terminal.rows(rows, [
+    ['rank', (row) => row.rank],
+    equal !== null && equal !== undefined && ['equal', (_, at) => equal[at]],
+    ['design', (row) => row.designIndex],
+    ['device', (row) => row.device],
+    several && ['implementation', (row) => row.design.implementation!],
+    ...designColumns<BestRow>(),
+    ['cap', (row) => row.design.registerCap ?? '–'],
+    [`predicted, ${unit}`, (row) => cell(row.predictedMs)],
+    simulated && [`simulated, ${unit}`, (row) => cell(row.simulated?.meanMs)],
+    balanced && [`kernel, ${unit}`, (row) => cell(row.predictedMs - row.orderingMs)],
+    measured && [`measured, ${unit}`, (row) => cell(row.measured?.medianMs)],
+    ['agg. loss', (row) => row.aggregateLoss.toFixed(3)],
+    ['occ. %', (row) => (row.occupancyFraction * 100).toFixed(1)],
+    ['limited by', (row) => row.limitedBy.join(' ')],
+    contradicted && ['', contradictedCell],
   ]);
-  terminal.table(head, cells);
   if (legend === 'none') return;
   if (balanced)
     terminal.say(

@@ -5,10 +5,14 @@ import { coresText } from '../../src-workers/domain/terms.ts';
 import { contradictionText, isContradicted } from '../contract/accuracy.ts';
 import type { SimulatedTime } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
-import { type Terminal } from './output.ts';
+import type { Column, Terminal } from './output.ts';
 
-/** The columns for a design that every table of designs has. */
-export const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'] as const;
+/** The heads of the columns for a design that every table of designs has. */
+const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'];
+
+/** Returns the columns for the design of a row. */
+export const designColumns = <Row extends { readonly design: Design }>(): readonly Column<Row>[] =>
+  DESIGN_HEAD.map((head, at) => [head, ({ design }) => designCells(design)[at]]);
 
 /** A CPU has no blocks, so the cells of a CPU's design are its partition and its cores. */
 export function designCells(design: Design): readonly (string | number)[] {

@@ -26,8 +26,15 @@ export interface Terminal extends Streams {
   say(line: string): void;
   json(value: unknown): void;
   /** Prints a table with right-aligned numbers. */
-  table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void;
+  table(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
+  /** Prints a table with a line for each row. A column is left out if it is `false`. */
+  rows<Row>(rows: readonly Row[], columns: readonly (Column<Row> | false)[]): void;
 }
+
+type Cell = string | number;
+
+/** The head of a column, and its cell in a row. */
+export type Column<Row> = readonly [head: string, cell: (row: Row, at: number) => Cell];
 
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
@@ -94,6 +101,16 @@ export function terminalOn(streams: Streams): Terminal {
     say: (line) => streams.out(`${plain(line)}\n`),
     json: (value) => streams.out(`${JSON.stringify(value, null, 2)}\n`),
     table: (head, rows) => streams.out(tableText(head, rows)),
+    rows(rows, columns) {
+      const shown = columns.filter((column) => column !== false);
+      const cells = rows.map((row, at) => shown.map(([, cell]) => cell(row, at)));
+      streams.out(
+        tableText(
+          shown.map(([head]) => head),
+          cells,
+        ),
+      );
+    },
   };
 }
 
@@ -129,7 +146,7 @@ export function timeCells(timesMs: Iterable<number | null | undefined>): {
   return { unit: unit.name, cell: (ms) => timeIn(unit, ms ?? NaN) };
 }
 
-function tableText(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+function tableText(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cells = [head, ...rows.map((row) => row.map((cell) => plain(String(cell))))];
   const numeric = head.map((_, column) =>
     rows.every((row) => typeof row[column] === 'number' || /^[-+−]?[\d.,]+( ?%)?$|^–?$/.test(String(row[column]))),

@@ -123,7 +123,7 @@ export async function advised(
 /** Prints one design and the reasons for it. Nothing is saved. */
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {
   const input = unwrap(await advised(what, options.device));
-  const asked = { ...input, ...(options.device === undefined ? {} : { deviceId: options.device }) };
+  const asked = { ...input, deviceId: options.device };
   const found = await showSeconds(
     terminal,
     'Comparing designs',
@@ -201,9 +201,9 @@ async function sensitivityCommand(
   const input = unwrap(await advised(what, options.device));
   const asked = call(engine, 'advice.sensitivity', {
     ...input,
-    ...(options.device === undefined ? {} : { deviceId: options.device }),
-    ...(options.design === undefined ? {} : { designIndex: options.design }),
-    ...(options.input === undefined ? {} : { inputs: [...options.input] }),
+    deviceId: options.device,
+    designIndex: options.design,
+    inputs: options.input && [...options.input],
   });
   const found = await showSeconds(terminal, 'Varying inputs', asked);
   if (options.json) terminal.json(found);
@@ -243,16 +243,12 @@ async function robustCommand(
   runs: readonly string[],
   options: { readonly json?: boolean; readonly device?: readonly string[]; readonly vary?: readonly string[] },
 ): Promise<void> {
-  const runIds: number[] = [];
-  for (const run of runs) {
-    const id = usage(runId(run));
-    runIds.push(id);
-  }
+  const runIds = runs.map((run) => usage(runId(run)));
   const vary = usage(variations(options.vary ?? []));
   const asked = call(engine, 'advice.robust', {
     runIds,
     vary,
-    ...(options.device === undefined ? {} : { deviceIds: [...options.device] }),
+    deviceIds: options.device && [...options.device],
   });
   const found = await showSeconds(terminal, 'Comparing designs', asked);
   const { scenarios, designs, ownBest, common } = found;

@@ -31,7 +31,7 @@ import {
 } from '../../services/measuring/targets.ts';
 import { agentTarget, type RedisOptions } from '../agents.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
-import { DESIGN_HEAD, designCells, evidenceGapsOf } from '../design-columns.ts';
+import { designColumns, evidenceGapsOf } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, badUsage, failure } from '../output.ts';
 
@@ -169,11 +169,7 @@ const SLURM_TASKS = 8;
 
 /** Reads from the options how often each case is launched, and for how long at most. */
 export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
-  return {
-    ...(repeats !== undefined && { repeats }),
-    ...(warmUps !== undefined && { warmUps }),
-    ...(caseLimit !== undefined && { caseTimeLimitMs: caseLimit * 1000 }),
-  };
+  return { repeats, warmUps, caseTimeLimitMs: caseLimit && caseLimit * 1000 };
 }
 
 /** Reads from the options which cases are measured. The target is read elsewhere. */
@@ -183,7 +179,7 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   if (options.suite !== undefined && (run !== undefined || chosen.length > 0))
     return badInput('A suite measures the device itself. Specify --suite without a run and without designs.');
   const more = {
-    ...(options.device === undefined ? {} : { deviceId: options.device }),
+    deviceId: options.device,
     ...launchInput(options),
     ...(options.cache === undefined ? {} : { cache: options.cache }),
   };
@@ -282,7 +278,7 @@ async function fittedToTime(
   const { units: _all, probe: _none, ...input } = asked;
   const probed = await engine.call('bench.probe', {
     ...input,
-    ...(time !== undefined && { timeLimitMs: Math.round(time * 1000) }),
+    timeLimitMs: time && Math.round(time * 1000),
   });
   if (!probed.ok) return probed;
   const proposal = probed.value.kind === 'done' ? probed.value.proposal : null;
@@ -317,21 +313,10 @@ export async function checkResumable(engine: Engine, terminal: Terminal, id: num
 }
 
 function plainCase(measuredCase: MeasuredCase) {
-  const {
-    case: one,
-    label,
-    designIndex,
-    design,
-    predictedMs,
-    measured,
-    correct,
-    digest,
-    conditions,
-    failure,
-    values,
-  } = measuredCase;
+  const { label, designIndex, design, predictedMs, measured, correct, digest, conditions, failure, values } =
+    measuredCase;
   return {
-    id: one.id,
+    id: measuredCase.case.id,
     label,
     designIndex,
     predictedMs,
@@ -341,10 +326,11 @@ function plainCase(measuredCase: MeasuredCase) {
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
     clockMhz: measured?.clockMhz ?? null,
-    ...(conditions && { conditions }),
+    // JSON omits these where they are undefined.
+    conditions,
     correct,
-    ...(design?.implementation !== undefined && { implementation: design.implementation }),
-    ...(digest !== undefined && { digest }),
+    implementation: design?.implementation,
+    digest,
     failure,
     values,
   };
@@ -401,18 +387,15 @@ function printMeasurement(
   terminal.say(`Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
   const { unit, cell } = timeCells(cases.flatMap((one) => [one.predictedMs, one.measured?.lowMs]));
-  terminal.table(
-    ['case', ...(predicted ? [`predicted, ${unit}`] : []), `median, ${unit}`, 'low', 'high', 'repeats', ''],
-    cases.map((one) => [
-      one.label,
-      ...(predicted ? [cell(one.predictedMs)] : []),
-      cell(one.measured?.medianMs),
-      cell(one.measured?.lowMs),
-      cell(one.measured?.highMs),
-      one.measured?.repeats ?? 0,
-      one.failure ?? valuesText(one.values),
-    ]),
-  );
+  terminal.rows(cases, [
+    ['case', (one) => one.label],
+    predicted && [`predicted, ${unit}`, (one) => cell(one.predictedMs)],
+    [`median, ${unit}`, (one) => cell(one.measured?.medianMs)],
+    ['low', (one) => cell(one.measured?.lowMs)],
+    ['high', (one) => cell(one.measured?.highMs)],
+    ['repeats', (one) => one.measured?.repeats ?? 0],
+    ['', (one) => one.failure ?? valuesText(one.values)],
+  ]);
   for (const warning of warnings) terminal.say(warning);
 }
 
@@ -448,8 +431,7 @@ async function compareMeasurement(
     else printContention(terminal, found);
     return;
   }
-  const profile = options.profile === undefined ? {} : { profileId: options.profile };
-  const compared = await call(engine, 'bench.compare', { id, ...profile });
+  const compared = await call(engine, 'bench.compare', { id, profileId: options.profile });
   const gaps = await evidenceGapsOf(engine, compared.sourceRunId, [compared]);
   if (options.json) terminal.json({ ...compared, evidenceGaps: gaps });
   else {
@@ -466,17 +448,14 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     `Run ${found.runId}: ${found.designs.length} designs of run ${found.sourceRunId}, ${basis} for ${found.device}, measured on ${found.measuredOn}.`,
   );
   const { unit, cell } = timeCells(found.designs.flatMap((one) => [one.medianMs, one.predictedMs]));
-  terminal.table(
-    ['measured', 'predicted', ...DESIGN_HEAD, `median, ${unit}`, `predicted, ${unit}`, 'residual'],
-    found.designs.map((one) => [
-      one.measuredRank,
-      one.predictedRank,
-      ...designCells(one.design),
-      cell(one.medianMs),
-      cell(one.predictedMs),
-      percent(Math.expm1(one.residual)),
-    ]),
-  );
+  terminal.rows(found.designs, [
+    ['measured', (one) => one.measuredRank],
+    ['predicted', (one) => one.predictedRank],
+    ...designColumns<MeasuringComparison['designs'][number]>(),
+    [`median, ${unit}`, (one) => cell(one.medianMs)],
+    [`predicted, ${unit}`, (one) => cell(one.predictedMs)],
+    ['residual', (one) => percent(Math.expm1(one.residual))],
+  ]);
   const balancingMs = found.designs.reduce((most, one) => Math.max(most, one.balancingMs ?? 0), 0);
   if (balancingMs > 0)
     terminal.say(

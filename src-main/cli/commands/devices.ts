@@ -149,7 +149,7 @@ async function calibrateDevice(
   if (named !== undefined && into !== undefined) throw badUsage('Specify only one of --device and --into.');
   const written = into === undefined ? undefined : await readDevice(into);
   const given = named === undefined ? written : (await call(engine, 'devices.get', { ids: [named] }))[0];
-  const found = await engine.call('bench.measuredDevice', { id, ...(given !== undefined && { device: given }) });
+  const found = await engine.call('bench.measuredDevice', { id, device: given });
   if (!found.ok && into !== undefined) throw failure(found.error.code, `${into}: ${found.error.message}`);
   const { device, measuredOn, changes } = unwrap(found);
   const changed = { ...Object.fromEntries(changes.map(({ field, after }) => [field, after])), sources: device.sources };

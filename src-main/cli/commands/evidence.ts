@@ -30,7 +30,7 @@ async function evidenceCommand(
 ): Promise<void> {
   const { data } = options;
   const judged = await engine.call('evidence.judge', {
-    ...(dataset !== undefined && { dataset }),
+    dataset,
     ...(data !== undefined && { data: { fileName: basename(data), bytes: unwrap(await readImportFile(data)) } }),
   });
   if (!judged.ok && judged.error.code === 'not-found') usage(judged);

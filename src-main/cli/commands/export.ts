@@ -80,8 +80,8 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     format: options.format,
     limit: options.top,
     weigh: options.weigh ?? false,
-    ...(options.design === undefined ? {} : { designIndex: options.design }),
-    ...(options.device === undefined ? {} : { deviceId: options.device }),
+    designIndex: options.design,
+    deviceId: options.device,
   });
   const { mediaType, fileName, designs, note } = rendered;
   const { output } = options;

@@ -94,11 +94,11 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   const imported = await call(engine, 'import.file', {
     fileName: basename(file),
     bytes,
-    ...(options.device === undefined ? {} : { deviceName: options.device }),
-    ...(of === undefined ? {} : { runId: of }),
-    ...(options.map && { parameters: options.map }),
-    ...(options.timeUnit && { timeUnit: options.timeUnit }),
-    ...(options.study !== undefined && { studyName: options.study }),
+    deviceName: options.device,
+    runId: of,
+    parameters: options.map,
+    timeUnit: options.timeUnit,
+    studyName: options.study,
   });
   if (options.json) return terminal.json(imported);
   const { cases, failed, linked, warnings } = imported;

@@ -34,25 +34,17 @@ export function addLoss(program: Command, cli: CommandLine): void {
           terminal.say(
             '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
           );
-        terminal.table(
-          [
-            'n',
-            ...(ordered ? ['mean in order', 'aggregate in order'] : []),
-            ...['mean loss', 'deviation', 'aggregate', 'p50', 'p95', 'p99'],
-          ],
-          rows.map((row) => [
-            row.n,
-            ...(ordered
-              ? [row.givenOrder?.meanLoss.toFixed(4) ?? '–', row.givenOrder?.aggregateLoss.toFixed(4) ?? '–']
-              : []),
-            row.meanLoss.toFixed(4),
-            row.standardDeviationLoss.toFixed(4),
-            row.aggregateLoss.toFixed(4),
-            row.quantiles?.p50.toFixed(3) ?? '–',
-            row.quantiles?.p95.toFixed(3) ?? '–',
-            row.quantiles?.p99.toFixed(3) ?? '–',
-          ]),
-        );
+        terminal.rows(rows, [
+          ['n', (row) => row.n],
+          ordered && ['mean in order', (row) => row.givenOrder?.meanLoss.toFixed(4) ?? '–'],
+          ordered && ['aggregate in order', (row) => row.givenOrder?.aggregateLoss.toFixed(4) ?? '–'],
+          ['mean loss', (row) => row.meanLoss.toFixed(4)],
+          ['deviation', (row) => row.standardDeviationLoss.toFixed(4)],
+          ['aggregate', (row) => row.aggregateLoss.toFixed(4)],
+          ['p50', (row) => row.quantiles?.p50.toFixed(3) ?? '–'],
+          ['p95', (row) => row.quantiles?.p95.toFixed(3) ?? '–'],
+          ['p99', (row) => row.quantiles?.p99.toFixed(3) ?? '–'],
+        ]);
       });
     });
 }

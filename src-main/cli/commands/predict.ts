@@ -81,8 +81,8 @@ async function predictCommand(
     const asked = await engine.call('advice.predict', {
       ...about,
       designs,
-      ...(options.map && { parameters: options.map }),
-      ...(options.device !== undefined && { deviceId: options.device }),
+      parameters: options.map,
+      deviceId: options.device,
     });
     if (!asked.ok) return { ok: false, error: { ...asked.error, message: atLine(asked.error.message, label, lines) } };
     if (device === null && !options.json && read!.header !== null) terminal.out(`${read!.header}\n`);

@@ -38,7 +38,7 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
       runId: id,
       limit: Math.min(options.top, MAX_DESIGNS),
       groups: options.groups,
-      ...(options.device === undefined ? {} : { deviceId: options.device }),
+      deviceId: options.device,
     }),
   );
   if (options.bestOf !== undefined) {

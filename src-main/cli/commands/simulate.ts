@@ -9,14 +9,7 @@ import type { Engine } from '../../services/engine.ts';
 import { designFields } from '../../services/export/tables.ts';
 import { predictionAgreement } from '../../services/simulations/simulations.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, positive, call } from '../command-line.ts';
-import {
-  contradictedCell,
-  DESIGN_HEAD,
-  designCells,
-  evidenceGapsOf,
-  regimeFields,
-  sayContradicted,
-} from '../design-columns.ts';
+import { contradictedCell, designColumns, evidenceGapsOf, regimeFields, sayContradicted } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
 import { percent, signedPercent, type Terminal, timeCells, usage } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -47,7 +40,7 @@ export async function simulateCommand(
   const input = usage(
     validate(
       procedures['simulations.start'].input,
-      { runId: id, top: options.top, ...(options.device === undefined ? {} : { deviceId: options.device }) },
+      { runId: id, top: options.top, deviceId: options.device },
       'simulate',
     ),
   );
@@ -81,36 +74,24 @@ export async function reportSimulations(
   );
   const { unit, cell } = timeCells(rows.flatMap((row) => [row.simulated.medianMs, row.predictedMs]));
   const ties = rows.filter((row) => row.tied).length;
-  terminal.table(
+  terminal.rows(rows, [
+    ['rank', (row) => (row.tied && ties > 1 ? `=${row.rank}` : row.rank)],
+    ['design', (row) => row.designIndex],
+    ['device', (row) => row.device],
+    ...designColumns<SimulatedDesign>(),
+    ['cap', (row) => row.design.registerCap ?? '–'],
+    [`simulated, ${unit}`, (row) => cell(row.simulated.meanMs)],
     [
-      'rank',
-      'design',
-      'device',
-      ...DESIGN_HEAD,
-      'cap',
-      `simulated, ${unit}`,
       '±',
-      'median',
-      'replications',
-      `predicted, ${unit}`,
-      'difference',
-      '',
+      (row) =>
+        isRandom(row) ? percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2) : '–',
     ],
-    rows.map((row) => [
-      row.tied && ties > 1 ? `=${row.rank}` : row.rank,
-      row.designIndex,
-      row.device,
-      ...designCells(row.design),
-      row.design.registerCap ?? '–',
-      cell(row.simulated.meanMs),
-      isRandom(row) ? percent((row.simulated.highMs - row.simulated.lowMs) / 2 / row.simulated.meanMs, 2) : '–',
-      cell(row.simulated.medianMs),
-      row.simulated.replications,
-      cell(row.predictedMs),
-      signedPercent(row.difference, 2),
-      contradictedCell(row),
-    ]),
-  );
+    ['median', (row) => cell(row.simulated.medianMs)],
+    ['replications', (row) => row.simulated.replications],
+    [`predicted, ${unit}`, (row) => cell(row.predictedMs)],
+    ['difference', (row) => signedPercent(row.difference, 2)],
+    ['', contradictedCell],
+  ]);
   const random = rows.filter(isRandom);
   if (random.length < rows.length)
     terminal.say(
@@ -132,23 +113,13 @@ export async function reportSimulations(
 /** Whether the time is random: a design without randomness is simulated once. */
 const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
 
-function plainSimulation({
-  rank,
-  tied,
-  deviceId,
-  design,
-  designIndex,
-  predictedMs,
-  simulated,
-  difference,
-  regime,
-  order,
-}: SimulatedDesign) {
+function plainSimulation(row: SimulatedDesign) {
+  const { rank, tied, deviceId, predictedMs, simulated, difference, designIndex, order } = row;
   return {
     rank,
     tied,
     device: deviceId,
-    design: designFields(design),
+    design: designFields(row.design),
     predictedMs,
     simulatedMs: {
       median: simulated.medianMs,
@@ -158,12 +129,12 @@ function plainSimulation({
       standardDeviation: simulated.standardDeviationMs,
     },
     replications: simulated.replications,
-    random: simulated.replications > 1,
+    random: isRandom(row),
     precise: simulated.precise,
     difference,
     contradicted: isContradicted(predictedMs, simulated),
     designIndex,
-    regime: regimeFields(regime),
+    regime: regimeFields(row.regime),
     order,
   };
 }

@@ -161,7 +161,7 @@ export async function sweepCommand(
     engine.call('runs.start', {
       study,
       ...(baseFolder === null ? {} : { folder: baseFolder }),
-      ...(options.best !== undefined && { best: options.best }),
+      best: options.best,
     }),
   );
   return reportSweep(engine, terminal, unwrap(started), performance.now() - start, options);

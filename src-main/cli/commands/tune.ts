@@ -6,9 +6,10 @@ import { validate } from '../../contract/parse.ts';
 import { procedures } from '../../contract/procedures.ts';
 import { DESIGNS_PER_STEP, failureReasons, skillText, triedDesigns, tune } from '../../contract/tuning.ts';
 import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
 import { agentTarget } from '../agents.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, parsedBy, positive, whole } from '../command-line.ts';
-import { DESIGN_HEAD, designCells } from '../design-columns.ts';
+import { designColumns } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, failure } from '../output.ts';
 import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
@@ -69,7 +70,7 @@ async function tuneCommand(engine: Engine, terminal: Terminal, run: string, opti
   const { budget, within, device } = options;
   const id = usage(runId(run));
   const where = usage(measuringTarget(usage(await agentTarget(engine, options))));
-  const sweep = { ...where, runId: id, ...(device !== undefined && { deviceId: device }) };
+  const sweep = { ...where, runId: id, deviceId: device };
   const asked = usage(validate(procedures['bench.next'].input, { ...sweep, count: DESIGNS_PER_STEP }, 'tune'));
   const how = { choose: 'named', ...launchInput(options) } as const;
   const start = usage(validate(procedures['bench.start'].input, { ...sweep, ...how, designs: [0] }, 'tune'));
@@ -114,10 +115,8 @@ async function tuneCommand(engine: Engine, terminal: Terminal, run: string, opti
   return last.best ? EXIT_OK : EXIT_FAILED;
 }
 
-const designs = (count: number): string => `${count} design${count === 1 ? '' : 's'}`;
-
 function progressText({ measured, failed, best, expectedRegret }: TuningStep): string {
-  const counts = `${designs(measured)}${failed > 0 ? ` (${failed} more failed)` : ''}`;
+  const counts = `${counted(measured, 'design')}${failed > 0 ? ` (${failed} more failed)` : ''}`;
   return best === null || expectedRegret === null
     ? `${counts}.`
     : `${counts}, best ${best.designIndex} with ${timeText(best.measuredMs)}, expected regret ${percent(expectedRegret)}.`;
@@ -142,20 +141,18 @@ function report(
     return;
   }
   const { unit, cell } = timeCells([best.predictedMs, best.measuredMs, best.expectedMs]);
-  terminal.table(
-    ['design', ...DESIGN_HEAD, `predicted, ${unit}`, `measured, ${unit}`, `expected, ${unit}`],
+  terminal.rows(
+    [best],
     [
-      [
-        best.designIndex,
-        ...designCells(best.design),
-        cell(best.predictedMs),
-        cell(best.measuredMs),
-        cell(best.expectedMs),
-      ],
+      ['design', ({ designIndex }) => designIndex],
+      ...designColumns<typeof best>(),
+      [`predicted, ${unit}`, ({ predictedMs }) => cell(predictedMs)],
+      [`measured, ${unit}`, ({ measuredMs }) => cell(measuredMs)],
+      [`expected, ${unit}`, ({ expectedMs }) => cell(expectedMs)],
     ],
   );
   terminal.say(
-    `Measured ${measured} of ${designs(considered)}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
+    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
   );
   const note = skillText({ skill, measured });
   if (note) terminal.say(note);

@@ -35,7 +35,7 @@ export function runHandlers(
       return state === 'failed' && failure ? { ok: false, error: failure } : ok(runSummary(run.value, 0));
     },
     'runs.list': async ({ studyId, limit }) => {
-      const page = await store.listRuns({ ...(studyId === undefined ? {} : { studyId }), limit });
+      const page = await store.listRuns({ studyId, limit });
       if (!page.ok) return page;
       const bytes = await bytesOfRuns(context);
       return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));
@@ -131,7 +131,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {
-  const page = await store.listRuns({ ...(studyId !== undefined && { studyId }), kind: 'sweep', limit: MAX_CHANGES });
+  const page = await store.listRuns({ studyId, kind: 'sweep', limit: MAX_CHANGES });
   if (!page.ok) return page;
   const before = new Map<number | null, { readonly id: number; readonly study: LocatedStudy }>();
   const problems = new Map<string, number>();
