@@ -16,6 +16,27 @@ export const csv = tableFormat({
   write: rankingCsv,
 });
 
+type Column = readonly [name: string, cell: (row: ExportRow) => string | number | null | undefined];
+
+const columnsIf = (present: boolean, columns: readonly Column[]): readonly Column[] => (present ? columns : []);
+
+const SIMULATED: readonly Column[] = [
+  ['simulated_ms', ({ simulated }) => simulated?.meanMs],
+  ['simulated_low_ms', ({ simulated }) => simulated?.lowMs],
+  ['simulated_high_ms', ({ simulated }) => simulated?.highMs],
+  ['simulated_median_ms', ({ simulated }) => simulated?.medianMs],
+  ['replications', ({ simulated }) => simulated?.replications],
+];
+
+const MEASURED: readonly Column[] = [
+  ['measured_ms', ({ measured }) => measured?.medianMs],
+  ['measured_low_ms', ({ measured }) => measured?.lowMs],
+  ['measured_high_ms', ({ measured }) => measured?.highMs],
+  ['repeats', ({ measured }) => measured?.repeats],
+  ['measured_on', ({ measured }) => measured && oneLine(measured.measuredOn)],
+  ['predicted_kernel_ms', ({ measured, predictedMs, orderingMs }) => measured && predictedMs - orderingMs],
+];
+
 /**
  * Writes the ranking as CSV. `time_ms` is at the best fidelity of each row; the columns of another fidelity are present
  * if any row has it. Measured times and `predicted_kernel_ms` cover only the kernel; `predicted_ms` includes balancing.
@@ -25,84 +46,49 @@ function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void
   const fastest = fastestInTable(view, list);
   const simulated = fastest.simulated !== null;
   const measured = fastest.measured !== null;
-  const several = view.ranking.axes.implementations !== undefined;
-  const tiles = view.ranking.axes.blockWidth !== undefined;
-  const head = [
-    ...[
-      'rank',
-      'device',
-      ...(several ? ['implementation'] : []),
-      'threads_per_unit',
-      'units_per_thread',
-      'loop',
-      'balancing',
-      'block_threads',
-      ...(tiles ? ['block_width'] : []),
-      'grid_blocks',
-    ],
-    ...['register_cap', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves'],
-    'limited_by',
-    ...(simulated || measured ? ['fidelity', 'predicted_ms'] : []),
-    ...(simulated
-      ? ['simulated_ms', 'simulated_low_ms', 'simulated_high_ms', 'simulated_median_ms', 'replications']
-      : []),
-    ...(measured
-      ? ['measured_ms', 'measured_low_ms', 'measured_high_ms', 'repeats', 'measured_on', 'predicted_kernel_ms']
-      : []),
-    ...['implementation_kind', 'evidence'],
-    ...(list.weighed ? ['expected_regret', 'chance_best'] : []),
-  ];
-  const line = (row: ExportRow) => [
-    row.rank,
-    row.deviceId,
-    ...(several ? [oneLine(row.design.implementation!)] : []),
-    row.design.threadsPerUnit,
-    row.design.unitsPerThread,
-    row.design.loop,
-    row.design.balancing,
-    row.design.blockThreads,
-    ...(tiles ? [row.design.blockWidth ?? null] : []),
-    row.design.gridBlocks,
-    row.design.registerCap,
-    row.timeMs,
-    row.meanLoss,
-    row.aggregateLoss,
-    row.occupancyFraction,
-    row.residentBlocks,
-    row.waves,
-    row.limitedBy.join(' '),
-    ...(simulated || measured ? [row.fidelity, row.predictedMs] : []),
-    ...(simulated
-      ? [
-          row.simulated?.meanMs ?? null,
-          row.simulated?.lowMs ?? null,
-          row.simulated?.highMs ?? null,
-          row.simulated?.medianMs ?? null,
-          row.simulated?.replications ?? null,
-        ]
-      : []),
-    ...(measured
-      ? [
-          row.measured?.medianMs ?? null,
-          row.measured?.lowMs ?? null,
-          row.measured?.highMs ?? null,
-          row.measured?.repeats ?? null,
-          row.measured ? oneLine(row.measured.measuredOn) : null,
-          row.measured && row.predictedMs - row.orderingMs,
-        ]
-      : []),
-    ...[row.kind, row.hasEvidence ? 'public' : 'none'],
-    ...(list.weighed ? regretOf(row.designIndex) : []),
+  const { axes } = view.ranking;
+  const regretOf = ({ designIndex }: ExportRow) => {
+    const one = list.weighed?.get(designIndex);
+    return one && Number.isFinite(one.expectedRegret) ? one : null;
+  };
+  const columns: readonly Column[] = [
+    ['rank', ({ rank }) => rank],
+    ['device', ({ deviceId }) => deviceId],
+    ...columnsIf(axes.implementations !== undefined, [
+      ['implementation', ({ design }) => oneLine(design.implementation!)],
+    ]),
+    ['threads_per_unit', ({ design }) => design.threadsPerUnit],
+    ['units_per_thread', ({ design }) => design.unitsPerThread],
+    ['loop', ({ design }) => design.loop],
+    ['balancing', ({ design }) => design.balancing],
+    ['block_threads', ({ design }) => design.blockThreads],
+    ...columnsIf(axes.blockWidth !== undefined, [['block_width', ({ design }) => design.blockWidth]]),
+    ['grid_blocks', ({ design }) => design.gridBlocks],
+    ['register_cap', ({ design }) => design.registerCap],
+    ['time_ms', ({ timeMs }) => timeMs],
+    ['mean_loss', ({ meanLoss }) => meanLoss],
+    ['aggregate_loss', ({ aggregateLoss }) => aggregateLoss],
+    ['occupancy_fraction', ({ occupancyFraction }) => occupancyFraction],
+    ['resident_blocks', ({ residentBlocks }) => residentBlocks],
+    ['waves', ({ waves }) => waves],
+    ['limited_by', ({ limitedBy }) => limitedBy.join(' ')],
+    ...columnsIf(simulated || measured, [
+      ['fidelity', ({ fidelity }) => fidelity],
+      ['predicted_ms', ({ predictedMs }) => predictedMs],
+    ]),
+    ...columnsIf(simulated, SIMULATED),
+    ...columnsIf(measured, MEASURED),
+    ['implementation_kind', ({ kind }) => kind],
+    ['evidence', ({ hasEvidence }) => (hasEvidence ? 'public' : 'none')],
+    ...columnsIf(list.weighed !== undefined, [
+      ['expected_regret', (row) => regretOf(row)?.expectedRegret],
+      ['chance_best', (row) => regretOf(row)?.chanceBest],
+    ]),
   ];
   return joined(lines());
 
-  function regretOf(design: number): readonly (number | null)[] {
-    const one = list.weighed?.get(design);
-    return one && Number.isFinite(one.expectedRegret) ? [one.expectedRegret, one.chanceBest] : [null, null];
-  }
-
   function* lines(): Generator<string, void> {
-    yield `${tableText([head])}\n`;
-    for (const row of exportRows(view, list)) yield `${tableText([line(row)])}\n`;
+    yield `${tableText([columns.map(([name]) => name)])}\n`;
+    for (const row of exportRows(view, list)) yield `${tableText([columns.map(([, cell]) => cell(row) ?? null)])}\n`;
   }
 }
