@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrowserWindow, session } from 'electron';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { inTemporaryFolder } from '../services/files/temporary-folder.ts';
 
 /** The session of printed pages. Its name lacks `persist:`, so it stays in memory. */
@@ -23,7 +23,7 @@ export async function printedPage(html: string): Promise<Uint8Array> {
       });
       try {
         await window.loadFile(page);
-        return await window.webContents.printToPDF({ printBackground: true });
+        return ok(await window.webContents.printToPDF({ printBackground: true }));
       } finally {
         window.destroy();
       }

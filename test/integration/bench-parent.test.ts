@@ -120,7 +120,7 @@ it('passes none of its secrets to programs and compilers', async () => {
 });
 
 it('removes the folders that a killed process left, and no others', async () => {
-  const own = unwrap(await inTemporaryFolder((path) => Promise.resolve(path)));
+  const own = unwrap(await inTemporaryFolder((path) => Promise.resolve(ok(path))));
   expect(existsSync(own)).toBe(false);
   const gone = spawnSync(process.execPath, ['--version']).pid;
   const of = (pid: number, name: string): string =>
@@ -131,7 +131,7 @@ it('removes the folders that a killed process left, and no others', async () => 
       mkdirSync(path);
       writeFileSync(join(path, 'plan.json'), '{}');
     }
-    unwrap(await inTemporaryFolder((path) => Promise.resolve(expect(existsSync(path)).toBe(true))));
+    unwrap(await inTemporaryFolder((path) => Promise.resolve(ok(expect(existsSync(path)).toBe(true)))));
     expect([existsSync(left), existsSync(other)]).toEqual([false, true]);
   } finally {
     for (const path of [left, other]) rmSync(path, { recursive: true, force: true });

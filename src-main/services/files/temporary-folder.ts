@@ -2,13 +2,13 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { fail, type Result } from '../../../src-workers/domain/result.ts';
 
 /** The prefix of this machine's folders. The id of the process follows. */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
 /** Makes a temporary folder for the duration of a call. Fails with `storage` if this is impossible. */
-export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>): Promise<Result<T>> {
+export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Result<T>>): Promise<Result<T>> {
   let folder: string;
   try {
     await removeLeftFolders();
@@ -17,7 +17,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<T>)
     return fail('storage', `No temporary folder can be made: ${String(error)}`);
   }
   try {
-    return ok(await body(folder));
+    return await body(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -22,7 +22,7 @@ const isConfiguration = (mark: unknown): mark is Configuration =>
 /** Reads all studies of a storage. A database is read from a file, because SQLite would copy a buffer as a whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   if (!isSqlite(bytes)) return readJournal(bytes, label);
-  const read = await inTemporaryFolder(async (folder) => {
+  return inTemporaryFolder(async (folder) => {
     const file = join(folder, 'storage.db');
     try {
       await writeFile(file, bytes);
@@ -37,7 +37,6 @@ export async function readOptunaStudies(bytes: Uint8Array, label: string): Promi
       if (slice.isOver) await slice.next();
     }
   });
-  return read.ok ? read.value : read;
 }
 
 /**

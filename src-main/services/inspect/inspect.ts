@@ -30,9 +30,8 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
   const signal = AbortSignal.any([cancel, limit]);
   try {
     const texts = await inTemporaryFolder((folder) => kernelTexts(input, new Tools(folder, fileName, signal)));
-    if (!texts.ok) return texts;
-    if (!texts.value.ok) return limit.aborted ? tookTooLong(fileName) : texts.value;
-    const { notes, ...read } = texts.value.value;
+    if (!texts.ok) return limit.aborted ? tookTooLong(fileName) : texts;
+    const { notes, ...read } = texts.value;
     const found = await context.pool.run(
       'inspect',
       { label: fileName, texts: read, asked: { entry, arch, loop, iterationsPerLoop, meanLength } },

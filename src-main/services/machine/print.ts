@@ -19,7 +19,7 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
     return notFound(
       'A PDF needs Chromium to print it, and none is in PATH. Install one, or name one in LOCKSTEP_CHROMIUM; or save the PDF in the desktop app.',
     );
-  const printed = await inTemporaryFolder(async (folder): Promise<Result<Uint8Array>> => {
+  return inTemporaryFolder(async (folder): Promise<Result<Uint8Array>> => {
     const [page, file] = [join(folder, 'page.html'), join(folder, 'page.pdf')];
     await writeFile(page, html);
     const flags = ['--headless', '--disable-gpu', '--no-first-run', '--no-pdf-header-footer'];
@@ -36,5 +36,4 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
       ? unsupported(`${browser} printed nothing: ${ran.value.stderr.trim().split('\n').at(-1) ?? ''}`)
       : ok(pdf);
   });
-  return printed.ok ? printed.value : printed;
 }

@@ -111,12 +111,11 @@ export async function measureHere(
   signal: AbortSignal,
   take: TakeRecord,
 ): Promise<Result<ProgramEnd>> {
-  const ran = await inTemporaryFolder(async (folder): Promise<Result<ProgramEnd>> => {
+  return inTemporaryFolder(async (folder) => {
     const program = await prepareProgram(here, target, plan, folder, signal);
     if (signal.aborted) return ok({ kind: 'cancelled' });
     return program.ok ? ok(await runProgram(program.value, limits, signal, take)) : program;
   });
-  return ran.ok ? ran.value : ran;
 }
 
 /** Prepares the program that measures a plan on a target, in its own folder. */
@@ -292,12 +291,11 @@ async function askScript(
     caseTimeLimitMs: ASK_LIMIT_MS,
     workload: null,
   };
-  const asked = await inTemporaryFolder(async (folder) => {
+  return inTemporaryFolder(async (folder) => {
     const program = await scriptWithPlan(programs, plan, folder);
     const devices = program.ok ? await askDevices(program.value, signal) : program;
     return devices.ok ? ok(devices.value[0]) : devices;
   });
-  return asked.ok ? asked.value : asked;
 }
 
 /** Returns the CUDA devices of this machine. If needed, it first compiles the program that asks them. */

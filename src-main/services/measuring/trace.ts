@@ -43,7 +43,7 @@ export interface TraceReport {
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
   const { words, timeLimitMs } = request;
-  const traced = await inTemporaryFolder(async (folder): Promise<Result<TraceReport>> => {
+  return inTemporaryFolder(async (folder) => {
     const file = join(folder, 'trace.bin');
     const ran = await runTool(words[0], words.slice(1), { timeLimitMs, env: { [TRACE_FILE_VARIABLE]: file } });
     if (!ran.ok) return ran;
@@ -55,7 +55,6 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
       );
     return report(file, request);
   });
-  return traced.ok ? traced.value : traced;
 }
 
 /** Writes a table of lengths in parts, because tens of millions of lengths exceed the maximum size of a string. */
