@@ -6,7 +6,7 @@ import { Turns } from '../turns.ts';
 import { tooLarge } from '../studies/plan.ts';
 import { wrongLaw } from '../studies/assumed.ts';
 import { getStudy } from '../studies/studies.ts';
-import { createPredictions, savedPredictions, type Predictions } from './predictions.ts';
+import { createPredictions, runPredictions, type Predictions } from './predictions.ts';
 import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';
 import { recommend } from './recommend.ts';
 import { adviseCode } from './code.ts';
@@ -48,23 +48,30 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if ((study === undefined) === (runId === undefined))
       return badInput('Specify either a study or the number of a run, not both.');
     if (runId !== undefined)
-      return context.views.read(runId, (view) => {
-        const refused = tooLarge(view.ranking.axes);
-        return (
-          refused ??
-          ok({ study: adviseRun(view), predictions: view.run.kept ? ownPredictions : savedPredictions(view) })
-        );
-      });
+      return context.views.read(
+        runId,
+        (view) =>
+          tooLarge(view.ranking.axes) ??
+          ok({ study: adviseRun(view), predictions: runPredictions(view, ownPredictions) }),
+      );
     const advised = await studyOf({ ...input, study: study! });
     return advised.ok ? ok({ study: advised.value, predictions: ownPredictions }) : advised;
   };
+  /** Answers a question about a study or a run, in its turn. */
+  const answered = <Input extends Parameters<typeof advisedOf>[0], Answer>(
+    within: Turns,
+    input: Input,
+    gone: AbortSignal | undefined,
+    answer: (predictions: Predictions, study: AdvisedStudy, input: Input, turn: AbortSignal) => Promise<Result<Answer>>,
+  ): Promise<Result<Answer>> =>
+    within.take(input.client, [gone], async (turn) => {
+      const advised = await advisedOf(input);
+      return advised.ok ? answer(advised.value.predictions, advised.value.study, input, turn) : advised;
+    });
   return {
-    'advice.recommend': (input, gone) => {
-      if (!input.robust && input.client !== undefined) weighings.cancel(input.client);
-      return (input.robust ? weighings : turns).take(input.client, [gone], async (turn) => {
-        const advised = await advisedOf(input);
-        if (!advised.ok) return advised;
-        const { predictions, study } = advised.value;
+    'advice.recommend': (asked, gone) => {
+      if (!asked.robust && asked.client !== undefined) weighings.cancel(asked.client);
+      return answered(asked.robust ? weighings : turns, asked, gone, async (predictions, study, input, turn) => {
         if (!input.robust) return recommend(context, predictions, study, input, turn);
         const known = await uncertainty(context, predictions, study, input, turn);
         if (!known.ok) return known;
@@ -73,24 +80,10 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
         return answer.ok ? ok({ ...answer.value, uncertainty: known.value }) : answer;
       });
     },
-    'advice.sensitivity': (input, gone) =>
-      turns.take(input.client, [gone], async (turn) => {
-        const advised = await advisedOf(input);
-        if (!advised.ok) return advised;
-        return sensitivity(context, advised.value.predictions, advised.value.study, input, turn);
-      }),
-    'advice.uncertainty': (input, gone) =>
-      turns.take(input.client, [gone], async (turn) => {
-        const advised = await advisedOf(input);
-        if (!advised.ok) return advised;
-        return uncertainty(context, advised.value.predictions, advised.value.study, input, turn);
-      }),
-    'advice.predict': (input, gone) =>
-      turns.take(input.client, [gone], async (turn) => {
-        const advised = await advisedOf(input);
-        if (!advised.ok) return advised;
-        return predictAsked(context, advised.value.study, input, turn);
-      }),
+    'advice.sensitivity': (asked, gone) => answered(turns, asked, gone, (...about) => sensitivity(context, ...about)),
+    'advice.uncertainty': (asked, gone) => answered(turns, asked, gone, (...about) => uncertainty(context, ...about)),
+    'advice.predict': (asked, gone) =>
+      answered(turns, asked, gone, (_, study, input, turn) => predictAsked(context, study, input, turn)),
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {
       const study = await studyOf(input);

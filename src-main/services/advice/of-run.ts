@@ -7,7 +7,7 @@ import { recommendedDesign, type RecommendedDesign } from '../ranking/recommende
 import { ALL_VALID, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { tooLarge } from '../studies/plan.ts';
-import { createPredictions, savedPredictions } from './predictions.ts';
+import { createPredictions, runPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 import { drawnText, unknownIn } from './unknown.ts';
@@ -58,7 +58,7 @@ async function weighed(
         : null;
   if (why !== null)
     return ok({ ...point, weighed: `${why} to weigh the assumed inputs: it is the best for the usual value of each.` });
-  const predictions = view.run.kept ? createPredictions(context.pool) : savedPredictions(view);
+  const predictions = runPredictions(view, createPredictions(context.pool));
   const found = await uncertainty(context, predictions, study, { deviceId }, context.closing);
   if (!found.ok) return found;
   return ok({ ...point, ...weighedPick(found.value) });

@@ -283,12 +283,16 @@ function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
 }
 
+/** Returns the predictions of a run: the saved ones, or `own` if the run keeps only its best designs. */
+export const runPredictions = (view: RunView, own: Predictions): Predictions =>
+  view.run.kept ? own : savedPredictions(view);
+
 /** Infinity if no design is valid or fast enough. */
 function findFastest({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
-export function savedPredictions({ ranking: { columns } }: RunView): Predictions {
+function savedPredictions({ ranking: { columns } }: RunView): Predictions {
   const of = (device: AdvisedDevice): DevicePrediction => {
     const { plan, size, firstDesign } = device;
     const own = slice(columns, firstDesign, firstDesign + size);

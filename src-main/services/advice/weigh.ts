@@ -4,7 +4,7 @@ import type { UncertainDesign } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { tooLarge } from '../studies/plan.ts';
-import { createPredictions, savedPredictions } from './predictions.ts';
+import { createPredictions, runPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
@@ -22,7 +22,7 @@ export async function weighedDesigns(
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;
   const study = adviseRun(view);
-  const predictions = view.run.kept ? createPredictions(context.pool) : savedPredictions(view);
+  const predictions = runPredictions(view, createPredictions(context.pool));
   const weighed = new Map<number, UncertainDesign>();
   for (const { device, firstDesign, size } of study.devices) {
     const own = designs.filter((design) => design >= firstDesign && design < firstDesign + size);
