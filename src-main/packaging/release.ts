@@ -5,7 +5,7 @@
  * the tests if they have passed on this commit elsewhere.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { addBundled, type Sbom } from './sbom.ts';
@@ -59,12 +59,7 @@ function makeFiles(folder: string, name: string): void {
   writeFileSync(join(folder, `${name}.cdx.json`), `${JSON.stringify(addBundled(sbom), null, 1)}\n`);
   const sums = readdirSync(folder)
     .toSorted()
-    .map(
-      (file) =>
-        `${createHash('sha256')
-          .update(readFileSync(join(folder, file)))
-          .digest('hex')}  ${file}\n`,
-    );
+    .map((file) => `${hash('sha256', readFileSync(join(folder, file)))}  ${file}\n`);
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 }
 

@@ -32,6 +32,17 @@ export interface Context {
   changed(what: Events['store.changed']['what']): void;
 }
 
+/** Announces a change of the store when it has been made, and returns what the change returned. */
+export async function changing<T>(
+  { changed }: Pick<Context, 'changed'>,
+  what: Events['store.changed']['what'],
+  work: Promise<Result<T>>,
+): Promise<Result<T>> {
+  const done = await work;
+  if (done.ok) changed(what);
+  return done;
+}
+
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
   /** `gone` fires when the calling page has gone. */
   readonly [Name in Names]: (

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sha256 } from '../studies/workloads.ts';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Queue, QueueEvents } from 'bullmq';
@@ -12,7 +13,6 @@ import {
   CANCEL_CHANNEL,
   decode,
   deviceQueue,
-  digestOf,
   encode,
   HEARTBEAT_MS,
   PLAN_KEPT_S,
@@ -126,7 +126,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     async run(name, runId, { plan, ...input }, signal) {
       signal?.throwIfAborted();
       const { digest } = packed(plan);
-      const jobId = [name, storeId, runId, digestOf(digest + JSON.stringify(input)).slice(0, 32)].join('-');
+      const jobId = [name, storeId, runId, sha256(digest + JSON.stringify(input)).slice(0, 32)].join('-');
       const data: TaskJob = { owner: id, runId, plan: digest, input };
       const options = { jobId, removeOnComplete: true, removeOnFail: true };
       return await new Promise((resolve, reject) => {
@@ -196,7 +196,7 @@ function sharedPlans({ redis, key }: Connection) {
     if (!known) {
       // The plan's id is unique only within a process, so the digest identifies the plan here.
       const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
-      plans.set(plan, (known = { bytes, digest: digestOf(bytes) }));
+      plans.set(plan, (known = { bytes, digest: sha256(bytes) }));
     }
     return known;
   };

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import type { BenchPlan, BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import type { Result } from '../../../src-workers/domain/result.ts';
@@ -68,8 +67,6 @@ export function remoteTarget(target: string): { readonly target: string; readonl
   const at = target.indexOf('@');
   return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };
 }
-
-export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Encodes plain data with typed arrays. The arrays may be in shared memory. */
 export const encode = (value: unknown): Buffer => serialize(value);

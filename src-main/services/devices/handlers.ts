@@ -1,18 +1,11 @@
-import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { changing, type Context, type Handlers, type ProceduresOf } from '../context.ts';
 
-export function deviceHandlers({ catalogue, changed }: Context): Handlers<ProceduresOf<'devices'>> {
+export function deviceHandlers(context: Context): Handlers<ProceduresOf<'devices'>> {
+  const { catalogue } = context;
   return {
     'devices.list': () => catalogue.list(),
     'devices.get': ({ ids }) => catalogue.devices(ids),
-    'devices.save': async ({ device }) => {
-      const done = await catalogue.save(device);
-      if (done.ok) changed('devices');
-      return done;
-    },
-    'devices.delete': async ({ id }) => {
-      const done = await catalogue.remove(id);
-      if (done.ok) changed('devices');
-      return done;
-    },
+    'devices.save': ({ device }) => changing(context, 'devices', catalogue.save(device)),
+    'devices.delete': ({ id }) => changing(context, 'devices', catalogue.remove(id)),
   };
 }

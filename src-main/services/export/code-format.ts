@@ -50,7 +50,7 @@ interface CodeOptions extends FormatWords {
 
 /** Makes a format for the code of one design. */
 export function codeFormat(options: CodeOptions): CodeExporter {
-  const { id, label, text, words, extension, name, narrow, limits, write } = options;
+  const { id, label, text, words, extension, narrow, limits, write } = options;
   const { mediaType = 'text/plain', tiles = false } = options;
   const code: CodeForm = {
     document(base, source, row, width) {
@@ -65,7 +65,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
         );
       return ok({ fileName: `${base}.${extension}`, mediaType, text: write(source, row, width) });
     },
-    ...(narrow && { narrow }),
+    narrow,
   };
   return {
     id,
@@ -77,7 +77,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
     gpus: true,
     code,
     async write(job) {
-      const found = await gpuDesign(job, { tiles, ...(name !== undefined && { name }), ...(narrow && { narrow }) });
+      const found = await gpuDesign(job, options);
       if (!found.ok) return found;
       const { device, row, source, note } = found.value;
       const document = code.document(job.base, source, row, threadGroupWidth(device));

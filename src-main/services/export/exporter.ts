@@ -18,9 +18,9 @@ export interface Exporter extends ExportFormat, Pick<ExportDocument, 'plain'> {
   /** Writes a sweep, or one of its designs. */
   write(job: ExportJob): Promise<Result<Rendered>>;
   /** Writes a measurement. Absent if the format cannot express one. */
-  readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
+  readonly writeMeasured?: ((job: MeasuredJob) => Result<Rendered>) | undefined;
   /** The output of `writeMeasured`, if the name of the format does not show it. */
-  readonly measuredAs?: string;
+  readonly measuredAs?: string | undefined;
   /** Writes the code of one design, also for an unsaved study. Absent for other formats. */
   readonly code?: CodeForm;
 }
@@ -33,7 +33,7 @@ export interface CodeForm {
    * Returns the design that the form can express, if it cannot express all: the fastest of these, or a failure if the
    * user chose another.
    */
-  readonly narrow?: (view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>;
+  readonly narrow?: ((view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>) | undefined;
   /**
    * Writes a design as code. Fails if the code lacks a feature of the design, or cannot hold one of its numbers.
    *

@@ -1,5 +1,5 @@
 import { timeText } from '../../../src-workers/domain/times.ts';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { axisPosition } from '../../../src-workers/sweep/ranking.ts';
 import { NO_DESIGN } from '../../../src-workers/sweep/cells.ts';
@@ -183,7 +183,7 @@ show(-1);
 `;
 
 /** The script that the page's policy must allow. */
-export const MAP_SCRIPT_HASH = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
+export const MAP_SCRIPT_HASH = `'sha256-${hash('sha256', SCRIPT, 'base64')}'`;
 
 export const MAP_STYLE = `#map canvas{display:block;width:100%;height:340px;cursor:crosshair}#map canvas:focus-visible{outline:2px solid var(--accent);outline-offset:2px}#map output{display:block;min-height:40px;color:var(--text-2);font-size:12px;line-height:18px}#map select{margin:0 0 8px;font:inherit}`;
 

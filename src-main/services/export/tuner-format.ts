@@ -85,8 +85,8 @@ export function tunerFormat(options: TunerOptions): Exporter {
     about: 'tuner',
     rows: true,
     gpus: true,
-    ...(writeMeasured && { writeMeasured }),
-    ...(measuredAs !== undefined && { measuredAs }),
+    writeMeasured,
+    measuredAs,
     async write(job) {
       const { view, chosen, base, input } = job;
       const gpu = await gpuDesign(job, { tiles: true });

@@ -9,14 +9,14 @@ import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from 
 import { newStudy } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
-import type { Context, Handlers, ProceduresOf } from '../context.ts';
+import { changing, type Context, type Handlers, type ProceduresOf } from '../context.ts';
 import { namedDevice } from '../measuring/device.ts';
 import { spmvStudy } from './spmv.ts';
 import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
 import { packLengths, resolveLengths, sha256 } from './workloads.ts';
 
 export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies' | 'workload'>> {
-  const { store, changed } = context;
+  const { store } = context;
   return {
     'studies.list': async () => {
       const studies = await store.listStudies();
@@ -59,14 +59,9 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const found = await namedDevice(context.catalogue, device);
       return found.ok ? ok(newStudy({ ...about, devices: [found.value] })) : found;
     },
-    'studies.delete': async ({ id }) => {
-      const done = await store.deleteStudy(id);
-      if (done.ok) changed('studies');
-      return done;
-    },
+    'studies.delete': ({ id }) => changing(context, 'studies', store.deleteStudy(id)),
     'studies.restore': async ({ id }) => {
-      const done = await store.restoreStudy(id);
-      if (done.ok) changed('studies');
+      const done = await changing(context, 'studies', store.restoreStudy(id));
       return done.ok ? ok(null) : done;
     },
     'workload.resolve': async ({ studyId, workload }) => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
@@ -19,19 +19,19 @@ import { workloadWithFiles, type OpenedFile } from '../../../src-workers/parse/o
 import type { Study } from '../../contract/study.ts';
 import type { Pool } from '../pool.ts';
 
-export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array | string): string => hash('sha256', bytes);
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
 /** Computes the SHA-256 of all parts in sequence, in hexadecimal. Other calls can run between its steps. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
-  const hash = createHash('sha256');
+  const sum = createHash('sha256');
   for (const part of parts)
     for (let at = 0; at < part.length; at += DIGEST_STEP_BYTES) {
-      hash.update(part.subarray(at, at + DIGEST_STEP_BYTES));
+      sum.update(part.subarray(at, at + DIGEST_STEP_BYTES));
       await setImmediate();
     }
-  return hash.digest('hex');
+  return sum.digest('hex');
 }
 
 /** The number of lengths that are converted before other calls can run. */
