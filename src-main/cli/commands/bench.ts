@@ -29,7 +29,7 @@ import {
   PROGRAM_TARGET,
   targetBackend,
 } from '../../services/measuring/targets.ts';
-import { agentTarget, type RedisOptions } from '../agents.ts';
+import { agentTarget } from '../agents.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { designColumns, evidenceGapsOf } from '../design-columns.ts';
 import { followRun, runId } from '../follow.ts';
@@ -132,15 +132,14 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
       positive,
     )
     .addHelpText('after', benchHelp())
-    .action((run: string | undefined, options: GlobalOptions & BenchOptions) =>
+    .action((run: string | undefined, options: BenchOptions) =>
       (run === undefined ? withEngine : withRuns)(options, (engine) => benchCommand(engine, terminal, run, options)),
     );
 }
 
 /** The commands that measure: run, list, compare, pack and calibrate. */
 
-export interface BenchOptions extends RedisOptions {
-  readonly json?: boolean;
+export interface BenchOptions extends GlobalOptions {
   readonly target?: string;
   readonly exec?: string;
   readonly build?: string;

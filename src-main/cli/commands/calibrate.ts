@@ -28,13 +28,12 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
 With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
   sourceRunIds}}; id and name are null if nothing was saved. With --undo: {study, deviceId}.`,
     )
-    .action((run: string, options: GlobalOptions & { name?: string; into?: string; undo?: string }) =>
+    .action((run: string, options: CalibrateOptions) =>
       withRuns(options, (engine) => calibrateCommand(engine, terminal, run, options)),
     );
 }
 
-interface CalibrateOptions {
-  readonly json?: boolean;
+interface CalibrateOptions extends GlobalOptions {
   readonly name?: string;
   readonly into?: string;
   readonly undo?: string;

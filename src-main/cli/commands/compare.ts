@@ -37,7 +37,7 @@ With --json: {threshold, runs: [{runId, name, device, startedAt, designs, best, 
 oneForAll, common, warnings, slower}; best and oneForAll.design are indexes into designs, cross[i][j] is the time of the fastest design
 of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     )
-    .action((runs: string[], options: GlobalOptions & { threshold: number; best?: boolean }) =>
+    .action((runs: string[], options: CompareOptions) =>
       withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
     );
 }
@@ -52,8 +52,7 @@ const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {
   'cannot-tell': 'cannot tell',
 };
 
-interface CompareOptions {
-  readonly json?: boolean;
+interface CompareOptions extends GlobalOptions {
   readonly threshold: number;
   readonly best?: boolean;
 }

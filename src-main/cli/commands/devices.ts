@@ -55,7 +55,7 @@ explained in
   command(devices, 'calibrate <run>', 'write what the probes measured into their device')
     .option('--device <id>', 'the device, if the name that its driver reports is not enough')
     .option('--into <file>', 'change this file of a device (as for devices add), instead of your devices here')
-    .action((run: string, options: GlobalOptions & CalibrateOptions) =>
+    .action((run: string, options: CalibrateOptions) =>
       cli.withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
     )
     .addHelpText(
@@ -133,7 +133,7 @@ async function compareCommand(
     );
 }
 
-interface CalibrateOptions {
+interface CalibrateOptions extends GlobalOptions {
   readonly device?: string;
   readonly into?: string;
 }

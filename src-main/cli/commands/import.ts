@@ -38,7 +38,7 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
       ]),
     )
     .option('--study <name>', 'study, if an Optuna storage has several')
-    .action((file: string, options: GlobalOptions & ImportOptions) =>
+    .action((file: string, options: ImportOptions) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
     )
     .addHelpText(
@@ -61,8 +61,7 @@ function formatLines(): string {
   return kinds.map(([name, holds]) => `  ${name.padEnd(28)} ${holds}`).join('\n');
 }
 
-interface ImportOptions {
-  readonly json?: boolean;
+interface ImportOptions extends GlobalOptions {
   readonly device?: string;
   readonly run?: string;
   /** Maps the name of a parameter to a field of a design. */

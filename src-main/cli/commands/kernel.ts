@@ -88,13 +88,12 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   without the values that are 0. The prologue is for a thread, combine for a step of the tree, unit and refill for a unit.
   sharing is deal or split.`,
     )
-    .action((file: string, options: GlobalOptions & InspectOptions) =>
+    .action((file: string, options: InspectOptions) =>
       withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
     );
 }
 
-interface InspectOptions {
-  readonly json?: boolean;
+interface InspectOptions extends GlobalOptions {
   readonly entry?: string;
   readonly arch?: string;
   readonly loop?: number;

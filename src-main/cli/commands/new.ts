@@ -18,14 +18,12 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
 Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
 With --json: {study, units, mean, max}.`,
     )
-    .action((file: string, options: GlobalOptions & NewOptions) =>
+    .action((file: string, options: NewOptions) =>
       withEngine(options, (engine) => newCommand(engine, terminal, places.root, file, options)),
     );
 }
 
-interface NewOptions extends StudyOfLengths {
-  readonly json?: boolean;
-}
+interface NewOptions extends GlobalOptions, StudyOfLengths {}
 
 /** Writes a study for the given lengths, with usual values for unknown properties. An existing file is kept. */
 async function newCommand(

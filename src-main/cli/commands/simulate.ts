@@ -18,13 +18,12 @@ export function addSimulate(program: Command, { terminal, withRuns }: CommandLin
   byAgents(command(program, 'simulate <run>', 'simulate the best designs of a run, event by event'))
     .option('--top <count>', 'designs to simulate', positive, 20)
     .option('--device <id>', 'only this device')
-    .action((run: string, options: GlobalOptions & { top: number; device?: string }) =>
+    .action((run: string, options: SimulateOptions) =>
       withRuns(options, (engine) => simulateCommand(engine, terminal, run, options)),
     );
 }
 
-interface SimulateOptions {
-  readonly json?: boolean;
+interface SimulateOptions extends GlobalOptions {
   readonly top: number;
   readonly device?: string;
 }

@@ -49,7 +49,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
   best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
   times include the predicted time of ordering the units.`,
     )
-    .action((run: string, options: GlobalOptions & TuneOptions) =>
+    .action((run: string, options: TuneOptions) =>
       withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
     );
 }
@@ -57,10 +57,10 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
 /** The limit of a tuning: the number of measured and failed designs in all, or the time of this command in ms. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
-interface TuneOptions extends Pick<
-  BenchOptions,
-  'json' | 'redis' | 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'
-> {
+interface TuneOptions
+  extends
+    GlobalOptions,
+    Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'> {
   readonly budget: TuningBudget;
   /** The tuning stops when the expected regret is at most this. */
   readonly within: number;
