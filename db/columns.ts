@@ -80,9 +80,9 @@ export function checkBest(best: BestDesigns, enumeratedCount: number): number {
 function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: number) => number): number {
   const { timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
   for (const name of COLUMN_NAMES) {
-    if (!(chunk[name] instanceof COLUMNS[name])) refuse('bad-input', `column ${name} is not a ${COLUMNS[name].name}`);
+    if (!(chunk[name] instanceof COLUMNS[name])) refuse('bad-input', `Column ${name} is not a ${COLUMNS[name].name}.`);
     if (chunk[name].length !== count) {
-      refuse('bad-input', `column ${name} has ${chunk[name].length} entries; the chunk has ${count} designs`);
+      refuse('bad-input', `Column ${name} has ${chunk[name].length} entries, but the chunk has ${count} designs.`);
     }
   }
   let validCount = 0;
@@ -96,7 +96,7 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
     if (reason >= INVALID_REASONS.length) {
       refuse(
         'bad-input',
-        `design ${designAt(i)} has invalid reason ${reason}; the last known is ${INVALID_REASONS.length - 1}`,
+        `Design ${designAt(i)} has invalid reason ${reason}, but the last known one is ${INVALID_REASONS.length - 1}.`,
       );
     }
     if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {

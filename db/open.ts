@@ -183,7 +183,7 @@ function refuseUnknown(file: string, version: number, migrations: readonly Migra
   if (version <= migrations.length) return;
   refuse(
     'storage',
-    `${file} has version ${version}; this program knows versions up to ${migrations.length}. Open it with a newer Lockstep`,
+    `${file} has version ${version}; this program knows versions up to ${migrations.length}. Open it with a newer Lockstep.`,
     { file, version },
   );
 }

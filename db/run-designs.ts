@@ -25,7 +25,7 @@ export function runDesigns({ all, get, run, insert, write, db }: Statements, { r
         const saved = `${overlapping.firstDesign}…${overlapping.firstDesign + overlapping.count - 1}`;
         refuse(
           'conflict',
-          `designs ${firstDesign}…${firstDesign + count - 1} of run ${runId}: ${saved} are already saved`,
+          `Designs ${firstDesign}…${firstDesign + count - 1} of run ${runId} cannot be saved, because ${saved} are already saved.`,
           { runId, firstDesign },
         );
       }

@@ -14,7 +14,7 @@ export function runStates(
     checkDraft(draft);
     const runId = write(() => {
       if (draft.studyId !== null && !get('SELECT 1 FROM studies WHERE id = ?', draft.studyId)) {
-        refuse('not-found', `no study ${draft.studyId}`, { studyId: draft.studyId });
+        refuse('not-found', `This database has no study ${draft.studyId}.`, { studyId: draft.studyId });
       }
       ownership.claim();
       const { studyId, kind, name, appVersion, seed, enumeratedCount } = draft;
@@ -54,7 +54,7 @@ export function runStates(
 
   function finishRun(runId: number, end: RunEnd): RunRecord {
     if ((end.state === 'failed') !== (end.failure !== undefined)) {
-      refuse('bad-input', `run ${runId} ends as ${end.state} ${end.failure ? 'with' : 'without'} a failure`);
+      refuse('bad-input', `Run ${runId} cannot end as ${end.state} ${end.failure ? 'with' : 'without'} a failure.`);
     }
     write(() => {
       const row = ownRow(runId);
@@ -94,7 +94,7 @@ export function runStates(
           runId,
         });
       }
-      if (row.deletedAt !== null) refuse('conflict', `run ${runId} is deleted; restore it first`, { runId });
+      if (row.deletedAt !== null) refuse('conflict', `Run ${runId} is in the bin. Restore it first.`, { runId });
       ownership.claim();
       run(
         `UPDATE runs SET state = 'running', finished_at = NULL, failure = NULL, owner_token = ? WHERE id = ?`,
@@ -152,5 +152,5 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft
   const described = new Set(devices.map((device) => device.id));
   const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));
   if (missing !== undefined)
-    refuse('bad-input', `device ${missing} is on an axis, but not among the devices of the run`);
+    refuse('bad-input', `Device ${missing} is on an axis, but not among the devices of the run.`);
 }

@@ -45,7 +45,8 @@ function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows
   function deleteRuns(runIds: readonly number[]): null {
     write(() => {
       for (const runId of runIds) {
-        if (rowOf(runId).state === 'running') refuse('conflict', `run ${runId} is running; cancel it first`, { runId });
+        if (rowOf(runId).state === 'running')
+          refuse('conflict', `Run ${runId} is running. Cancel it first.`, { runId });
         run('UPDATE runs SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?', now(), runId);
       }
     });

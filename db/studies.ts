@@ -12,7 +12,7 @@ type StudyMethods = Pick<
 export function openStudies({ all, get, run, insert }: Statements): StudyMethods {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);
-    return row ? readStudy(row) : refuse('not-found', `no study ${id}`, { studyId: id });
+    return row ? readStudy(row) : refuse('not-found', `This database has no study ${id}.`, { studyId: id });
   }
 
   function insertStudy(draft: StudyDraft): number {

@@ -164,7 +164,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     port = await listen(server, options.port);
   } catch (error) {
     clearInterval(pings);
-    return unsupported(`cannot listen on ${LOOPBACK}: ${errorText(error)}`);
+    return unsupported(`Lockstep cannot listen on ${LOOPBACK}: ${errorText(error)}`);
   }
   return { ok: true, value: { address: `http://${LOOPBACK}:${port}/?token=${token}`, port, close } };
 }

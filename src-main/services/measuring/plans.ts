@@ -255,7 +255,7 @@ export async function measuredUnits(
   const stored = await context.store.getWorkload(study.workloadHash);
   if (!stored.ok) return stored;
   if (!stored.value)
-    return fail('storage', `the workload ${workload.lengths} of the sweep is missing from the database`);
+    return fail('storage', `The lengths ${workload.lengths} of the sweep are missing from the database.`);
   const { law, provenance } = stored.value;
   let order = await unpackLengths(provenance);
   let [units, traffic] = [
