@@ -4,7 +4,7 @@ import type { Uncertainty } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { chanceText, lossText, percent } from '../export/text.ts';
 import { recommendedDesign, type RecommendedDesign } from '../ranking/recommended.ts';
-import { ALL_VALID, deviceFilter } from '../ranking/rows.ts';
+import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { tooLarge } from '../studies/plan.ts';
 import { createPredictions, runPredictions } from './predictions.ts';
@@ -44,7 +44,7 @@ async function weighed(
   view: RunView,
   deviceId: string | undefined,
 ): Promise<Result<RecommendedDesign | null>> {
-  const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
+  const filter = deviceFilter(view, deviceId);
   if (!filter.ok) return filter;
   const point = recommendedDesign(view, filter.value);
   const study = adviseRun(view);

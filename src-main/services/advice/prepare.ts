@@ -1,6 +1,6 @@
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
-import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { CompactOrder } from '../../../src-workers/predict/ordered.ts';
@@ -13,6 +13,7 @@ import type { TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
+import { noDevice } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { atMiddle } from '../studies/assumed.ts';
 import { listInputs } from '../studies/inputs.ts';
@@ -149,7 +150,9 @@ export function advisedDevices(
   const found = devices.find(({ device }) => device.id === deviceId);
   return found
     ? ok([found])
-    : notFound(
-        `The device "${deviceId}" is not in the study. It has ${devices.map(({ device }) => device.id).join(', ')}.`,
+    : noDevice(
+        deviceId,
+        'the study',
+        devices.map(({ device }) => device.id),
       );
 }

@@ -3,7 +3,7 @@ import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
 import { recommendOfRun } from '../advice/of-run.ts';
-import { ALL_VALID, checkDesign, deviceFilter } from '../ranking/rows.ts';
+import { checkDesign, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { chosenRow, fileStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
 
@@ -25,9 +25,9 @@ async function exportJob(
   input: ProcedureArguments<'export.render'>,
 ): Promise<Result<ExportJob>> {
   const { designIndex, deviceId } = input;
-  const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
+  const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
-  const filter = deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, deviceId);
+  const filter = deviceFilter(view, deviceId);
   if (!filter.ok) return filter;
   const within = filter.value;
   const recommended = designIndex === undefined ? await recommendOfRun(context, view, deviceId) : ok(null);

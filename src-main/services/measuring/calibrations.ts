@@ -28,6 +28,7 @@ import { studySchema, type Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { measuredTime } from './times.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
+import { noDevice } from '../ranking/rows.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
 /** Calibration: fitting parameters to measurements of a kernel on a device, saving the fit, and using it in studies. */
@@ -221,9 +222,7 @@ function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
 const MAX_KNEE_SOFTNESS = 100;
 
 function hasDevice(study: Study, deviceId: string): Result<null> {
-  return study.devices.includes(deviceId)
-    ? ok(null)
-    : notFound(`The device "${deviceId}" is not in the study. It has ${study.devices.join(', ')}.`);
+  return study.devices.includes(deviceId) ? ok(null) : noDevice(deviceId, 'the study', study.devices);
 }
 
 /**

@@ -80,7 +80,7 @@ function pageOfRows(
 
 /** See the contract's `ranking.best`. */
 export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
-  const filter = input.deviceId === undefined ? ok(ALL_VALID) : deviceFilter(view, input.deviceId);
+  const filter = deviceFilter(view, input.deviceId);
   if (!filter.ok) return filter;
   const { band } = tiesIn(view, rankedDesigns(view.ranking, filter.value, 'timeMs'));
   const counts = new Map<number, number>();

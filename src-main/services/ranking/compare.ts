@@ -20,7 +20,7 @@ import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow,
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
   const stride = ranking.strides[AXIS.device];
-  const known = designIndex === undefined ? ok(null) : checkDesign(view, designIndex);
+  const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
   const devices: DeviceBest[] = [];
   const bestDesigns: (number | undefined)[] = [];

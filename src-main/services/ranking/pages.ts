@@ -1,6 +1,6 @@
 import { plainDesign } from '../../../src-workers/advise/plain.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
-import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
+import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
@@ -10,7 +10,17 @@ import type { Histogram, RankPage, RankRow, DesignSlice } from '../../contract/a
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { atBestFidelity, fastestFound, foundFirst } from './fidelity.ts';
 import { launchesOf } from './landscape.ts';
-import { ALL_VALID, alongAxis, axisTexts, checkDesign, rankRow, rankedWhole, rankingFilter, tiesIn } from './rows.ts';
+import {
+  ALL_VALID,
+  alongAxis,
+  axisTexts,
+  checkDesign,
+  devicePosition,
+  rankRow,
+  rankedWhole,
+  rankingFilter,
+  tiesIn,
+} from './rows.ts';
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
@@ -109,12 +119,9 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     rows.push(input.detail ? detailed(view, row) : row);
     equal.push(groups ? groups.counts[place] : 1);
   }
-  let baseline: RankRow | null = null;
-  if (input.baseline !== undefined) {
-    const checked = checkDesign(view, input.baseline);
-    if (!checked.ok) return checked;
-    baseline = designRow(view, input.baseline, whole, ties);
-  }
+  const checked = checkDesign(view, input.baseline);
+  if (!checked.ok) return checked;
+  const baseline = input.baseline === undefined ? null : designRow(view, input.baseline, whole, ties);
   const place = input.find === undefined ? -1 : placeIn(view, list, groups, input.find);
   return ok({
     matching: byTime.length,
@@ -174,16 +181,11 @@ export function plainOf(view: RunView, deviceId: string | undefined): Result<{ r
   const { axes, strides, waves } = view.ranking;
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
   const device =
-    deviceId === undefined
-      ? Math.floor((best ?? 0) / strides[AXIS.device])
-      : axes.devices.findIndex(({ id }) => id === deviceId);
-  if (device < 0)
-    return notFound(
-      `The device "${deviceId}" is not in this run. It has ${axes.devices.map(({ id }) => id).join(', ')}.`,
-    );
+    deviceId === undefined ? ok(Math.floor((best ?? 0) / strides[AXIS.device])) : devicePosition(view, deviceId);
+  if (!device.ok) return device;
   const wavesOf = (design: number): number =>
     Number.isNaN(timeOf(view.ranking, design)) ? NaN : waves[entryOf(view.ranking, design)];
-  return ok({ designIndex: plainDesign(axes, device, wavesOf) });
+  return ok({ designIndex: plainDesign(axes, device.value, wavesOf) });
 }
 
 export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.design'>): Result<RankRow> {

@@ -31,10 +31,10 @@ export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonl
   return { count, isTied, band: tieBand(view.devices[device]) };
 }
 
-/** Fails with `not-found` if a design is not in the run. */
-export function checkDesign(view: RunView, design: number): Result<null> {
+/** Fails with `not-found` if a design is named that is not in the run. */
+export function checkDesign(view: RunView, design: number | undefined): Result<null> {
   const total = sizeOf(view.ranking);
-  return design < total
+  return design === undefined || design < total
     ? ok(null)
     : notFound(`Run ${view.run.id} has no design ${design}: its designs are 0 to ${total - 1}.`);
 }
@@ -205,14 +205,22 @@ export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter)
   return rows;
 }
 
-/** Returns the filter for one device of the run, by id. */
-export function deviceFilter(view: RunView, deviceId: string): Result<RankingFilter> {
-  const at = view.devices.findIndex((device) => device.id === deviceId);
-  if (at < 0)
-    return notFound(
-      `The device "${deviceId}" is not in this run. It has ${view.devices.map((device) => device.id).join(', ')}.`,
-    );
-  return ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at]) } });
+/** The failure for a device that a run or a study does not have. */
+export const noDevice = (deviceId: string, owner: 'this run' | 'the study', ids: readonly string[]): Result<never> =>
+  notFound(`The device "${deviceId}" is not in ${owner}. It has ${ids.join(', ')}.`);
+
+/** Returns the position of a device of the run, by id. */
+export function devicePosition({ devices }: RunView, deviceId: string): Result<number> {
+  const ids = devices.map(({ id }) => id);
+  const at = ids.indexOf(deviceId);
+  return at < 0 ? noDevice(deviceId, 'this run', ids) : ok(at);
+}
+
+/** Returns the filter for one device of the run, by id, or for all if none is named. */
+export function deviceFilter(view: RunView, deviceId: string | undefined): Result<RankingFilter> {
+  if (deviceId === undefined) return ok(ALL_VALID);
+  const at = devicePosition(view, deviceId);
+  return at.ok ? ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at.value]) } }) : at;
 }
 
 /** Returns the predicted time of a design, ms, even if the run did not keep it. NaN if it is invalid. */
