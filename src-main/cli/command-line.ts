@@ -8,7 +8,7 @@ import { type Places, programPlaces } from '../hosts/places.ts';
 import { type Engine, openEngine } from '../services/engine.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
-import { EXIT_OK, numberList, plain, reportError, reportFailure, type Terminal } from './output.ts';
+import { EXIT_OK, failure, numberList, plain, reportError, type Terminal } from './output.ts';
 
 /** The options of all commands that use the database. */
 export interface GlobalOptions extends RedisOptions {
@@ -79,8 +79,6 @@ export interface CommandLine {
   readonly terminal: Terminal;
   readonly places: Places;
   status: number;
-  /** Prints a result as JSON or as text, or prints the failure. */
-  readonly show: <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void) => void;
   readonly withEngine: (
     options: GlobalOptions,
     body: (engine: Engine) => Promise<number | void>,
@@ -92,41 +90,32 @@ export interface CommandLine {
 
 export function openCommandLine(terminal: Terminal): CommandLine {
   const places = programPlaces();
-  const show = <T>(result: Result<T>, options: GlobalOptions, print: (value: T) => void): void => {
-    if (!result.ok) cli.status = reportFailure(terminal, result.error);
-    else if (options.json) terminal.json(result.value);
-    else print(result.value);
-  };
-
   const withEngine: CommandLine['withEngine'] = async (options, body, uses = {}) => {
     const redis = redisSettings(options);
-    const engine = await openEngine({
-      databaseFile: options.db ?? defaultDatabaseFile(),
-      host: 'cli',
-      ...places.engine,
-      ...uses,
-      ...(redis && { redis }),
-    });
-    if (!engine.ok) {
-      cli.status = reportFailure(terminal, engine.error);
-      return;
-    }
+    const engine = unwrap(
+      await openEngine({
+        databaseFile: options.db ?? defaultDatabaseFile(),
+        host: 'cli',
+        ...places.engine,
+        ...uses,
+        ...(redis && { redis }),
+      }),
+    );
     try {
-      cli.status = (await body(engine.value)) ?? cli.status;
+      cli.status = (await body(engine)) ?? cli.status;
     } catch (error) {
       cli.status = reportError(terminal, error);
     } finally {
-      const silent = await engine.value.close();
+      const silent = await engine.close();
       if (silent !== null) terminal.err(`lockstep: ${plain(silent)}\n`);
     }
   };
   const withRuns: CommandLine['withEngine'] = async (options, body, uses) => {
     const file = options.db ?? defaultDatabaseFile();
     if (existsSync(file)) return withEngine(options, body, uses);
-    const message = `There is no database at ${file}. Make one with a sweep, or name another with --db.`;
-    cli.status = reportFailure(terminal, { code: 'not-found', message });
+    throw failure('not-found', `There is no database at ${file}. Make one with a sweep, or name another with --db.`);
   };
-  const cli: CommandLine = { terminal, places, status: EXIT_OK, show, withEngine, withRuns };
+  const cli: CommandLine = { terminal, places, status: EXIT_OK, withEngine, withRuns };
   return cli;
 }
 

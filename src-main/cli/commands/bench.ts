@@ -137,8 +137,6 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     );
 }
 
-/** The commands that measure: run, list, compare, pack and calibrate. */
-
 export interface BenchOptions extends GlobalOptions {
   readonly target?: string;
   readonly exec?: string;

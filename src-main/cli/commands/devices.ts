@@ -12,7 +12,7 @@ import { runId } from '../follow.ts';
 import { type Terminal, badUsage, failure, signedPercent, usage } from '../output.ts';
 
 export function addDevices(program: Command, cli: CommandLine): void {
-  const { terminal, places, show, withEngine } = cli;
+  const { terminal, places, withEngine } = cli;
   const devices = group(program, 'devices', 'the device catalogue');
   command(devices, 'list', 'all devices: the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
@@ -35,12 +35,9 @@ export function addDevices(program: Command, cli: CommandLine): void {
   command(devices, 'add <file>', 'add your own device from a JSON file')
     .action((file: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
-        const text = await readText(file);
-        const saved = text.ok ? await saveDevice(engine, text.value, file) : text;
-        show(saved.ok ? { ok: true, value: saved.value.device } : saved, options, ({ id }) =>
-          terminal.say(saved.ok && saved.value.replaced ? `Replaced ${id}, ${saved.value.replaced}.` : `Saved ${id}.`),
-        );
-        return cli.status;
+        const { device, replaced } = unwrap(await saveDevice(engine, unwrap(await readText(file)), file));
+        if (options.json) terminal.json(device);
+        else terminal.say(replaced ? `Replaced ${device.id}, ${replaced}.` : `Saved ${device.id}.`);
       }),
     )
     .addHelpText(
@@ -71,10 +68,9 @@ With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
     withEngine(options, async (engine) => {
-      const removed = await engine.call('devices.delete', { id });
-      const deleted = removed.ok ? { ...removed, value: { deviceId: id, deleted: true } } : removed;
-      show(deleted, options, () => terminal.say(`Deleted ${id}.`));
-      return cli.status;
+      await call(engine, 'devices.delete', { id });
+      if (options.json) terminal.json({ deviceId: id, deleted: true });
+      else terminal.say(`Deleted ${id}.`);
     }),
   );
 }

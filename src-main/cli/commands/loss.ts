@@ -1,3 +1,4 @@
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { type Command, Option } from 'commander';
 import { MAX_TRUNCATION, MIN_TRUNCATION } from '../../contract/study.ts';
 import { workloadLoss } from '../../services/models/loss.ts';
@@ -6,7 +7,7 @@ import { badUsage } from '../output.ts';
 
 /** The command that computes losses of a workload. It needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
-  const { terminal, show } = cli;
+  const { terminal } = cli;
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')
     .requiredOption(
       '--workload <W>',
@@ -22,29 +23,29 @@ export function addLoss(program: Command, cli: CommandLine): void {
         throw badUsage(
           `--truncation must be a number from ${MIN_TRUNCATION} to ${MAX_TRUNCATION}, not "${options.truncation}".`,
         );
-      const report = await workloadLoss(options.workload, options.n, process.cwd(), truncation);
-      show(report, options, ({ workload, rows }) => {
-        const cut = workload.truncatedMass;
+      const report = unwrap(await workloadLoss(options.workload, options.n, process.cwd(), truncation));
+      if (options.json) return terminal.json(report);
+      const { workload, rows } = report;
+      const cut = workload.truncatedMass;
+      terminal.say(
+        `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; the law is assumed, and fitted to these figures' : ''}`,
+      );
+      if (workload.note) terminal.say(workload.note);
+      const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
+      if (ordered)
         terminal.say(
-          `${workload.label}: mean ${workload.mean.toPrecision(6)}, standard deviation ${workload.standardDeviation.toPrecision(5)}, lengths ${workload.supportMin} to ${workload.supportMax}${cut > 0 ? `, ${cut.toExponential(2)} of the probability cut` : ''}${workload.fitted ? '; the law is assumed, and fitted to these figures' : ''}`,
+          '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
         );
-        if (workload.note) terminal.say(workload.note);
-        const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
-        if (ordered)
-          terminal.say(
-            '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
-          );
-        terminal.rows(rows, [
-          ['n', (row) => row.n],
-          ordered && ['mean in order', (row) => row.givenOrder?.meanLoss.toFixed(4) ?? '–'],
-          ordered && ['aggregate in order', (row) => row.givenOrder?.aggregateLoss.toFixed(4) ?? '–'],
-          ['mean loss', (row) => row.meanLoss.toFixed(4)],
-          ['deviation', (row) => row.standardDeviationLoss.toFixed(4)],
-          ['aggregate', (row) => row.aggregateLoss.toFixed(4)],
-          ['p50', (row) => row.quantiles?.p50.toFixed(3) ?? '–'],
-          ['p95', (row) => row.quantiles?.p95.toFixed(3) ?? '–'],
-          ['p99', (row) => row.quantiles?.p99.toFixed(3) ?? '–'],
-        ]);
-      });
+      terminal.rows(rows, [
+        ['n', (row) => row.n],
+        ordered && ['mean in order', (row) => row.givenOrder?.meanLoss.toFixed(4) ?? '–'],
+        ordered && ['aggregate in order', (row) => row.givenOrder?.aggregateLoss.toFixed(4) ?? '–'],
+        ['mean loss', (row) => row.meanLoss.toFixed(4)],
+        ['deviation', (row) => row.standardDeviationLoss.toFixed(4)],
+        ['aggregate', (row) => row.aggregateLoss.toFixed(4)],
+        ['p50', (row) => row.quantiles?.p50.toFixed(3) ?? '–'],
+        ['p95', (row) => row.quantiles?.p95.toFixed(3) ?? '–'],
+        ['p99', (row) => row.quantiles?.p99.toFixed(3) ?? '–'],
+      ]);
     });
 }

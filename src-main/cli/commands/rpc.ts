@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import { errorText, ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
+import { errorText, ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import { validate } from '../../contract/parse.ts';
 import { type EngineDoor, MAX_REQUEST_BYTES, serveConnection } from '../../contract/transport.ts';
 import { writeFor } from '../../services/files/files.ts';
@@ -48,8 +48,9 @@ export function addPython(program: Command, cli: CommandLine): void {
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .action(async ({ output }: { output?: string }) => {
       const text = await pythonModule(cli.places.root);
-      if (output === undefined) cli.terminal.out(text);
-      else cli.show(await writeFor(output, text), {}, () => cli.terminal.say(`Wrote ${output}.`));
+      if (output === undefined) return cli.terminal.out(text);
+      unwrap(await writeFor(output, text));
+      cli.terminal.say(`Wrote ${output}.`);
     })
     .addHelpText(
       'after',
