@@ -30,7 +30,7 @@ function grid(
   nx: number,
   ny: number,
   time: (i: number, j: number) => number,
-  waves: (i: number, j: number) => number,
+  waves: (i: number, j: number) => number = () => 1,
 ): LandscapeGrid {
   const cells = Array.from({ length: nx * ny }, (_, at) => [at % nx, Math.floor(at / nx)] as const);
   const timeMs = Float64Array.from(cells, ([i, j]) => time(i, j));
@@ -154,12 +154,7 @@ describe('the values of a grid', () => {
 
   it('have marginals with the least time of each line', () => {
     forAll(times, (values) => {
-      const cells = grid(
-        4,
-        3,
-        (i, j) => values[j * 4 + i],
-        () => 1,
-      );
+      const cells = grid(4, 3, (i, j) => values[j * 4 + i]);
       const { x, y } = marginals(cells);
       const least = (list: number[]) =>
         list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
@@ -170,12 +165,8 @@ describe('the values of a grid', () => {
 
   it('have a boundary at one wave, but not along invalid cells', () => {
     // Two rows have up to one wave, the others more; the last column is invalid.
-    const cells = grid(
-      3,
-      4,
-      (i) => (i === 2 ? NaN : 1),
-      (_, j) => (j + 1) / 2,
-    );
+    const time = (i: number) => (i === 2 ? NaN : 1);
+    const cells = grid(3, 4, time, (_, j) => (j + 1) / 2);
     expect(oneWaveBoundary(cells)).toEqual([
       { x1: 0, y1: 2, x2: 1, y2: 2 },
       { x1: 1, y1: 2, x2: 2, y2: 2 },
@@ -183,23 +174,9 @@ describe('the values of a grid', () => {
   });
 
   it('have a starved region only if slow cells take less than a wave', () => {
-    const slowLow = grid(
-      6,
-      6,
-      (_, j) => (j < 2 ? 3 : 1),
-      (_, j) => (j < 2 ? 0.3 : 2),
-    );
-    expect(hasStarvedRegion(slowLow)).toBe(true);
-    expect(
-      hasStarvedRegion(
-        grid(
-          6,
-          6,
-          (_, j) => (j < 2 ? 3 : 1),
-          () => 2,
-        ),
-      ),
-    ).toBe(false);
+    const time = (_: number, j: number) => (j < 2 ? 3 : 1);
+    const starved = (waves: number) => hasStarvedRegion(grid(6, 6, time, (_, j) => (j < 2 ? waves : 2)));
+    expect([0.3, 2].map(starved)).toEqual([true, false]);
   });
 });
 
@@ -218,27 +195,22 @@ describe('the space', () => {
     expect(positionsOf(AXES, movedAlong(AXES, 47, 'threadsPerUnit', 0))).toEqual([1, 0, 0, 1, 3]);
   });
 
-  it('chooses axes with more than one value, each once, and the requested ones if possible', () => {
-    expect(chooseRoles(AXES, { x: null, y: null, facet: null })).toEqual({
-      x: 'blockThreads',
-      y: 'launch',
-      facet: 'threadsPerUnit',
-    });
-    expect(chooseRoles([...AXES, { ...AXES[0], id: 'balancing' }], { x: null, y: null, facet: null }, true)).toEqual({
-      x: 'balancing',
-      y: 'launch',
-      facet: null,
-    });
-    expect(chooseRoles(AXES, { x: 'loop', y: 'blockThreads', facet: '-' })).toEqual({
-      x: 'blockThreads',
-      y: 'launch',
-      facet: null,
-    });
-    expect(chooseRoles(AXES, { x: 'device', y: 'threadsPerUnit', facet: 'device' })).toEqual({
-      x: 'device',
-      y: 'threadsPerUnit',
-      facet: 'blockThreads',
-    });
+  const ANY = { x: null, y: null, facet: null };
+  it.each([
+    ['more than one value', AXES, ANY, ['blockThreads', 'launch', 'threadsPerUnit']],
+    ['one value left', AXES, { x: 'loop', y: 'blockThreads', facet: '-' }, ['blockThreads', 'launch', null]],
+    [
+      'their request',
+      AXES,
+      { x: 'device', y: 'threadsPerUnit', facet: 'device' },
+      ['device', 'threadsPerUnit', 'blockThreads'],
+    ],
+  ])('chooses axes by %s, each once', (_, axes, asked, [x, y, facet]) => {
+    expect(chooseRoles(axes, asked)).toEqual({ x, y, facet });
+  });
+  it('prefers the balancing for a CPU', () => {
+    const axes = [...AXES, { ...AXES[0], id: 'balancing' }];
+    expect(chooseRoles(axes, ANY, true)).toEqual({ x: 'balancing', y: 'launch', facet: null });
   });
 });
 
@@ -295,26 +267,19 @@ describe('parallel coordinates', () => {
 });
 
 it('slices are ascending if their values are numbers, and keep the design marked', () => {
-  const [first] = prepareSlices(
-    [
-      {
-        axis: 'registerCap',
-        values: ['none', '64', '48'],
-        timeMs: Float64Array.of(1, 2, 3),
-        designIndex: Float64Array.of(5, 6, 7),
-        at: 1,
-      },
-    ],
-    ['registerCap'],
-    (axis) => axis,
-  );
-  expect(first).toEqual({
+  const slice = {
     axis: 'registerCap',
+    values: ['none', '64', '48'],
+    timeMs: Float64Array.of(1, 2, 3),
+    designIndex: Float64Array.of(5, 6, 7),
+    at: 1,
+  };
+  expect(prepareSlices([slice], ['registerCap'], (axis) => axis)[0]).toEqual({
+    ...slice,
     title: 'registerCap',
     values: ['48', '64', 'none'],
     timeMs: Float64Array.of(3, 2, 1),
     designIndex: Float64Array.of(7, 6, 5),
-    at: 1,
   });
 });
 
@@ -330,17 +295,21 @@ describe('axes of slices', () => {
     expect(labelled(9, 2, 4, 1)).toEqual([0, 3, 4, 5, 8]);
   });
 
-  it('show values without the words that the title of the axis already has', () => {
-    expect(axisLabels('launch', ['grid 3584', 'grid 16'])).toEqual(['3,584', '16']);
-    expect(axisLabels('launch', ['16 per SM', '4 per SM'])).toEqual(['16', '4']);
-    expect(axisLabels('launch', ['1 core', '1024 cores'])).toEqual(['1', '1,024']);
-    expect(axisLabels('registerCap', ['none', '1024'])).toEqual(['none', '1,024']);
-    expect(axisLabels('balancing', ['none', 'window-sort(64)'])).toEqual(['none', 'window(64)']);
-    expect(axisLabels('device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100', 'RTX 4090']);
-  });
-  it('have launches with their unit if they count different things, so that no two labels are equal', () => {
-    const texts = ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'];
-    expect(axisLabels('launch', texts)).toEqual(['4/slot', '4/SM', '3,584', '1 core', '4 cores']);
+  it.each([
+    ['launch', ['grid 3584', 'grid 16'], ['3,584', '16']],
+    ['launch', ['16 per SM', '4 per SM'], ['16', '4']],
+    ['launch', ['1 core', '1024 cores'], ['1', '1,024']],
+    // Launches that count different things have their unit, so that no two labels are equal.
+    [
+      'launch',
+      ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'],
+      ['4/slot', '4/SM', '3,584', '1 core', '4 cores'],
+    ],
+    ['registerCap', ['none', '1024'], ['none', '1,024']],
+    ['balancing', ['none', 'window-sort(64)'], ['none', 'window(64)']],
+    ['device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'], ['A100', 'RTX 4090']],
+  ])('show values of %s without the words that its title already has', (axis, texts, labels) => {
+    expect(axisLabels(axis, texts)).toEqual(labels);
   });
 
   it('are cut only as much as their band requires', () => {

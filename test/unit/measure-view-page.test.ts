@@ -43,109 +43,79 @@ function fakeGpu() {
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
 }
 
-/** A substitute for the measuring backend, with the behaviour that a test needs. */
-const backend = (measure: PageBackend) => measure;
+/** Measures in a page with this backend, and returns everything that can be seen of it. */
+async function measured(measure: PageBackend, { refuseFrom = Infinity, abort = new AbortController() } = {}) {
+  const { engine, all } = fakeEngine(refuseFrom);
+  const page = fakeGpu();
+  const result = await measureInPage(engine, 3, page.gpu, measure, abort.signal);
+  return { ...page, result, records: all() };
+}
+const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve));
 
 describe('the GPU of the page', () => {
   it('passes on records in order, and releases the device', async () => {
-    const { engine, all } = fakeEngine();
-    const { gpu, destroy, adapter } = fakeGpu();
-    const result = await measureInPage(
-      engine,
-      3,
-      gpu,
-      backend(async (_device, info, _plan, onRecord) => {
-        void onRecord(info);
-        for (let i = 0; i < 900; i += 1) void onRecord(sample(i));
-        void onRecord(DONE);
-      }),
-      new AbortController().signal,
-    );
+    const { result, records, destroy, adapter } = await measured(async (_device, info, _plan, onRecord) => {
+      void onRecord(info);
+      for (let i = 0; i < 900; i += 1) void onRecord(sample(i));
+      void onRecord(DONE);
+    });
     expect(result).toEqual(ok(null));
-    expect(all()[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4 });
-    expect(all().slice(1)).toEqual([...Array.from({ length: 900 }, (_, i) => sample(i)), DONE]);
+    expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4 });
+    expect(records.slice(1)).toEqual([...Array.from({ length: 900 }, (_, i) => sample(i)), DONE]);
     expect(destroy).toHaveBeenCalledOnce();
-    expect(adapter.requestDevice).toHaveBeenCalledWith(expect.objectContaining({ requiredFeatures: ['timestamp-query', 'subgroups'] }));
-  }); // prettier-ignore
+    expect(adapter.requestDevice).toHaveBeenCalledWith(
+      expect.objectContaining({ requiredFeatures: ['timestamp-query', 'subgroups'] }),
+    );
+  });
 
   it('reports a lost device once, and nothing after it', async () => {
     const { engine, all } = fakeEngine();
     const { gpu, lose } = fakeGpu();
-    await measureInPage(
-      engine,
-      3,
-      gpu,
-      backend(async (_device, _info, _plan, onRecord, signal) => {
-        void onRecord(sample(0));
-        lose('the driver stopped');
-        await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        void onRecord(sample(1));
-        throw new Error('a call on a lost device');
-      }),
-      new AbortController().signal,
-    );
+    const lost: PageBackend = async (_device, _info, _plan, onRecord, signal) => {
+      void onRecord(sample(0));
+      lose('the driver stopped');
+      await aborted(signal);
+      void onRecord(sample(1));
+      throw new Error('a call on a lost device');
+    };
+    await measureInPage(engine, 3, gpu, lost, new AbortController().signal);
     expect(all().filter(({ type }) => type === 'lost')).toEqual([{ type: 'lost', message: 'the driver stopped' }]);
     expect(all().at(-1)!.type).toBe('lost');
   });
 
   it('stops at the first refusal, because the run has ended', async () => {
-    const { engine } = fakeEngine(0);
-    const { gpu } = fakeGpu();
-    const result = await measureInPage(
-      engine,
-      3,
-      gpu,
-      backend(async (_device, _info, _plan, onRecord, signal) => {
-        for (let i = 0; i < 400; i += 1) void onRecord(sample(i));
-        await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      }),
-      new AbortController().signal,
-    );
-    expect(result).toFail(null, 'run 3 has ended');
+    const endless: PageBackend = async (_device, _info, _plan, onRecord, signal) => {
+      for (let i = 0; i < 400; i += 1) void onRecord(sample(i));
+      await aborted(signal);
+    };
+    expect((await measured(endless, { refuseFrom: 0 })).result).toFail(null, 'run 3 has ended');
   });
 
   it('stops when cancelled, and keeps the measurements made before', async () => {
-    const { engine, all } = fakeEngine();
-    const { gpu } = fakeGpu();
     const abort = new AbortController();
-    const running = measureInPage(
-      engine,
-      3,
-      gpu,
-      backend(async (_device, _info, _plan, onRecord, signal) => {
-        void onRecord(sample(0));
-        abort.abort();
-        if (!signal.aborted) void onRecord(DONE);
-      }),
-      abort.signal,
-    );
-    expect(await running).toEqual(ok(null));
-    expect(all()).toEqual([sample(0)]);
+    const cancelled: PageBackend = async (_device, _info, _plan, onRecord, signal) => {
+      void onRecord(sample(0));
+      abort.abort();
+      if (!signal.aborted) void onRecord(DONE);
+    };
+    expect(await measured(cancelled, { abort })).toMatchObject({ result: ok(null), records: [sample(0)] });
   });
 
   it('reports an error, so that the run does not wait', async () => {
-    const { engine, all } = fakeEngine();
-    await measureInPage(engine, 3, fakeGpu().gpu, backend(() => Promise.reject(new Error('no shader'))), new AbortController().signal); // prettier-ignore
-    expect(all()).toEqual([{ type: 'lost', message: 'measuring stopped: no shader' }]);
+    const { records } = await measured(() => Promise.reject(new Error('no shader')));
+    expect(records).toEqual([{ type: 'lost', message: 'measuring stopped: no shader' }]);
     const none = fakeEngine();
-    const result = await measureInPage(none.engine, 3, undefined, backend(async () => undefined), new AbortController().signal); // prettier-ignore
+    const result = await measureInPage(none.engine, 3, undefined, async () => {}, new AbortController().signal);
     expect(result.ok).toBe(false);
     expect(none.all()[0]).toMatchObject({ type: 'lost' });
   });
 
   it('finds laws of lengths through the engine', async () => {
-    const { engine } = fakeEngine();
     let label = '';
-    await measureInPage(
-      engine,
-      3,
-      fakeGpu().gpu,
-      backend(async (_device, _info, _plan, _onRecord, _signal, lengthLaw) => {
-        const law = await lengthLaw('constant(3)');
-        if (law.ok) label = law.value.label;
-      }),
-      new AbortController().signal,
-    );
+    await measured(async (_device, _info, _plan, _onRecord, _signal, lengthLaw) => {
+      const law = await lengthLaw('constant(3)');
+      if (law.ok) label = law.value.label;
+    });
     expect(label).toBe('constant(3)');
   });
 
@@ -153,14 +123,13 @@ describe('the GPU of the page', () => {
     const call = vi.fn(async () => ok({ kind: 'round', plan: { ...PLAN, workload: { lengths: [1] } } }));
     const cancel = new AbortController();
     const { gpu, destroy } = fakeGpu();
-    const launched = backend(async (_device, _info, _plan, _onRecord, signal) => {
+    const launched: PageBackend = async (_device, _info, _plan, _onRecord, signal) => {
       cancel.abort();
       expect(signal.aborted).toBe(true);
-    });
+    };
     const probed = await probeInPage({ call } as never, { target: 'webgpu-page' }, gpu, launched, cancel.signal);
     expect(probed).toFail('cancelled');
-    expect(call).toHaveBeenCalledTimes(1);
-    expect(destroy).toHaveBeenCalledTimes(1);
+    expect([call, destroy].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
   });
 
   it('is a target, or says what it lacks', async () => {

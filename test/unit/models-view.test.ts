@@ -6,8 +6,6 @@ import type { ModelPage } from '../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
-import { filterRuns, parseTags, tagsInUse, when } from '../../src-renderer/views/runs/filter.ts';
-import type { RunSummary } from '../../src-main/contract/api.ts';
 
 const PAGES: readonly ModelPage[] = MODEL_PAGES;
 
@@ -79,38 +77,4 @@ it('the previews have highlighted pieces that add up to the text', () => {
     '4u',
     '-1.5e-3',
   ]);
-});
-
-describe('the history', () => {
-  const run = (id: number, change: Partial<RunSummary> = {}): RunSummary => ({
-    id, kind: 'sweep', state: 'complete', studyId: 1, name: `Run ${id}`, tags: [], note: '', startedAt: '2026-03-04T10:00:00', finishedAt: null,
-    elapsedMs: 1, sourceRunId: null, enumerated: 1, valid: 1, invalid: 0, kept: null, bytes: 1, bestTimeMs: 1, bestDesign: 'u=4 block=64', error: null, ...change,
-  }); // prettier-ignore
-  it('is filtered by words, state and tag together', () => {
-    const runs = [
-      run(1, { tags: ['keep'], note: 'first look' }),
-      run(2, { state: 'failed' }),
-      run(3, { tags: ['keep'] }),
-    ];
-    const any = { find: '', state: 'any', tag: '' } as const;
-    expect(filterRuns(runs, { ...any, find: 'LOOK first' }).map(({ id }) => id)).toEqual([1]);
-    expect(filterRuns(runs, { ...any, find: 'failed' }).map(({ id }) => id)).toEqual([2]);
-    expect(filterRuns(runs, { ...any, find: '#2' }).map(({ id }) => id)).toEqual([2]);
-    expect(filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
-    expect(filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
-  });
-  it('has counted tags, and reads typed ones', () => {
-    expect(tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
-      { tag: 'a', count: 2 },
-      { tag: 'b', count: 1 },
-    ]);
-    expect(parseTags(' a, b ,,a')).toEqual(['a', 'b']);
-  });
-  it('says when', () => {
-    const now = new Date('2026-03-04T12:00:00');
-    expect(when('2026-03-04T10:05:00', now)).toBe('10:05');
-    expect(when('2026-03-03T23:05:00', now)).toBe('yesterday 23:05');
-    expect(when('2026-02-01T09:00:00', now)).toBe('1 Feb 09:00');
-    expect(when('2025-02-01T09:00:00', now)).toBe('1 Feb 2025');
-  });
 });

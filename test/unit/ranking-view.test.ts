@@ -89,23 +89,27 @@ describe('scrolling', () => {
   });
 });
 
-describe('columns', () => {
-  const world = {
-    term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
-    validity: 'valid' as const,
-    replications: null,
-    measured: false,
-  };
+/** What the columns of a list of a GPU need, if no design is simulated or measured. */
+const WORLD = {
+  term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
+  validity: 'valid' as const,
+  replications: null,
+  measured: false,
+  varies: new Set<string>(),
+};
+/** What a column needs to write its cells. */
+const CONTEXT = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
 
+describe('columns', () => {
   it('leave out axes that do not vary', () => {
-    const ids = availableColumns({ ...world, varies: new Set(['blockThreads']) }).map(({ id }) => id);
+    const ids = availableColumns({ ...WORLD, varies: new Set(['blockThreads']) }).map(({ id }) => id);
     expect(ids).not.toContain('device');
     expect(ids).not.toContain('registerCap');
     expect(ids).toContain('alongBlock');
   });
 
   it('fill their width, and never overflow it while a column can be dropped', () => {
-    const all = availableColumns({ ...world, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
+    const all = availableColumns({ ...WORLD, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
     forAll(fc.integer({ min: 500, max: 2400 }), (px) => {
       const placed = placeColumns(all, 'both', px, 'timeMs');
       const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
@@ -116,7 +120,7 @@ describe('columns', () => {
   });
 
   it('drop the sparkline first, then the occupancy difference, then occupancy', () => {
-    const all = availableColumns({ ...world, varies: new Set(['blockThreads']) });
+    const all = availableColumns({ ...WORLD, varies: new Set(['blockThreads']) });
     const gone = (px: number) => {
       const kept = new Set(placeColumns(all, 'both', px, 'timeMs').map(({ column }) => column.id));
       return all.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
@@ -129,7 +133,7 @@ describe('columns', () => {
   it('with simulated times replace only the sparkline', () => {
     const varies = new Set(['blockThreads', 'registerCap']);
     const placed = (replications: string | null, px: number) => {
-      const all = availableColumns({ ...world, varies, replications, ranked: 21_542, units: 1_048_576 });
+      const all = availableColumns({ ...WORLD, varies, replications, ranked: 21_542, units: 1_048_576 });
       const shown = all.filter(({ id }) => isShownAtFirst(id));
       return placeColumns(shown, 'both', px, 'timeMs').map(({ column }) => column.id);
     };
@@ -143,7 +147,7 @@ describe('columns', () => {
   });
 
   it('show either values or differences, but never both for one figure', () => {
-    const all = availableColumns({ ...world, varies: new Set() });
+    const all = availableColumns(WORLD);
     const ids = (mode: 'values' | 'differences') =>
       placeColumns(all, mode, 5000, 'timeMs').map(({ column }) => column.id);
     expect(ids('values')).not.toContain('timeChange');
@@ -153,63 +157,48 @@ describe('columns', () => {
 
   it('show the cores and the partition of a design for a CPU, and no blocks or threads', () => {
     const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42, balancing: 'row-split' };
-    const context = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
     const texts = (balancing: string) =>
       Object.fromEntries(
-        availableColumns({ ...world, varies: new Set(['balancing']), cores: true })
+        availableColumns({ ...WORLD, varies: new Set(['balancing']), cores: true })
           .filter(({ id }) =>
             ['threadsPerUnit', 'unitsPerThread', 'balancing', 'blockThreads', 'gridBlocks'].includes(id),
           )
-          .map(({ id, text }) => [id, text({ design: { ...design, balancing }, invalid: null } as RankRow, context)]),
+          .map(({ id, text }) => [id, text({ design: { ...design, balancing }, invalid: null } as RankRow, CONTEXT)]),
       );
     expect(texts('row-split')).toEqual({ threadsPerUnit: '–', unitsPerThread: '–', balancing: 'row-split', blockThreads: '–', gridBlocks: '42 cores' }); // prettier-ignore
     expect(texts('none')).toEqual({ threadsPerUnit: '1', unitsPerThread: '20', balancing: 'none', blockThreads: '1', gridBlocks: '42' }); // prettier-ignore
   });
 
   it('show the expected loss of a weighed design', () => {
-    const all = availableColumns({ ...world, varies: new Set(), uncertain: true });
+    const all = availableColumns({ ...WORLD, uncertain: true });
     const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
-    const context = {
-      baseline: null,
-      times: IN_MS,
-      invalidTexts: {},
-      simulated: new Map(),
-      stripScale: null,
-      uncertain: new Map([[7, known]]),
-    };
+    const context = { ...CONTEXT, uncertain: new Map([[7, known]]) };
     const written = (designIndex: number) =>
       ['regret', 'chance'].map((id) => all.find((each) => each.id === id)!.text({ designIndex } as RankRow, context));
     expect(written(7)).toEqual(['4.0', '80']);
     expect(written(8)).toEqual(['–', '–']);
-    expect(availableColumns({ ...world, varies: new Set() }).some(({ id }) => id === 'regret')).toBe(false);
+    expect(availableColumns(WORLD).some(({ id }) => id === 'regret')).toBe(false);
   });
 
   it('write times of one list with the same decimals', () => {
     expect([0.8334, 4.118, 41.2, 412, 9999].map((ms) => [timeColumn(ms).unit.name, timeColumn(ms).decimals])).toEqual([
       ['µs', 1], ['ms', 3], ['ms', 2], ['ms', 1], ['s', 3],
     ]); // prettier-ignore
-    const time = availableColumns({ ...world, varies: new Set() }).find(({ id }) => id === 'timeMs')!;
+    const time = availableColumns(WORLD).find(({ id }) => id === 'timeMs')!;
     const row = { designIndex: 3, timeMs: 11, predictedMs: 12.5, invalid: null } as RankRow;
-    const context = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
-    expect(time.text(row, context)).toBe('12.5000');
+    expect(time.text(row, CONTEXT)).toBe('12.5000');
   });
 
   it('show simulated times beside predictions once there are any', () => {
-    const columns = availableColumns({ ...world, varies: new Set(), replications: '9 seeds' });
+    const columns = availableColumns({ ...WORLD, replications: '9 seeds' });
     const [simulated, difference] = (['simulatedMs', 'simulatedChange'] as const).map((id) =>
       columns.find((column) => column.id === id)!,
     );
-    expect(availableColumns({ ...world, varies: new Set() }).map(({ id }) => id)).not.toContain('simulatedMs');
+    expect(availableColumns(WORLD).map(({ id }) => id)).not.toContain('simulatedMs');
     expect(columns.find(({ id }) => id === 'replications')?.head).toBe('9 seeds');
     const row = (designIndex: number) => ({ designIndex, predictedMs: 12.5, invalid: null }) as RankRow;
     const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
-    const context = {
-      baseline: row(2),
-      times: { ...IN_MS, decimals: 1 },
-      invalidTexts: {},
-      simulated: times,
-      stripScale: null,
-    };
+    const context = { ...CONTEXT, baseline: row(2), times: { ...IN_MS, decimals: 1 }, simulated: times };
     expect(simulated.text(row(1), context)).toBe('10.0');
     expect(difference.text(row(1), context)).toBe('−50.0');
     expect(simulated.text(row(3), context)).toBe('');
@@ -221,8 +210,7 @@ describe('columns', () => {
 
 describe('measured times', () => {
   const world = {
-    term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
-    validity: 'valid' as const,
+    ...WORLD,
     replications: '9 seeds',
     measured: true,
     varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']),
@@ -236,13 +224,7 @@ describe('measured times', () => {
     const [value, difference] = (['measuredMs', 'measuredChange'] as const).map((id) =>
       all.find((column) => column.id === id)!,
     );
-    const context = {
-      baseline: row(1, 8),
-      times: { ...IN_MS, decimals: 2 },
-      invalidTexts: {},
-      simulated: new Map(),
-      stripScale: null,
-    };
+    const context = { ...CONTEXT, baseline: row(1, 8), times: { ...IN_MS, decimals: 2 } };
     expect([value.text(row(2, 6), context), difference.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
     expect([value.text(row(3, null), context), difference.text(row(3, null), context)]).toEqual(['', '']);
     expect(difference.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');

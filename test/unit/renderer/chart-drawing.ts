@@ -29,6 +29,13 @@ export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOpti
   return svg;
 }
 
+/** Draws an input with the function of its chart. */
+export const draw = <Input>(
+  chart: (input: Input, theme: ChartTheme, size: ChartSize) => EChartsOption,
+  input: Input,
+  size: ChartSize = { width: 480, height: 250 },
+): string => drawn((theme, at) => chart(input, theme, at), size);
+
 /** Returns the words of a drawn chart, in the order of drawing. */
 export function wordsOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);

@@ -14,11 +14,9 @@ import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-ch
 import { widthPx, timeColumn } from '../../../src-renderer/format/numbers.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
 import { regimeInfo } from '../../../src-workers/domain/regime.ts';
-import { countOf, drawn, wordsOf } from './chart-drawing.ts';
+import { countOf, draw, wordsOf } from './chart-drawing.ts';
 
 const IN_MS = { ...timeColumn(1), decimals: 2 };
-
-const SIZE = { width: 480, height: 250 };
 
 describe('curves', () => {
   const curves: readonly Curve[] = [
@@ -28,24 +26,24 @@ describe('curves', () => {
   const input = { curves, xTitle: 'units', yTitle: 'loss', log2: true, yFrom: 1 };
 
   it('have names and last values at the ends of lines, titles and ticks', () => {
-    const words = wordsOf(drawn((theme, size) => curvesChart(input, theme, size), SIZE));
+    const words = wordsOf(draw(curvesChart, input));
     for (const word of ['model', 'measured', '2.1', '2', 'units', 'loss', '1', '4', '8']) expect(words).toContain(word);
   });
   it('have the values at the chosen place instead of the last ones, and its tick in bold', () => {
-    const svg = drawn((theme, size) => curvesChart({ ...input, at: 2 }, theme, size), SIZE);
+    const svg = draw(curvesChart, { ...input, at: 2 });
     expect(wordsOf(svg)).toContain('1.333');
     expect(wordsOf(svg)).not.toContain('2.1');
     expect(svg).toMatch(/<text[^>]*font-weight:600[^>]*>2<\/text>/);
   });
   it('have room for the longest number of the y axis', () => {
     const points = [[1, 20_000], [2, 210_000]] as const; // prettier-ignore
-    const svg = drawn((theme, size) => curvesChart({ ...input, yFrom: 0, curves: [{ name: 'a', series: 1, points }] }, theme, size), SIZE); // prettier-ignore
+    const svg = draw(curvesChart, { ...input, yFrom: 0, curves: [{ name: 'a', series: 1, points }] });
     const [, right] = /<text[^>]*text-anchor="end"[^>]*translate\(([\d.]+)[^>]*>200,000</.exec(svg)!;
     expect(Number(right)).toBeGreaterThanOrEqual('200,000'.length * 6);
   });
   it('leave gaps where a value is missing', () => {
     const points = [[1, 1], [2, NaN], [4, 2], [8, 3]] as const; // prettier-ignore
-    const svg = drawn((theme, size) => curvesChart({ ...input, curves: [{ name: 'a', series: 3, points }] }, theme, size), SIZE); // prettier-ignore
+    const svg = draw(curvesChart, { ...input, curves: [{ name: 'a', series: 3, points }] });
     const line = /<path d="([^"]*)"[^>]*stroke="series-3"[^>]*stroke-linejoin/.exec(svg)![1];
     expect(line.match(/M/g)).toHaveLength(2);
   });
@@ -70,19 +68,19 @@ describe('slices', () => {
     axisTitle: 'block size',
     labelBaseline: true,
   };
-  const draw = (change: Partial<typeof input> = {}) => drawn((theme, size) => sliceChart({ ...input, ...change }, theme, size), SIZE); // prettier-ignore
+  const slice = (change: Partial<typeof input> = {}) => draw(sliceChart, { ...input, ...change });
 
   it('state what is cut, and where the baseline is', () => {
-    const words = wordsOf(draw());
+    const words = wordsOf(slice());
     expect(words).toContain('block size; 1 slower value not drawn');
     expect(words).toContain('baseline 2.40');
-    expect(draw()).toMatch(/<text[^>]*font-weight:600[^>]*>64<\/text>/);
-    expect(countOf(draw(), 'accent')).toBe(1);
+    expect(slice()).toMatch(/<text[^>]*font-weight:600[^>]*>64<\/text>/);
+    expect(countOf(slice(), 'accent')).toBe(1);
   });
   it('draw a line over numbers, but only dots over names', () => {
     const lines = (svg: string) => svg.match(/stroke="series-1" stroke-width="1.5"/g) ?? [];
-    expect(lines(draw())).toHaveLength(1);
-    expect(lines(draw({ values: ['none', 'sorted', 'fetch', 'all'] }))).toHaveLength(0);
+    expect(lines(slice())).toHaveLength(1);
+    expect(lines(slice({ values: ['none', 'sorted', 'fetch', 'all'] }))).toHaveLength(0);
   });
 });
 
@@ -95,31 +93,30 @@ describe('the distribution of all designs', () => {
     median: 4.5,
     beyond: 10,
   } as never;
-  const draw = (change: Partial<DistributionInput> = {}) =>
-    drawn(
-      (theme, size) =>
-        distributionChart(
-          { histogram, baseline: { timeMs: 3, rank: 12 }, brush: null, times: IN_MS, narrowed: false, ...change },
-          theme,
-          size,
-        ),
-      { width: 800, height: 96 },
-    );
+  const input: DistributionInput = {
+    histogram,
+    baseline: { timeMs: 3, rank: 12 },
+    brush: null,
+    times: IN_MS,
+    narrowed: false,
+  };
+  const distribution = (change: Partial<DistributionInput> = {}) =>
+    draw(distributionChart, { ...input, ...change }, { width: 800, height: 96 });
   const bars = (svg: string) =>
     [...svg.matchAll(/fill="series-1"( fill-opacity="0.45")?/g)].map(([, pale]) => Boolean(pale));
 
   it('has a bar for each range with designs, which is pale if it is slower than the baseline', () => {
-    expect(bars(draw())).toEqual([false, true, true]);
-    expect(bars(draw({ baseline: null }))).toEqual([false, false, false]);
+    expect(bars(distribution())).toEqual([false, true, true]);
+    expect(bars(distribution({ baseline: null }))).toEqual([false, false, false]);
   });
   it('names the best, the baseline and the median', () => {
-    const words = wordsOf(draw());
+    const words = wordsOf(distribution());
     for (const word of ['best', ' 1.00', 'baseline', ' 3.00, rank 12', 'median', ' 4.50'])
       expect(words).toContain(word);
   });
   it('shows the selected design', () => {
-    expect(countOf(draw(), 'accent')).toBe(1);
-    const svg = draw({ brush: { from: 0, to: 0.5 } });
+    expect(countOf(distribution(), 'accent')).toBe(1);
+    const svg = distribution({ brush: { from: 0, to: 0.5 } });
     expect(countOf(svg, 'accent')).toBe(3);
     // The mark lies behind bars and words.
     expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('series-1'));
@@ -135,32 +132,21 @@ describe('the waterfall', () => {
     timeMs: 10,
     parts: { ...parts, idealWork: 6, imbalance: 4 },
   };
-  const to: Breakdown = {
-    regime: regimeInfo('one-wave'),
-    achieved: { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' },
-    timeMs: 8,
-    parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 },
-  };
+  const to: Breakdown = { ...from, timeMs: 8, parts: { ...parts, idealWork: 5, latency: 2, imbalance: 1 } };
+  const size = { width: 260, height: 100 };
+  const waterfall = (decimals: number) => draw(waterfallChart, { from, to, times: { ...IN_MS, decimals } }, size);
 
   it('leads from the baseline to the design, faster parts first, each in the colour of its direction', () => {
-    const svg = drawn((theme, size) => waterfallChart({ from, to, times: { ...IN_MS, decimals: 1 } }, theme, size), {
-      width: 260,
-      height: 100,
-    });
+    const svg = waterfall(1);
     expect(wordsOf(svg)).toEqual(
       ['Baseline', '10.0', 'Imbalance', '−3.0', 'Ideal work', '−1.0', 'Latency', '+2.0', 'This design', '8.0'], // prettier-ignore
     );
     expect([countOf(svg, 'faster'), countOf(svg, 'slower'), countOf(svg, 'base')]).toEqual([2, 1, 1]);
   });
   it('ends its longest bar before the widest value with its sign', () => {
-    const width = 260;
     for (const decimals of [1, 4, 6]) {
-      const svg = drawn((theme, size) => waterfallChart({ from, to, times: { ...IN_MS, decimals } }, theme, size), {
-        width,
-        height: 100,
-      });
-      const [, x, barWidth] = /<path d="M([\d.]+) [\d.]+l([\d.]+) [^"]*" fill="base"/.exec(svg)!;
-      expect(Number(x) + Number(barWidth)).toBeLessThanOrEqual(width - 8 - widthPx(`−3.${'0'.repeat(decimals)}`));
+      const [, x, barWidth] = /<path d="M([\d.]+) [\d.]+l([\d.]+) [^"]*" fill="base"/.exec(waterfall(decimals))!;
+      expect(Number(x) + Number(barWidth)).toBeLessThanOrEqual(size.width - 8 - widthPx(`−3.${'0'.repeat(decimals)}`));
     }
   });
 });
@@ -180,7 +166,7 @@ describe('occupancy and granularity', () => {
       points: times.map((timeMs, i) => ({ threadsPerUnit: 2 ** i, timeMs })),
     });
     const curves = [curve('A100', 0, [5, 3, 4]), curve('V100', 1, [9, NaN, 8])];
-    const svg = drawn((theme, size) => granularityChart({ curves, axisTitle: 'threads per unit' }, theme, size), SIZE);
+    const svg = draw(granularityChart, { curves, axisTitle: 'threads per unit' });
     expect(countOf(svg, 'text')).toBeGreaterThanOrEqual(4); // There are two names and two rings.
     expect(svg.match(/stroke="text"/g)).toHaveLength(2);
     expect(wordsOf(svg)).toEqual(expect.arrayContaining(['A100', 'V100', '1', '2', '4', 'threads per unit']));
@@ -203,10 +189,7 @@ describe('residuals by axis', () => {
   it('have a dot for each design, with the selected one on top, and state how much each axis explains', () => {
     const rowPx = residualRowPx(axes, 400);
     const size = { width: 500, height: residualsHeightPx(axes, rowPx) };
-    const svg = drawn(
-      (theme, at) => residualsChart({ axes, name: (axis) => `Axis ${axis}`, selected: 41, rowPx }, theme, at),
-      size,
-    );
+    const svg = draw(residualsChart, { axes, name: (axis: string) => `Axis ${axis}`, selected: 41, rowPx }, size);
     expect(svg.match(/<path[^>]*fill="base"[^>]*fill-opacity="0.75"/g)).toHaveLength(5);
     expect(svg.match(/<path[^>]*fill="accent"/g)).toHaveLength(1);
     expect(svg.lastIndexOf('fill="accent"')).toBeGreaterThan(svg.lastIndexOf('fill="base"'));

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../../src-main/contract/api.ts';
-import { bestOverTime, comparedRun } from '../../../src-renderer/views/runs/filter.ts';
+import {
+  bestOverTime,
+  comparedRun,
+  filterRuns,
+  parseTags,
+  tagsInUse,
+  when,
+} from '../../../src-renderer/views/runs/filter.ts';
 
 const run = (id: number, change: Partial<RunSummary> = {}) =>
   ({
@@ -10,6 +17,10 @@ const run = (id: number, change: Partial<RunSummary> = {}) =>
     studyId: 1,
     sourceRunId: null,
     bestTimeMs: 10 / id,
+    name: `Run ${id}`,
+    note: '',
+    tags: [],
+    bestDesign: '',
     ...change,
   }) as RunSummary;
 
@@ -40,5 +51,35 @@ describe('the best time of each run', () => {
       bestOverTime(runs[at], runs, problems).map(({ name, points }) => [name, points.map(([id]) => id)]);
     expect(ids(0)).toEqual([['predicted', [1, 3, 5]]]);
     expect(ids(1)).toEqual([['predicted', [2]], ['simulated', [4]]]); // prettier-ignore
+  });
+});
+
+describe('the history', () => {
+  it('is filtered by words, state and tag together', () => {
+    const runs = [
+      run(1, { tags: ['keep'], note: 'first look' }),
+      run(2, { state: 'failed' }),
+      run(3, { tags: ['keep'] }),
+    ];
+    const any = { find: '', state: 'any', tag: '' } as const;
+    expect(filterRuns(runs, { ...any, find: 'LOOK first' }).map(({ id }) => id)).toEqual([1]);
+    expect(filterRuns(runs, { ...any, find: 'failed' }).map(({ id }) => id)).toEqual([2]);
+    expect(filterRuns(runs, { ...any, find: '#2' }).map(({ id }) => id)).toEqual([2]);
+    expect(filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
+    expect(filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
+  });
+  it('has counted tags, and reads typed ones', () => {
+    expect(tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
+      { tag: 'a', count: 2 },
+      { tag: 'b', count: 1 },
+    ]);
+    expect(parseTags(' a, b ,,a')).toEqual(['a', 'b']);
+  });
+  it('says when', () => {
+    const now = new Date('2026-03-04T12:00:00');
+    expect(when('2026-03-04T10:05:00', now)).toBe('10:05');
+    expect(when('2026-03-03T23:05:00', now)).toBe('yesterday 23:05');
+    expect(when('2026-02-01T09:00:00', now)).toBe('1 Feb 09:00');
+    expect(when('2025-02-01T09:00:00', now)).toBe('1 Feb 2025');
   });
 });
