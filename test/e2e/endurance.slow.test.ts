@@ -1,6 +1,9 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
 import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
+import { temporaryFolder } from './fixtures/program.ts';
 
 // The application survives a reload during a run, a cancelled run, a killed engine, and a copied address.
 
@@ -53,10 +56,17 @@ test('a reload during a run loses nothing, and a cancelled run can be resumed to
 test.describe('a host that ends', () => {
   test.use({ expects: /\bERR_(CONNECTION_|CONTENT_LENGTH_|EMPTY_RESPONSE)|WebSocket is already in CLOSING/ });
 
-  test('the page keeps its content when the engine is killed, and continues when it is back', async ({ page, own }) => {
-    await open(page, own, '#/ranking');
+  test('the page keeps its content when the engine is killed, and continues when it is back', async ({
+    page,
+    seed,
+  }) => {
+    const folder = temporaryFolder();
+    const databaseFile = join(folder.path, 'lockstep.db');
+    copyFileSync(seed, databaseFile);
+    const killed = await startHost(databaseFile);
+    await open(page, killed, '#/ranking');
     await expect(rankRows(page).first()).toBeVisible();
-    await own.kill();
+    await killed.kill();
     const bar = page.getByText('The engine is not answering.');
     await expect(bar).toBeVisible();
     await expect(rankRows(page).first()).toBeVisible();
@@ -65,8 +75,8 @@ test.describe('a host that ends', () => {
     await page.keyboard.press('Enter');
     await expect(statusBar(page)).toContainText('not saved');
 
-    const token = new URL(own.address).searchParams.get('token')!;
-    const host = await startHost(own.databaseFile, { port: own.port, token });
+    const token = new URL(killed.address).searchParams.get('token')!;
+    const host = await startHost(databaseFile, { port: killed.port, token });
     await expect(bar).toBeHidden({ timeout: 120_000 });
     // The edit made in the meantime is saved automatically.
     await expect(statusBar(page)).not.toContainText('not saved');
@@ -74,10 +84,14 @@ test.describe('a host that ends', () => {
     await expect(page.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue('64');
     await page.close();
     await host.interrupt();
+    folder.remove();
   });
 });
 
-test('an address that names only a view shows it for the open study, or for the last one', async ({ page, host }) => {
+test('an address that names only a view opens the last study, and a copied one the same order, filter and selection', async ({
+  page,
+  host,
+}) => {
   await open(page, host, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/runs'));
@@ -85,10 +99,7 @@ test('an address that names only a view shows it for the open study, or for the 
   await expect(page.getByRole('row', { name: /Acts propagation/ }).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/ranking'));
   await expect(rankRows(page).first()).toBeVisible();
-});
 
-test('a copied address opens the same view, order, filter and selection', async ({ page, host }) => {
-  await open(page, host, '#/ranking');
   await predicted(page, 1);
   await page.getByRole('combobox', { name: /^Device/ }).click();
   await page.getByRole('option', { name: /A100/ }).click();
