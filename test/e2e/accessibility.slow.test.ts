@@ -227,6 +227,17 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await expectAccessible(page, 'the page under the menu', 'none');
   await keys.press('Escape');
 
+  // A term is explained where it stands, and in the glossary.
+  const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
+  await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
+  await term.click();
+  const glossary = page.getByRole('dialog', { name: 'Glossary' });
+  await expect(glossary.getByText('Register cap', { exact: true })).toBeInViewport();
+  await both('glossary', '[role=dialog]');
+  await glossary.getByRole('textbox', { name: 'Find a term' }).fill('over draws of the assumed inputs');
+  await expect(glossary.getByText('Expected regret', { exact: true })).toBeVisible();
+  await keys.press('Escape');
+
   await page.getByRole('button', { name: /^Advanced/ }).click();
   await page.getByRole('spinbutton', { name: 'Cooperation step' }).press('Alt+ArrowDown');
   await expect(page.getByRole('menu')).toBeVisible();

@@ -2,50 +2,32 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// Tests with reduced motion, and with text twice as large.
+// Reduced motion, text twice as large, and the focus.
 
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
-test('nothing moves if the user prefers reduced motion', async ({ page, host }) => {
-  await page.emulateMedia({ reducedMotion: 'reduce' });
-  await open(page, host);
-  await predicted(page, 1);
-  for (const [i, view] of VIEWS.entries()) {
-    await page.keyboard.press(String(i + 1));
-    await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
-    await page.keyboard.press('Control+k');
-    await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeFocused();
-    const moving = await page.evaluate(() => [
-      ...[...document.querySelectorAll('*')]
-        .filter((element) => {
-          const { transitionDuration, animationDuration, animationName } = getComputedStyle(element);
-          const longest = (text: string) => Math.max(...text.split(',').map(parseFloat));
-          return longest(transitionDuration) > 0 || (animationName !== 'none' && longest(animationDuration) > 0);
-        })
-        .map((element) => element.outerHTML.slice(0, 120)),
-      // A sign of waiting appears after a delay, and at once.
-      ...document
-        .getAnimations()
-        .map((animation) => animation.effect?.getTiming())
-        .filter((timing) => timing?.duration !== 0)
-        .map((timing) => JSON.stringify(timing)),
-    ]);
-    expect(moving, view).toEqual([]);
-    await page.keyboard.press('Escape');
-    await expect(page.getByRole('dialog')).toBeHidden();
-  }
-});
+const SCREEN = { width: 1440, height: 900 };
+/** The window of a browser at 200 % on this screen. */
+const TWICE_AS_LARGE = { width: 720, height: 450 };
 
-test('About shows the licences of the packages in the page', async ({ page, host }) => {
-  await open(page, host);
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('About Lockstep');
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Show their licences' }).click();
-  const text = page.getByLabel('Licences of the packages in the page');
-  for (const name of ['svelte', 'echarts', '@fontsource-variable/inter'])
-    await expect(text).toContainText(`## ${name} - `);
-});
+/** Returns elements with a transition or an animation. */
+function moving(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => [
+    ...[...document.querySelectorAll('*')]
+      .filter((element) => {
+        const { transitionDuration, animationDuration, animationName } = getComputedStyle(element);
+        const longest = (text: string) => Math.max(...text.split(',').map(parseFloat));
+        return longest(transitionDuration) > 0 || (animationName !== 'none' && longest(animationDuration) > 0);
+      })
+      .map((element) => element.outerHTML.slice(0, 120)),
+    // A sign of waiting appears after a delay, and at once.
+    ...document
+      .getAnimations()
+      .map((animation) => animation.effect?.getTiming())
+      .filter((timing) => timing?.duration !== 0)
+      .map((timing) => JSON.stringify(timing)),
+  ]);
+}
 
 /** Returns controls and headings that cannot be scrolled into view because something clips them. */
 function unreachable(page: Page): Promise<readonly string[]> {
@@ -81,18 +63,23 @@ function unreachable(page: Page): Promise<readonly string[]> {
   });
 }
 
-test('nothing is cut off at 200 %: everything can be scrolled into view', async ({ browser, host }) => {
-  // A browser at 200 % on a screen of 1440 × 900.
-  const context = await browser.newContext({ viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 });
-  const page = await context.newPage();
+test('nothing moves with reduced motion, and at 200 % everything can be scrolled into view', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   for (const [i, view] of VIEWS.entries()) {
     await page.keyboard.press(String(i + 1));
     await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
+    await page.setViewportSize(TWICE_AS_LARGE);
     await expect.poll(() => unreachable(page), { message: view }).toEqual([]);
+    await page.setViewportSize(SCREEN);
+    await page.keyboard.press('Control+k');
+    await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeFocused();
+    expect(await moving(page), view).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('dialog')).toBeHidden();
   }
   // The far corner of the page can be reached.
+  await page.setViewportSize(TWICE_AS_LARGE);
   await page.evaluate(() => window.scrollTo(10_000, 10_000));
   const end = await page.evaluate(() => {
     const { right, bottom } = document.querySelector('footer')!.getBoundingClientRect();
@@ -100,32 +87,26 @@ test('nothing is cut off at 200 %: everything can be scrolled into view', async 
   });
   expect(end.right).toBeLessThanOrEqual(1);
   expect(end.bottom).toBeLessThanOrEqual(1);
-  await context.close();
-});
-
-test('the palette lists the best match first, and commands of the view before all others', async ({ page, host }) => {
-  await open(page, host, '#/ranking');
-  await predicted(page, 1);
-  await page.keyboard.press('Control+k');
-  const options = page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
-  await expect(options.first()).toContainText('the selected design');
-  await page.keyboard.type('sort');
-  await expect(options.first()).toContainText(/^\s*Sort by/);
-  await expect(options.first()).toHaveAttribute('aria-selected', 'true');
-});
-
-test('the tooltip of a focused button disappears with its view', async ({ page, host }) => {
-  await open(page, host);
-  await predicted(page, 1);
-  await page.getByRole('radio', { name: 'File' }).click();
-  await page.getByRole('radio', { name: 'File' }).focus();
-  for (const key of ['2', '3', '1']) await page.keyboard.press(key);
-  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
 });
 
 test('a view that a key opened can be used by keys at once', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
+  // The tooltip of a focused button disappears with its view.
+  await page.getByRole('radio', { name: 'File' }).click();
+  await page.getByRole('radio', { name: 'File' }).focus();
+  for (const key of ['2', '3', '1']) await page.keyboard.press(key);
+  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
+  // Several number fields get the focus at the same moment.
+  const fields = page.getByRole('spinbutton');
+  await expect(fields.nth(1)).toBeVisible();
+  await fields.evaluateAll(([first, second]) => {
+    first.focus();
+    second.focus();
+  });
+  await expect(fields.nth(1)).toBeFocused();
+  await page.keyboard.press('Escape');
+
   // One key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
   for (const [key, control] of [
     ['a', page.getByRole('textbox', { name: 'Values of Threads per unit' })],

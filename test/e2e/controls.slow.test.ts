@@ -1,11 +1,14 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { statusBar } from './fixtures/page.ts';
+import { predicted, statusBar } from './fixtures/page.ts';
 
-// The layout of controls: popovers are inside the window, one element scrolls, and headers have room for their text.
+// Controls: popovers inside a small window, lists of devices, settings, and the history of runs.
 
 const SMALL = { width: 900, height: 700 };
 
-test('a popover stays inside the window, and Tab goes on behind the button that opened it', async ({ page, host }) => {
+test('in a narrow window popovers stay inside it, Tab goes on behind their buttons, and the menus are kept', async ({
+  page,
+  host,
+}) => {
   await page.setViewportSize(SMALL);
   await open(page, host);
   const button = page.getByRole('button', { name: /^Balancing: / });
@@ -33,9 +36,22 @@ test('a popover stays inside the window, and Tab goes on behind the button that 
   await other.click();
   await expect(popover).toBeHidden();
   await expect(other).toBeFocused();
+
+  // The menus of a narrow window, and the place of the database.
+  await page.getByRole('button', { name: 'Menu', exact: true }).click();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByRole('menuitem', { name: /^Import lengths from a file/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await statusBar(page).getByRole('button', { name: 'saved' }).click();
+  await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
 });
 
-test('a device that is unticked keeps its row, also after a reload', async ({ page, own }) => {
+test('a device that is unticked keeps its row, also after a reload, and the guide shows the chosen ones', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   const rows = page.getByRole('table', { name: 'Devices of the study' }).getByRole('checkbox');
   const names = () => rows.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
@@ -50,11 +66,9 @@ test('a device that is unticked keeps its row, also after a reload', async ({ pa
   expect(await names()).toEqual(before);
   await page.getByRole('button', { name: `Take ${before[1]} off the list` }).click();
   await expect(rows).toHaveCount(before.length - 1);
-});
 
-test('the guide lists its devices in one scrolling element, and the chosen ones are visible', async ({ page, own }) => {
+  // The guide lists its devices in one scrolling element, and the chosen ones are visible.
   await page.setViewportSize(SMALL);
-  await open(page, own);
   await page.keyboard.press('Control+k');
   await page.keyboard.type('Go through the open study');
   await page.keyboard.press('Enter');
@@ -84,7 +98,10 @@ test('the guide lists its devices in one scrolling element, and the chosen ones 
   expect((await row.boundingBox())!.y).toBe(y);
 });
 
-test('Settings opens with the focus on its first choice, and the palette focuses a field', async ({ page, host }) => {
+test('Settings has the focus on its first choice, the palette focuses a field, and About shows the licences', async ({
+  page,
+  host,
+}) => {
   await open(page, host, '#/runs');
   await page.keyboard.press('Control+,');
   await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();
@@ -93,9 +110,17 @@ test('Settings opens with the focus on its first choice, and the palette focuses
   await page.keyboard.type('kappa');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('spinbutton', { name: 'Cooperation step' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('About Lockstep');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Show their licences' }).click();
+  const text = page.getByLabel('Licences of the packages in the page');
+  for (const name of ['svelte', 'echarts', '@fontsource-variable/inter'])
+    await expect(text).toContainText(`## ${name} - `);
 });
 
-test('the menu of a run opens by pointer and by keyboard', async ({ page, own }) => {
+test('runs have a menu by pointer and by keyboard, a bin, and a comparison', async ({ page, own }) => {
   await open(page, own, '#/runs');
   const run = page.getByRole('row', { name: /^Run 1, / });
   await expect(run).toContainText('first run');
@@ -108,11 +133,9 @@ test('the menu of a run opens by pointer and by keyboard', async ({ page, own })
   await page.keyboard.press('Shift+F10');
   await menu.getByRole('menuitem', { name: /^Rename run 1/ }).press('Enter');
   await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
-});
+  await page.keyboard.press('Escape');
 
-test('a deleted run is restored until the bin is emptied, which makes the file smaller', async ({ page, own }) => {
-  await open(page, own, '#/runs');
-  const run = page.getByRole('row', { name: /^Run 1, / });
+  // A deleted run is restored until the bin is emptied, which makes the file smaller.
   await run.click();
   await page.keyboard.press('Delete');
   await expect(run).toBeHidden();
@@ -137,4 +160,24 @@ test('a deleted run is restored until the bin is emptied, which makes the file s
   await expect(sheet).toBeHidden();
   await page.reload();
   await expect(page.getByText('No runs yet')).toBeVisible();
+
+  // A button compares two runs, in the words of the interface.
+  await page.keyboard.press('1');
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 2);
+  const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
+  await sigma.fill('0.0476190476');
+  await sigma.press('Enter');
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 3);
+  await page.keyboard.press('6');
+  await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
+  const detail = page.getByRole('complementary', { name: 'Run 3' });
+  // It has another kernel, so its best time is not shown as progress.
+  await expect(detail.getByText('Changed since run 2')).toBeVisible();
+  await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
+  await detail.getByRole('button', { name: 'Compare with run 2' }).click();
+  const diff = page.getByRole('complementary', { name: 'Comparison of two runs' });
+  await expect(diff).toContainText('Serial fraction σ');
+  await expect(diff).toContainText('0.04762');
 });

@@ -14,7 +14,12 @@ const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of u
 
 const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
 
-test('a CSV of lengths becomes the workload with a unit for each line, and can be undone', async ({ page, own }) => {
+test('a dropped, a chosen or a pasted table and a graph become the workload, which can be undone', async ({
+  page,
+  own,
+}) => {
+  // The listener is set before the page answers, because a key may reach a busy page too early.
+  const chooser = page.waitForEvent('filechooser');
   await open(page, own);
   await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
   await expect(sheet(page).getByText('4 units, 2 distinct lengths')).toBeVisible();
@@ -28,9 +33,38 @@ test('a CSV of lengths becomes the workload with a unit for each line, and can b
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).not.toHaveValue('4');
+
+  await offered(page);
+  await page.keyboard.press('Control+i');
+  await (
+    await chooser
+  ).setFiles({ name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') });
+  await expect(sheet(page).getByText('40 units, 2 distinct lengths')).toBeVisible();
+  await expect(sheet(page).getByRole('button', { name: 'Use 40 units' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
+  await page.keyboard.press('2');
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', '4\n4\n5\n');
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await expect(sheet(page).getByText('3 units, 2 distinct lengths')).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(sheet(page)).toBeHidden();
+  await expect(page).toHaveURL(/#\/landscape/);
+
+  // The vertices of a graph are the units, their out-degrees the lengths.
+  await page.keyboard.press('1');
+  await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
+  await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
+  await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
 });
 
-test('the user chooses the columns of a table with an unknown header, in any view', async ({ page, own }) => {
+test('the user chooses the columns of an unknown table in any view, and the kind of the workload follows the file', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
@@ -51,35 +85,8 @@ test('the user chooses the columns of a table with an unknown header, in any vie
   await sheet(page).getByRole('button', { name: 'Use 3 units' }).click();
   await expect(page).toHaveURL(/#\/study/);
   await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
-});
 
-test('a file that is chosen by keys and a pasted table open the same sheet', async ({ page, own }) => {
-  await open(page, own);
-  // The listener is set before the page answers, because a key may reach a busy page too early.
-  const chooser = page.waitForEvent('filechooser');
-  await offered(page);
-  await page.keyboard.press('Control+i');
-  await (
-    await chooser
-  ).setFiles({ name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') });
-  await expect(sheet(page).getByText('40 units, 2 distinct lengths')).toBeVisible();
-  await expect(sheet(page).getByRole('button', { name: 'Use 40 units' })).toBeFocused();
-  await page.keyboard.press('Enter');
-  await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
-  await page.keyboard.press('2');
-  await page.evaluate(() => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData('text/plain', '4\n4\n5\n');
-    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
-  });
-  await expect(sheet(page).getByText('3 units, 2 distinct lengths')).toBeVisible();
-  await page.keyboard.press('Escape');
-  await expect(sheet(page)).toBeHidden();
-  await expect(page).toHaveURL(/#\/landscape/);
-});
-
-test('a panel that waits for a file takes a dropped file of either kind', async ({ page, own }) => {
-  await open(page, own);
+  // A panel that waits for a file takes a file of either kind.
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
   await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
@@ -133,17 +140,10 @@ test('the import of an Optuna storage asks for the time unit and the axes, and r
   }
 });
 
-test('a graph becomes the workload: its vertices are the units, their out-degrees the lengths', async ({
+test('a wrong file is refused with its line, a hostile study at its field, and nothing is lost', async ({
   page,
-  own,
+  host,
 }) => {
-  await open(page, own);
-  await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
-  await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
-  await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
-});
-
-test('a wrong file is refused with its line and advice, and nothing is lost', async ({ page, host }) => {
   await open(page, host);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
@@ -163,10 +163,7 @@ test('a wrong file is refused with its line and advice, and nothing is lost', as
   expect(await offered(page)).toBe(before);
   await refusal.getByRole('button', { name: 'Dismiss' }).click();
   await expect(refusal).toBeHidden();
-});
 
-test('a hostile study file is refused at its field, and opens nothing', async ({ page, host }) => {
-  await open(page, host);
   const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/geometric.json'), 'utf8')) as Record<string, unknown>;
   const hostile = (change: Record<string, unknown>) => JSON.stringify({ ...study, name: 'Intruder', ...change });
   const bad: readonly (readonly [string, RegExp])[] = [
@@ -214,7 +211,10 @@ test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ p
   expect(rows[1]).toMatch(/^1,1,1,/);
 });
 
-test('compiled code of a kernel fills the chosen fields of its profile, in one step', async ({ page, own }) => {
+test('compiled code of a kernel fills the chosen fields of its profile in one step, and a log without a kernel is refused', async ({
+  page,
+  own,
+}) => {
   const profile = page.getByRole('region', { name: 'Kernel profile' });
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
   const registers = profile.getByRole('spinbutton', { name: 'Registers per thread' });
@@ -244,10 +244,7 @@ test('compiled code of a kernel fills the chosen fields of its profile, in one s
   await expect(profile.getByRole('button', { name: /^Instructions per iteration.*imported/i })).toBeVisible();
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(instructions).toHaveValue('560');
-});
 
-test('the sheet refuses a file without the name of a kernel', async ({ page, own }) => {
-  await open(page, own);
   await drop(page.getByRole('main'), 'build.log', 'ptxas info    : 0 bytes gmem\n');
   await expect(sheet(page).getByRole('alert')).toContainText('names no kernel');
   await expect(sheet(page).getByRole('button', { name: /^Import \d/ })).toBeDisabled();

@@ -1,5 +1,5 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted } from './fixtures/page.ts';
+import { predicted, tabTo } from './fixtures/page.ts';
 
 /** Opens an example by its name, predicts it, and shows its landscape. */
 async function landscapeOf(page: Parameters<typeof open>[0], name: string, runId: number): Promise<void> {
@@ -35,13 +35,36 @@ test('a map shows the launches of its own device, and keeps two launches with th
   await expect(launches.getByText(/^1\/s/)).toBeVisible();
 });
 
-test('a map zooms by wheel and key, a dragged rectangle filters every view, and a filter that no design passes is cleared', async ({
+test('ranges and a map are moved by keys and pointer, filter every view, and a filter that no design passes is cleared', async ({
   page,
   host,
 }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, host, '#/landscape');
   await predicted(page, 1);
+  // Keys move the ends of an axis, and Escape clears its selection.
+  const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
+  const ends = ranges.getByRole('slider');
+  await tabTo(ends.first());
+  // Tab stops once for all handles together, and the arrow keys move between them.
+  await expect(ranges.locator('[tabindex="0"]')).toHaveCount(1);
+  const block = ranges.getByRole('slider', { name: 'Block size, lower end' });
+  for (let i = 0; i < 12 && !(await block.evaluate((end) => end === document.activeElement)); i += 1)
+    await page.keyboard.press('ArrowRight');
+  await expect(block).toBeFocused();
+  await expect(block).toHaveAttribute('aria-valuetext', '32');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await expect(block).toHaveAttribute('aria-valuetext', '96');
+  const narrowed = page.getByRole('button', { name: /^Remove the filter block size 96/ });
+  await expect(narrowed).toBeVisible();
+  await expect(page).toHaveURL(/blockThreads/);
+  await expect(block).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(narrowed).toBeHidden();
+  await expect(block).toHaveAttribute('aria-valuetext', '32');
+  await expect(page).not.toHaveURL(/blockThreads/);
+
   const map = page.getByRole('application', { name: /^Predicted time over/ });
   const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
   const picture = map.locator('image');

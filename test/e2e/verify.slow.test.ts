@@ -1,4 +1,4 @@
-import { expect, open, test } from './fixtures/browser.ts';
+import { expect, test } from './fixtures/browser.ts';
 import { openReport } from '../verify/report.ts';
 import { verifyHost } from '../verify/host.ts';
 import { verifyMonkey } from '../verify/monkey.ts';
@@ -15,15 +15,4 @@ test('random actions cause no error', async () => {
   const report = openReport(1, () => {});
   await verifyMonkey(report, 0.25);
   expect(report.failures).toEqual([]);
-});
-
-test('the page survives when several number fields get the focus at the same moment', async ({ page, host }) => {
-  await open(page, host);
-  const fields = page.getByRole('spinbutton');
-  await expect(fields.nth(1)).toBeVisible();
-  await fields.evaluateAll(([first, second]) => {
-    first.focus();
-    second.focus();
-  });
-  await expect(fields.nth(1)).toBeFocused();
 });

@@ -2,11 +2,11 @@ import type { Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { WIDE, drop, predicted, statusBar } from './fixtures/page.ts';
+import { WIDE, drop, predicted } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// Finding things: the palette, links to missing things, menus of a narrow window, the database, the history of runs.
+// Finding things: the palette, links to missing things, the steps to a new study, the map of a report.
 
 async function find(page: Page, query: string) {
   await page.keyboard.press('Control+k');
@@ -14,7 +14,7 @@ async function find(page: Page, query: string) {
   return page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
 }
 
-test('the palette finds commands of other views, devices, runs and designs, and nothing by scattered letters', async ({
+test('the palette finds commands, devices, runs and designs, and exports are about the device that is shown', async ({
   page,
   host,
 }) => {
@@ -56,14 +56,20 @@ test('the palette finds commands of other views, devices, runs and designs, and 
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/ranking.*design=\d+/);
   await expect(page.getByRole('complementary', { name: 'Selected design' })).toContainText('Rank 3');
-});
 
-test('an export is about the device that the views show', async ({ page, host }) => {
-  await open(page, host, '#/ranking');
-  await predicted(page, 1);
-  const device = page.getByRole('combobox', { name: /^Device: / });
+  // The commands of the view come before all others, and the best match comes first.
+  await page.keyboard.press('Control+k');
+  const options = page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
+  await expect(options.first()).toContainText('the selected design');
+  await page.keyboard.type('sort');
+  await expect(options.first()).toContainText(/^\s*Sort by/);
+  await expect(options.first()).toHaveAttribute('aria-selected', 'true');
+  await page.keyboard.press('Escape');
+
+  // An export is about the device that the views show.
+  const shown = page.getByRole('combobox', { name: /^Device: / });
   const choose = async (name: RegExp) => {
-    await device.click();
+    await shown.click();
     await page.getByRole('option', { name }).click();
   };
   await choose(/^A100 SXM4 40 GB/);
@@ -76,60 +82,15 @@ test('an export is about the device that the views show', async ({ page, host })
   await choose(/^H100 SXM5 80 GB/);
   await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');
-  await expect(device).toHaveAccessibleName(/H100 SXM5/);
+  await expect(shown).toHaveAccessibleName(/H100 SXM5/);
 });
 
 test('a link to something that does not exist says so, and shows what exists', async ({ page, host }) => {
-  await open(page, host);
-  await predicted(page, 1);
-  const study = /[?&]study=(\d+)/.exec(page.url())![1];
-  const go = (hash: string) => page.evaluate((next) => void (location.hash = next), hash);
-  for (const [hash, title] of [
-    ['#/ranking?study=99', 'There is no study 99.'],
-    [`#/ranking?study=${study}&run=77`, 'There is no run 77.'],
-    [`#/ranking?study=${study}&device=nvidia-x`, 'There is no device nvidia-x.'],
-    [`#/ranking?study=${study}&design=99999999`, 'There is no design 99999999 in run 1.'],
-    [`#/rankings?study=${study}`, 'There is no view “rankings”.'],
-  ] as const) {
-    await go(hash);
-    const refusal = page.getByRole('alert').filter({ hasText: title });
-    await expect(refusal).toBeVisible();
-    await refusal.getByRole('button', { name: 'Dismiss' }).click();
-  }
-  await expect(page).toHaveTitle(/^Acts propagation – Study/);
-});
-
-test('a narrow window keeps its menus, and says where the database is', async ({ page, host }) => {
-  await page.setViewportSize({ width: 900, height: 700 });
-  await open(page, host);
-  await page.getByRole('button', { name: 'Menu', exact: true }).click();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowRight');
-  await expect(page.getByRole('menuitem', { name: /^Import lengths from a file/ })).toBeVisible();
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Escape');
-  await statusBar(page).getByRole('button', { name: 'saved' }).click();
-  await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
-});
-
-test('a button compares two runs, in the words of the interface', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
-  await sigma.fill('0.0476190476');
-  await sigma.press('Enter');
-  await page.keyboard.press('Control+Enter');
-  await predicted(page, 2);
-  await page.keyboard.press('6');
-  await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
-  const detail = page.getByRole('complementary', { name: 'Run 2' });
-  // Run 2 has another kernel, so its best time is not shown as progress.
-  await expect(detail.getByText('Changed since run 1')).toBeVisible();
-  await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
-  await detail.getByRole('button', { name: 'Compare with run 1' }).click();
-  const diff = page.getByRole('complementary', { name: 'Comparison of two runs' });
-  await expect(diff).toContainText('Serial fraction σ');
-  await expect(diff).toContainText('0.04762');
+  await open(page, host, '#/ranking?study=99');
+  const refusal = page.getByRole('alert').filter({ hasText: 'There is no study 99.' });
+  await expect(refusal).toBeVisible();
+  await refusal.getByRole('button', { name: 'Dismiss' }).click();
+  await expect(page).toHaveTitle(/^Acts propagation – Ranking/);
 });
 
 test('four steps by keys lead from a table to the answer of a new study', async ({ page, own }) => {
@@ -159,18 +120,6 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await expectAccessible(page, 'guide, answer', 'both', '[role=dialog]');
   await page.keyboard.press('Enter');
   await predicted(page, 2);
-});
-
-test('a term is explained where it stands, and in the glossary', async ({ page, host }) => {
-  await open(page, host);
-  const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
-  await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
-  await term.click();
-  const glossary = page.getByRole('dialog', { name: 'Glossary' });
-  await expect(glossary.getByText('Register cap', { exact: true })).toBeInViewport();
-  await expectAccessible(page, 'glossary', 'both', '[role=dialog]');
-  await glossary.getByRole('textbox', { name: 'Find a term' }).fill('over draws of the assumed inputs');
-  await expect(glossary.getByText('Expected regret', { exact: true })).toBeVisible();
 });
 
 test('the exported report has a map that works by pointer and keys, and needs no other file', async ({
