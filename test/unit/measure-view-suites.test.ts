@@ -122,6 +122,9 @@ describe('probes', () => {
   const probe = (name: string, change: Partial<MeasuredCase>) =>
     suiteCase(0, { case: { id: name, benchmark: 'probe', parameters: { probe: name, arguments: {} } }, ...change });
 
+  const onH100 = (name: string, values: MeasuredCase['values']) =>
+    probeRows([probe(name, { values })], gpu('nvidia-h100-sxm5-80gb'))[0];
+
   it('are shown beside the values of the catalogue, if it has any', () => {
     const rows = probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
     expect(rows).toEqual([
@@ -132,46 +135,39 @@ describe('probes', () => {
     expect(off).toMatchObject({ found: '2', catalogue: '4', agrees: false });
   });
 
-  it('compare each class of instructions with its own lanes, as measured on an H100', () => {
-    const H100 = gpu('nvidia-h100-sxm5-80gb');
-    const lanes = (name: string, lanesPerCycle: number) =>
-      probeRows([probe(name, { values: { lanesPerCycle } })], H100)[0];
-    expect(lanes('float-add', 125.4)).toMatchObject({ catalogue: '128', agrees: true });
-    expect(lanes('special', 15.99)).toMatchObject({ catalogue: '16', agrees: true });
-    expect(lanes('logic', 63.55)).toMatchObject({ catalogue: '64', agrees: true });
-    expect(lanes('integer-multiply-add', 63.75)).toMatchObject({ catalogue: '64', agrees: true });
-    expect(lanes('double-multiply-add', 63.51)).toMatchObject({ catalogue: '64', agrees: true });
+  it.each([
+    // Each class of instructions has its own lanes.
+    ['float-add', { lanesPerCycle: 125.4 }, '128', true],
+    ['special', { lanesPerCycle: 15.99 }, '16', true],
+    ['logic', { lanesPerCycle: 63.55 }, '64', true],
+    ['integer-multiply-add', { lanesPerCycle: 63.75 }, '64', true],
+    ['double-multiply-add', { lanesPerCycle: 63.51 }, '64', true],
     // The compiler spreads additions over two units, which the model does not know.
-    expect(lanes('integer-add', 124.7)).toMatchObject({ catalogue: '64', agrees: false });
-    // The model has no throughput of these.
-    for (const name of ['shuffle', 'match']) expect(lanes(name, 32)).toMatchObject({ catalogue: '', agrees: null });
+    ['integer-add', { lanesPerCycle: 124.7 }, '64', false],
+    // The model has no throughput of these, and no latency of those that follow.
+    ['shuffle', { lanesPerCycle: 32 }, '', null],
+    ['match', { lanesPerCycle: 32 }, '', null],
+    ['special', { latencyCycles: 17 }, '', null],
+    ['double-multiply-add', { latencyCycles: 17 }, '', null],
+    ['cache-l1', { latencyCycles: 17 }, '', null],
+    ['fetch', { latencyCycles: 17 }, '', null],
+    ['float-add', { latencyCycles: 4.037 }, '4', true],
+    ['integer-add', { latencyCycles: 5.028 }, '4', false],
+    ['shuffle', { latencyCycles: 24.01 }, '25', true],
+    ['cache-l2', { missLatencyCycles: 687.8 }, '700', true],
+  ])('of an H100: %s %j beside %j', (name, values, catalogue, agrees) => {
+    expect(onH100(name, values)).toMatchObject({ catalogue, agrees });
   });
 
-  it('compare latencies only where the model has one', () => {
-    const H100 = gpu('nvidia-h100-sxm5-80gb');
-    const cycles = (name: string, latencyCycles: number) =>
-      probeRows([probe(name, { values: { latencyCycles } })], H100)[0];
-    expect(cycles('float-add', 4.037)).toMatchObject({ catalogue: '4', agrees: true });
-    expect(cycles('integer-add', 5.028)).toMatchObject({ catalogue: '4', agrees: false });
-    expect(cycles('shuffle', 24.01)).toMatchObject({ catalogue: '25', agrees: true });
-    for (const name of ['special', 'double-multiply-add', 'cache-l1', 'fetch'])
-      expect(cycles(name, 17)).toMatchObject({ catalogue: '', agrees: null });
-    const [miss] = probeRows([probe('cache-l2', { values: { missLatencyCycles: 687.8 } })], H100);
-    expect(miss).toMatchObject({ catalogue: '700', agrees: true });
-  });
-
-  it('say why a half of a cache, or a part of the peak bandwidth, is no disagreement', () => {
-    const H100 = gpu('nvidia-h100-sxm5-80gb');
-    const row = (name: string, values: Record<string, number>) => probeRows([probe(name, { values })], H100)[0];
-    expect(row('cache-l2', { capacityBytes: 28.2e6 })).toMatchObject({
-      agrees: null,
-      note: 'One multiprocessor sees the near half.',
-    });
-    expect(row('cache-l2', { capacityBytes: 50e6 })).toMatchObject({ agrees: true, note: '' });
-    expect(row('cache-l2', { capacityBytes: 4e6 })).toMatchObject({ agrees: false });
-    expect(row('bandwidth', { bandwidthGbS: 2932 })).toMatchObject({ agrees: null, note: '87.5 % of the peak' });
-    expect(row('bandwidth', { bandwidthGbS: 5000 })).toMatchObject({ agrees: false });
-    expect(row('bandwidth', { bandwidthGbS: 300 })).toMatchObject({ agrees: false });
+  it.each([
+    ['cache-l2', { capacityBytes: 28.2e6 }, null, 'One multiprocessor sees the near half.'],
+    ['cache-l2', { capacityBytes: 50e6 }, true, ''],
+    ['cache-l2', { capacityBytes: 4e6 }, false, ''],
+    ['bandwidth', { bandwidthGbS: 2932 }, null, '87.5 % of the peak'],
+    ['bandwidth', { bandwidthGbS: 5000 }, false, ''],
+    ['bandwidth', { bandwidthGbS: 300 }, false, ''],
+  ])('a half of a cache or a part of the peak bandwidth is no disagreement: %s %j', (name, values, agrees, note) => {
+    expect(onH100(name, values)).toMatchObject({ agrees, note });
   });
 
   it('say why they have no result', () => {
