@@ -26,9 +26,23 @@ async function fill(page: Page, name: string, value: number): Promise<void> {
   await field.press('Enter');
 }
 
-test('a newcomer measures six designs in the page and sees where the model errs', async ({ page, own }) => {
+test('a newcomer cancels a probe, measures six designs in the page and sees where the model errs', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await predicted(page, 1);
+  await setUp(page, 6);
+  // Nothing is measured if the probe before a measurement is cancelled.
+  const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
+  await start.click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await expect(statusBar(page)).toContainText('Probe cancelled');
+  await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
+  await expect(start).toBeEnabled();
+  await expect(page.getByRole('button', { name: /^Run 2,/ })).toHaveCount(0);
+
+  await page.keyboard.press('1');
   await smallStudy(page, [1, 2, 4, 8]);
   await setUp(page, 6);
   await expect(page.getByText(/^Only designs that this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
@@ -68,14 +82,17 @@ test('a newcomer measures six designs in the page and sees where the model errs'
   await expect(page.getByText('Measure at least 9 designs, spread over the ranking.')).toBeVisible();
 });
 
-test('Escape cancels a measurement, which keeps its results and can be resumed', async ({ page, own }) => {
+test('a measurement is cancelled, resumed, cancelled in a window that does not measure it, and resumed to its end', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
-  await setUp(page, 5);
+  await setUp(page, 6);
   await fill(page, 'Repeats', 40);
   await page
-    .getByRole('button', { name: /^Measure 5 designs/ })
+    .getByRole('button', { name: /^Measure 6 designs/ })
     .first()
     .click();
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });
@@ -83,14 +100,27 @@ test('Escape cancels a measurement, which keeps its results and can be resumed',
   await expect(statusBar(page)).toContainText('Run 3 cancelled');
   const bar = page.getByRole('status').filter({ hasText: 'what was measured is kept' });
   await expect(bar).toBeVisible();
-  const kept = Number(/after\s+(\d+)\s+of\s+5/.exec((await bar.textContent())!)![1]);
+  const kept = Number(/after\s+(\d+)\s+of\s+6/.exec((await bar.textContent())!)![1]);
   expect(kept).toBeGreaterThan(0);
-  await page.getByRole('button', { name: 'Resume', exact: true }).click();
+  const resume = page.getByRole('button', { name: 'Resume', exact: true });
+  await resume.click();
   await expect(bar).toBeHidden();
+
+  // The reloaded page is not the one that measured.
+  await page.reload();
+  const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
+  await waiting.getByRole('button', { name: 'Cancel' }).click();
+  await expect(waiting).toBeHidden();
+  await expect(page.getByRole('status').filter({ hasText: 'was cancelled' })).toBeVisible();
+  await resume.click();
+  await expect(rows(page)).toHaveCount(6);
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
-test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own }) => {
+test('by keyboard, a run is tuned, cancelled and continued, and a design goes from the ranking to the measurement', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -121,67 +151,8 @@ test('a run is tuned by keyboard, cancelled, and continued', async ({ page, own 
   await expectAccessible(page, 'tuning', 'both');
   await page.getByRole('button', { name: 'Show run 3' }).click();
   await expect(rows(page)).toHaveCount(4);
-});
 
-test('nothing is measured if the probe before a measurement is cancelled', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  await setUp(page, 6);
-  const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
-  await start.click();
-  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await expect(statusBar(page)).toContainText('Probe cancelled');
-  await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
-  await expect(start).toBeEnabled();
-  await expect(page.getByRole('button', { name: /^Run 2,/ })).toHaveCount(0);
-});
-
-test('a run that waits for a page can be cancelled', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  await smallStudy(page);
-  await setUp(page, 8);
-  await fill(page, 'Repeats', 60);
-  await page
-    .getByRole('button', { name: /^Measure 8 designs/ })
-    .first()
-    .click();
-  await expect(rows(page)).toHaveCount(8);
-  // The reloaded page is not the one that measured.
-  await page.reload();
-  const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
-  await waiting.getByRole('button', { name: 'Cancel' }).click();
-  await expect(waiting).toBeHidden();
-  await expect(page.getByRole('status').filter({ hasText: 'was cancelled' })).toBeVisible();
-});
-
-test('results of another program can be imported or dropped, and a wrong file is refused with a reason', async ({
-  page,
-  own,
-}) => {
-  await open(page, own, '#/measure');
-  await expect(page.getByRole('heading', { name: 'Nothing measured yet' })).toBeVisible();
-  const chooser = page.waitForEvent('filechooser');
-  await page.getByRole('button', { name: 'Import results…' }).last().click();
-  await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
-  // The study has a sweep, so the sheet asks which of its axes the parameters are.
-  await page.getByRole('button', { name: 'Import times' }).click();
-  const kernels = page.getByRole('grid', { name: 'Imported kernels' });
-  await expect(kernels).toBeVisible();
-  await expect(kernels).toHaveAttribute('aria-rowcount', '245');
-  await expect(statusBar(page)).toContainText('Kernel Tuner cache, 245 cases');
-  await expect(page.getByText('imported kernels on NVIDIA A100-PCIE-40GB')).toBeVisible();
-  await expectAccessible(page, 'imported kernels', 'both');
-
-  await drop(page.getByRole('heading', { name: 'convolution_kernel' }), 'nonsense.json', '{"nothing": 1}');
-  const refused = page.getByRole('alert').filter({ hasText: 'The file was not imported' });
-  await expect(refused).toContainText('nonsense.json: The format of the JSON file is not known');
-});
-
-test('a design goes from the ranking to the measurement by keyboard alone', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  await smallStudy(page);
+  // A design goes from the ranking to the measurement by keyboard alone.
   await page.keyboard.press('3');
   // The key M hands over the selected design, so the inspector must show one first.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();
@@ -193,9 +164,12 @@ test('a design goes from the ranking to the measurement by keyboard alone', asyn
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+.[mµn]?s/, { timeout: 120_000 });
 });
 
-test('two measured runs are compared, with a verdict for each design', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
+test('results are imported and compared, those of another program too, and a wrong file is refused with a reason', async ({
+  page,
+  own,
+}) => {
+  await open(page, own, '#/measure');
+  await expect(page.getByRole('heading', { name: 'Nothing measured yet' })).toBeVisible();
   for (const name of ['cpu-xeon-2-cores.jsonl', 'cpu-xeon-2-cores-busy.jsonl']) {
     await page.keyboard.press('1');
     await drop(page.getByRole('main'), name, readFileSync(join(ROOT, 'test/data/measured', name), 'utf8'));
@@ -212,4 +186,21 @@ test('two measured runs are compared, with a verdict for each design', async ({ 
   await expect(table.getByRole('row', { name: /^triad on 2 cores 535\.1 .* −87\.3\s% faster$/ })).toBeVisible();
   await expect(page).toHaveURL(/runs=3(,|%2C)2/);
   await expectAccessible(page, 'measured runs', 'both');
+
+  await page.keyboard.press('5');
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Import results…' }).last().click();
+  await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
+  // The study has a sweep, so the sheet asks which of its axes the parameters are.
+  await page.getByRole('button', { name: 'Import times' }).click();
+  const kernels = page.getByRole('grid', { name: 'Imported kernels' });
+  await expect(kernels).toBeVisible();
+  await expect(kernels).toHaveAttribute('aria-rowcount', '245');
+  await expect(statusBar(page)).toContainText('Kernel Tuner cache, 245 cases');
+  await expect(page.getByText('imported kernels on NVIDIA A100-PCIE-40GB')).toBeVisible();
+  await expectAccessible(page, 'imported kernels', 'both');
+
+  await drop(page.getByRole('heading', { name: 'convolution_kernel' }), 'nonsense.json', '{"nothing": 1}');
+  const refused = page.getByRole('alert').filter({ hasText: 'The file was not imported' });
+  await expect(refused).toContainText('nonsense.json: The format of the JSON file is not known');
 });

@@ -7,7 +7,7 @@ import { timeText } from '../../src-workers/domain/times.ts';
 import { expect, open, test } from './fixtures/browser.ts';
 import { WIDE, predicted, rankRows, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
-import type { RunningHost } from './fixtures/host.ts';
+import type { Host } from './fixtures/host.ts';
 
 test.use({ viewport: WIDE });
 
@@ -39,7 +39,7 @@ interface Ranked {
   readonly rows: readonly RankedRow[];
 }
 /** Returns the tie band of a run on its fastest device, from the command line. */
-async function tieBand(host: RunningHost, run: number): Promise<readonly RankedRow[]> {
+async function tieBand(host: Host, run: number): Promise<readonly RankedRow[]> {
   const rank = async (args: readonly string[]): Promise<Ranked> => {
     const rankArgs = ['rank', String(run), '--db', host.databaseFile, '--json', ...args];
     const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), ...rankArgs];
@@ -115,7 +115,10 @@ test('after edits the card shows one of the tied best designs of the full rankin
   expect(time).toBe(timeText(picked!.timeMs));
 });
 
-test('the card follows σ while it is dragged, and the origin of a value follows each edit', async ({ page, own }) => {
+test('the card follows σ while it is dragged, the origin of a value follows each edit, and a study without a valid design says so', async ({
+  page,
+  own,
+}) => {
   await open(page, own);
   await predicted(page, 1);
   await settled(page);
@@ -145,12 +148,31 @@ test('the card follows σ while it is dragged, and the origin of a value follows
   await settled(page);
   await page.getByRole('button', { name: 'I know this value: Dependent loads per iteration' }).click();
   await expect(mark).toHaveAccessibleName(/: given$/);
+
+  await field(page, 'Registers per thread').fill('1000');
+  await field(page, 'Registers per thread').press('Enter');
+  await page.getByRole('textbox', { name: 'Values of Register cap' }).fill('none');
+  await page.getByRole('textbox', { name: 'Values of Register cap' }).press('Enter');
+  await expect(card(page).getByRole('heading', { name: 'No design can run' })).toBeVisible();
 });
 
-test('a small map opens the whole map, with the same best time', async ({ page, host }) => {
+test('a key copies the header, and a small map opens the whole map with the same best time', async ({
+  page,
+  host,
+  context,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, host);
   await predicted(page, 1);
-  const maps = (await settled(page)).getByRole('toolbar', { name: 'Landscape by threads per unit' });
+  const answered = await settled(page);
+  await page.keyboard.press('h');
+  await expect(statusBar(page)).toContainText(/Header copied, .* assumption/);
+  const header = await page.evaluate(() => navigator.clipboard.readText());
+  expect(header).toContain('#ifndef LOCKSTEP_PROPAGATE_CUH');
+  expect(header).toMatch(/[Aa]ssumed/);
+  expect(header).toContain('Knee softness');
+
+  const maps = answered.getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const recommended = maps.getByRole('button', { name: /, recommended$/ });
   await recommended.focus();
   await page.keyboard.press('ArrowRight');
@@ -178,13 +200,11 @@ test('in other views the recommendation is one line, which a key opens and Escap
   await page.keyboard.press('Escape');
   await expect(card(page)).toBeHidden();
   await expect(line).toBeFocused();
-});
 
-test('above a run that belongs to no study there is no recommendation of the open one', async ({ page, own }) => {
+  // Above a run that belongs to no study, there is no recommendation of the open one.
   const study = join(ROOT, 'db/examples/software.json');
   const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', study, '--db', own.databaseFile];
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
-  await open(page, own, '#/ranking');
   await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
   await expect(
     page.getByText(/^Run \d+ is not of this study\. The report in Export names the recommended design of the run\.$/),
@@ -193,28 +213,4 @@ test('above a run that belongs to no study there is no recommendation of the ope
   await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();
   await page.keyboard.press('0');
   await expect(card(page)).toBeHidden();
-});
-
-test('the copied header names the assumed values', async ({ page, host, context }) => {
-  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, host);
-  await predicted(page, 1);
-  await settled(page);
-  await page.keyboard.press('h');
-  await expect(statusBar(page)).toContainText(/Header copied, .* assumption/);
-  const header = await page.evaluate(() => navigator.clipboard.readText());
-  expect(header).toContain('#ifndef LOCKSTEP_PROPAGATE_CUH');
-  expect(header).toMatch(/[Aa]ssumed/);
-  expect(header).toContain('Knee softness');
-});
-
-test('a study whose designs all cannot run says so', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  await settled(page);
-  await field(page, 'Registers per thread').fill('1000');
-  await field(page, 'Registers per thread').press('Enter');
-  await page.getByRole('textbox', { name: 'Values of Register cap' }).fill('none');
-  await page.getByRole('textbox', { name: 'Values of Register cap' }).press('Enter');
-  await expect(card(page).getByRole('heading', { name: 'No design can run' })).toBeVisible();
 });

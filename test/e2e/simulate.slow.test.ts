@@ -3,7 +3,10 @@ import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
 // Simulates the best predicted designs from the ranking, and looks at one launch over time.
 
-test('the key S simulates the next designs, and the ranking sorts them by simulated time', async ({ page, own }) => {
+test('the key S simulates the next designs, the ranking sorts them by simulated time, and the key T shows one over time', async ({
+  page,
+  own,
+}) => {
   // The window has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
@@ -42,14 +45,8 @@ test('the key S simulates the next designs, and the ranking sorts them by simula
   await expect(page.getByRole('button', { name: 'Cancel', exact: true })).toBeHidden();
   await page.keyboard.press('r');
   await expect(again).toBeHidden();
-});
 
-test('the key T shows one launch over time and other replications of it, and Escape goes back', async ({
-  page,
-  own,
-}) => {
-  await open(page, own, '#/ranking');
-  await predicted(page, 1);
+  // The key T shows one launch over time, and Escape goes back.
   await rankRows(page).nth(2).click();
   await page.keyboard.press('t');
   const sheet = page.getByRole('dialog');

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
-import type { RunningHost } from './fixtures/host.ts';
+import type { Host } from './fixtures/host.ts';
 import { predicted, statusBar } from './fixtures/page.ts';
 
 // Two windows on one store agree without a reload: on one host, and on two processes with one database file.
@@ -34,7 +34,7 @@ async function studies(page: Page): Promise<readonly string[]> {
 const lists = (page: Page, name: string) => async () => (await studies(page)).some((text) => text.includes(name));
 
 /** Opens the smallest of the examples. */
-async function openSmall(page: Page, host: RunningHost): Promise<void> {
+async function openSmall(page: Page, host: Host): Promise<void> {
   await open(page, host);
   await command(page, 'study: any machine');
   await expect(page).toHaveTitle(/^Any machine –/);
@@ -66,13 +66,16 @@ async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-/** Starts, renames, deletes and restores a run in the first window, and checks the second. */
+/** Starts a run in the first window, and checks the second. */
 async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await first.keyboard.press('Control+Enter');
   await predicted(first, 2);
   await expect(rail(second).getByRole('button', { name: /^Run 2,/ })).toBeVisible();
   await predicted(second, 2);
+}
 
+/** Renames, deletes and restores a run in the first window, and checks the second. */
+async function expectHistoriesAgree(first: Page, second: Page): Promise<void> {
   await second.keyboard.press('6');
   await first.keyboard.press('6');
   await first.getByRole('row', { name: /^Run 2, / }).click();
@@ -97,9 +100,10 @@ test('two tabs of one host', async ({ page, own }) => {
   await expectEditsAgree(page, second);
   await expectStudiesAgree(page, second);
   await expectRunsAgree(page, second);
+  await expectHistoriesAgree(page, second);
 });
 
-// Between two processes the only message is that the file has changed, so studies and runs are enough to test.
+// Between two processes the only message is that the file has changed, so an edit and a run are enough to test.
 test('two processes on one database file', async ({ page, browser, own }) => {
   const other = await startHost(own.databaseFile);
   await openSmall(page, own);
