@@ -1,9 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 
 /*
  * Engines of all tests in a process use the same worker threads, one after another. A new thread loads and compiles all
  * models, which takes most of the processor time of a small sweep. A pool that is closed during a task ends its threads
- * as usual.
+ * as usual, unless it waits for the task.
  */
 
 type Options = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
@@ -15,35 +16,40 @@ interface KeptPool {
 
 const idle = new Map<string, KeptPool[]>();
 
-/** Makes `destroy` keep an idle pool. */
-function makeKept(pool: Piscina, others: KeptPool[]): KeptPool {
+/** Makes `destroy` keep an idle pool, or one whose tasks end within `patienceMs`. */
+function makeKept(pool: Piscina, others: KeptPool[], patienceMs: number): KeptPool {
   const kept = { pool, uses: 0 };
   const run = pool.run.bind(pool);
   const destroy = pool.destroy.bind(pool);
-  let running = 0;
+  const running = new Set<Promise<unknown>>();
   pool.run = async (task: { readonly plan?: { readonly id?: string } }, options) => {
     // Threads keep tables by the id of a plan, which may be the number of a run in another test's database.
     const plan = task.plan?.id === undefined ? task.plan : { ...task.plan, id: `${kept.uses} ${task.plan.id}` };
-    running += 1;
+    const result = run({ ...task, ...(plan && { plan }) }, options) as Promise<unknown>;
+    running.add(result);
     try {
-      return (await run({ ...task, ...(plan && { plan }) }, options)) as unknown;
+      return await result;
     } finally {
-      running -= 1;
+      running.delete(result);
     }
   };
-  pool.destroy = async () => (running > 0 ? await destroy() : void others.push(kept));
+  pool.destroy = async () => {
+    if (patienceMs > 0) await Promise.race([Promise.allSettled(running), setTimeout(patienceMs)]);
+    if (running.size > 0) await destroy();
+    else others.push(kept);
+  };
   return kept;
 }
 
 /** Returns Piscina, but pools of the engine's worker are kept when they are closed, and used again. */
-export const keepWorkers = (original: typeof Piscina): typeof Piscina =>
+export const keepWorkers = (original: typeof Piscina, patienceMs = 0): typeof Piscina =>
   new Proxy(original, {
     construct(target, [options]: [Options]) {
       if (!options.filename!.endsWith('src-workers/worker.ts')) return new target(options);
       const key = `${options.filename} ${options.maxThreads}`;
       const kept = idle.get(key) ?? [];
       idle.set(key, kept);
-      const one = kept.pop() ?? makeKept(new target(options), kept);
+      const one = kept.pop() ?? makeKept(new target(options), kept, patienceMs);
       one.uses += 1;
       return one.pool;
     },
