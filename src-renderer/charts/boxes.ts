@@ -74,8 +74,7 @@ export function rowsOverValues(
   values: Plane,
   ticks: { readonly x: Ticks; readonly y: Ticks },
 ) {
-  const none = { ticks: [], format: String, marks: false };
-  const upper = planeAxes(theme, rows, { x: none, y: none });
+  const upper = planeAxes(theme, rows);
   const lower = planeAxes(theme, values, ticks);
   return {
     grid: [upper.grid, lower.grid],

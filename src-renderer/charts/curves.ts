@@ -138,13 +138,13 @@ export function curvesChart(
       ...axisTitles(theme, area, { x: xTitle, y: yTitle }),
       ...(marked
         ? [
-            stroke([[area.x(marked.x), area.top - 4], [area.x(marked.x), area.bottom]], theme.colour['text-2']), // prettier-ignore
+            stroke([area.x(marked.x), area.top - 4, area.x(marked.x), area.bottom], theme.colour['text-2']),
             words(theme, area.x(marked.x) + 4, area.top, marked.text, { colour: 'text' }),
           ]
         : []),
       ...(chosen === null
         ? []
-        : [stroke([[area.x(chosen), area.top], [area.x(chosen), area.bottom]], theme.colour.control, { dash: [2, 3] })]), // prettier-ignore
+        : [stroke([area.x(chosen), area.top, area.x(chosen), area.bottom], theme.colour.control, { dash: [2, 3] })]),
       ...shown.flatMap((curve, i) => endOf(curve, ends[i] - 3, chosen, theme, area)),
     ] as never,
   };
@@ -196,7 +196,7 @@ function endOf(
   const here = (chosen === null ? null : nearest(drawn, chosen)) ?? drawn[drawn.length - 1];
   const key = dots
     ? { type: 'circle' as const, silent: true, shape: { cx: area.right + 9, cy: y, r: 3 }, style: { fill: colour } }
-    : stroke([[area.right + 6, y], [area.right + 16, y]], colour, { width: 2, ...(dashed && { dash: [4, 2] }) }); // prettier-ignore
+    : stroke([area.right + 6, y, area.right + 16, y], colour, { width: 2, ...(dashed && { dash: [4, 2] }) });
   return [
     key,
     words(theme, area.right + 20, y, name, { colour: 'text' }),

@@ -279,8 +279,14 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
   };
 }
 
+const NO_TICKS: Ticks = { ticks: [], format: String, marks: false };
+
 /** Returns the grid and the axes of a plane with exactly these ticks. Only the ticks of y have gridlines. */
-export function planeAxes(theme: ChartTheme, area: Plane, { x, y }: { readonly x: Ticks; readonly y: Ticks }) {
+export function planeAxes(
+  theme: ChartTheme,
+  area: Plane,
+  { x = NO_TICKS, y = NO_TICKS }: { readonly x?: Ticks; readonly y?: Ticks } = {},
+) {
   const rule = { color: theme.colour['line-2'], width: 1 };
   const across = tickedAxis(theme, area.xRange, x);
   const up = tickedAxis(theme, area.yRange, y);
@@ -352,9 +358,12 @@ interface StrokeStyle {
   readonly opacity?: number;
 }
 
-/** Draws a line between positions, below the series unless `z` changes this. */
+/**
+ * Draws a line between positions, below the series unless `z` changes this.
+ * @param positions x and y of the first end, then of the next corner
+ */
 export function stroke(
-  points: readonly (readonly [x: number, y: number])[],
+  positions: readonly number[],
   colour: string,
   { width = 1, dash, z = 1, opacity = 1 }: StrokeStyle = {},
 ) {
@@ -362,7 +371,7 @@ export function stroke(
     type: 'polyline' as const,
     z,
     silent: true,
-    shape: { points: points.map(([x, y]) => [x, y]) },
+    shape: { points: positions.flatMap((x, i) => (i % 2 === 0 ? [[x, positions[i + 1]]] : [])) },
     style: { stroke: colour, fill: 'none', lineWidth: width, opacity, ...(dash && { lineDash: [...dash] }) },
   };
 }

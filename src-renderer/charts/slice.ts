@@ -75,7 +75,7 @@ export function sliceChart(
     baseY,
     { left: area.left, right: area.right, top: 4, widthPx: place.length * CHARACTER_PX },
   );
-  const axes = planeAxes(theme, area, { x: { ticks: [], format: String }, y: { ticks, format: tick } });
+  const axes = planeAxes(theme, area, { y: { ticks, format: tick } });
   return {
     ...axes,
     tooltip: axisTip(theme, 'none', ({ value: [i, ms] }) => {
@@ -106,7 +106,7 @@ export function sliceChart(
     graphic: [
       ...(baseline === null
         ? []
-        : [stroke([[area.left, baseY], [area.right, baseY]], theme.colour.base, { dash: [4, 3] })]), // prettier-ignore
+        : [stroke([area.left, baseY, area.right, baseY], theme.colour.base, { dash: [4, 3] })]),
       ...(baseline !== null && labelBaseline
         ? [words(theme, free.x, baseY + (free.above ? -8 : 9), place, { halo: true })]
         : []),

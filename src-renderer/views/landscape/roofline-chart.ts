@@ -78,7 +78,7 @@ export function rooflineChart(
     ] as never,
     graphic: [
       stroke(
-        corners.map((perByte) => [area.x(perByte), area.y(Math.max(least, roof(perByte)))] as const),
+        corners.flatMap((perByte) => [area.x(perByte), area.y(Math.max(least, roof(perByte)))]),
         theme.colour['text-2'],
         { width: 1.5 },
       ),

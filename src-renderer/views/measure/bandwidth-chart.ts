@@ -62,18 +62,16 @@ export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, 
       ...axisTitles(theme, area, { x: 'cores' }),
       words(theme, area.left, 6, 'GB/s'),
       stroke(
-        [
-          [area.x(0), area.y(0)],
-          [area.x(knee), area.y(knee * singleCoreGbS)],
-          [area.right, area.y(knee * singleCoreGbS)],
-        ],
+        [area.x(0), area.y(0), area.x(knee), area.y(knee * singleCoreGbS), area.right, area.y(knee * singleCoreGbS)],
         theme.colour.base,
         { dash: [4, 3] },
       ),
       words(theme, area.right + 8, area.y(fullGbS), `ρ ${fixed(fullGbS, 1)}`, { colour: 'text' }),
       ...(kneeCores <= cores
         ? [
-            stroke([[area.x(kneeCores), area.top], [area.x(kneeCores), area.bottom]], theme.colour['text-2'], { dash: [1, 3] }), // prettier-ignore
+            stroke([area.x(kneeCores), area.top, area.x(kneeCores), area.bottom], theme.colour['text-2'], {
+              dash: [1, 3],
+            }),
             words(theme, area.x(kneeCores) + 5, area.bottom - 12, `K = ${kneeCores}`, { colour: 'text' }),
           ]
         : []),
@@ -81,8 +79,8 @@ export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, 
         const [low, high, x] = [lowGbS[i], highGbS[i], area.x(n)];
         if (typeof low !== 'number' || typeof high !== 'number') return [];
         return [
-          stroke([[x, area.y(low)], [x, area.y(high)]], blue, { width: 1.25 }), // prettier-ignore
-          ...[low, high].map((end) => stroke([[x - 3, area.y(end)], [x + 3, area.y(end)]], blue, { width: 1.25 })), // prettier-ignore
+          stroke([x, area.y(low), x, area.y(high)], blue, { width: 1.25 }),
+          ...[low, high].map((end) => stroke([x - 3, area.y(end), x + 3, area.y(end)], blue, { width: 1.25 })),
         ];
       }),
     ] as never,

@@ -29,10 +29,10 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
     'warm-up': { color: colour.base, opacity: 0.45 },
     outlier: { color: colour.bg, borderColor: colour.warn, borderWidth: 1.5, opacity: 1 },
   };
-  const across = (y: number, words: Parameters<typeof stroke>[1]) => stroke([[first, y], [area.right, y]], words); // prettier-ignore
+  const across = (y: number, words: Parameters<typeof stroke>[1]) => stroke([first, y, area.right, y], words);
   const drift = time.driftFraction;
   return {
-    ...planeAxes(theme, area, { x: { ticks: [], format: String }, y: { ticks: [], format: String, marks: false } }),
+    ...planeAxes(theme, area),
     tooltip: markTip(theme, ({ dataIndex }) => {
       const each = all[dataIndex];
       const warmUps = time.warmUpMs.length;
@@ -74,17 +74,14 @@ export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartS
         ? []
         : [
             stroke(
-              [
-                [first, area.y(time.medianMs * (1 - drift / 2))],
-                [area.right, area.y(time.medianMs * (1 + drift / 2))],
-              ],
+              [first, area.y(time.medianMs * (1 - drift / 2)), area.right, area.y(time.medianMs * (1 + drift / 2))],
               colour.warn,
               { dash: [4, 3] },
             ),
           ]),
       ...(time.warmUpMs.length > 0
         ? [
-            stroke([[first, area.top], [first, area.bottom]], colour['line-2'], { dash: [1, 3] }), // prettier-ignore
+            stroke([first, area.top, first, area.bottom], colour['line-2'], { dash: [1, 3] }),
             words(theme, area.left, area.bottom + 10, 'warm-up'),
           ]
         : []),

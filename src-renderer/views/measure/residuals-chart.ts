@@ -60,14 +60,9 @@ export function residualsChart(
     { low: 0, high: size.height },
   );
   const graphic: unknown[] = scale.ticks.flatMap(({ at, percent: value }) => [
-    stroke(
-      [
-        [area.x(at), TOP + HEAD - 4],
-        [area.x(at), size.height - BOTTOM],
-      ],
-      at === 0 ? colour['line-2'] : colour.grid,
-      { z: 0 },
-    ),
+    stroke([area.x(at), TOP + HEAD - 4, area.x(at), size.height - BOTTOM], at === 0 ? colour['line-2'] : colour.grid, {
+      z: 0,
+    }),
     words(
       theme,
       area.x(at),
@@ -90,12 +85,12 @@ export function residualsChart(
     );
     axis.rows.forEach((row, r) => {
       const y = top + HEAD + (r + 0.5) * rowPx;
-      const across = (from: number, to: number) => [[from, y], [to, y]] as const; // prettier-ignore
+      const across = (from: number, to: number) => [from, y, to, y];
       graphic.push(
         words(theme, left - 12, y, valueText(row.value), { colour: 'text-2', align: 'right' }),
         stroke(across(area.left, area.right), colour.grid),
         stroke(across(area.x(row.low), area.x(row.high)), colour.base, { width: 5, opacity: 0.22 }),
-        stroke([[area.x(row.median), y - 5], [area.x(row.median), y + 5]], colour.text, { width: 2, z: 8 }), // prettier-ignore
+        stroke([area.x(row.median), y - 5, area.x(row.median), y + 5], colour.text, { width: 2, z: 8 }),
         words(theme, size.width - 12, y, count(row.count), { align: 'right' }),
       );
       for (const dot of row.dots) dots.push({ ...dot, y, value: `${name(axis.axis)}: ${valueText(row.value)}` });
@@ -104,10 +99,7 @@ export function residualsChart(
   }
   // The selected design is on top of the others.
   dots.sort((a, b) => Number(a.designIndex === selected) - Number(b.designIndex === selected));
-  const axesOption = planeAxes(theme, area, {
-    x: { ticks: [], format: String },
-    y: { ticks: [], format: String, marks: false },
-  });
+  const axesOption = planeAxes(theme, area);
   return {
     ...axesOption,
     xAxis: { ...axesOption.xAxis, axisLine: { show: false } },

@@ -65,8 +65,7 @@ export function scatterChart(
   const isDiagonal = Math.abs(Math.log(scale)) < 0.02;
   const diagonal = lineInFrame(frame, 1);
   const fitted = lineInFrame(frame, scale);
-  const line = ([a, b]: NonNullable<typeof fitted>) =>
-    [[area.x(a[0]), area.y(a[1])], [area.x(b[0]), area.y(b[1])]] as const; // prettier-ignore
+  const line = ([a, b]: NonNullable<typeof fitted>) => [area.x(a[0]), area.y(a[1]), area.x(b[0]), area.y(b[1])];
   const chosen = points.find(({ designIndex }) => designIndex === selected) ?? null;
   const xTicks = frame.xTicksMs.filter((tick) => area.x(tick) > area.left + 10 && area.x(tick) < area.right - 8);
   const firsts = points
@@ -121,9 +120,12 @@ export function scatterChart(
         ? [
             stroke(
               [
-                [area.left, area.y(chosen.medianMs)],
-                [area.x(chosen.predictedMs), area.y(chosen.medianMs)],
-                [area.x(chosen.predictedMs), area.bottom],
+                area.left,
+                area.y(chosen.medianMs),
+                area.x(chosen.predictedMs),
+                area.y(chosen.medianMs),
+                area.x(chosen.predictedMs),
+                area.bottom,
               ],
               colour['text-3'],
               { dash: [1, 3] },
@@ -160,7 +162,7 @@ function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly Legend
     const at = next;
     next += 40 + CHARACTER_PX * text.length;
     return [
-      stroke([[at, middle], [at + 18, middle]], hue, style), // prettier-ignore
+      stroke([at, middle, at + 18, middle], hue, style),
       words(theme, at + 24, middle, text, { colour: 'text-2' }),
     ];
   });
@@ -201,5 +203,5 @@ function intervalBar(
   const [low, high] = [Math.max(lowMs, frame.yLowMs), Math.min(highMs, frame.yHighMs)];
   const isFirst = predictedRank <= MARKED;
   const hue = isFirst ? colour.accent : colour.base;
-  return [stroke([[x, area.y(low)], [x, area.y(high)]], hue, { width: 1.25, opacity: isFirst ? 1 : 0.7 })]; // prettier-ignore
+  return [stroke([x, area.y(low), x, area.y(high)], hue, { width: 1.25, opacity: isFirst ? 1 : 0.7 })];
 }

@@ -74,7 +74,7 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
     tooltip: tipOf(points, theme),
     series: [dots(theme, [...points.measured].map((time, i) => [points.predicted[i], time] as const))] as never,
     graphic: [
-      stroke([[area.left, area.bottom], [area.right, area.top]], theme.colour['text-2'], { z: 5 }),
+      stroke([area.left, area.bottom, area.right, area.top], theme.colour['text-2'], { z: 5 }),
       words(theme, area.right - 6, area.top + 26, 'equal', { align: 'right', colour: 'text-2', halo: true }),
       ...axisTitles(theme, area, { x: inUnit('predicted', points.unit), y: inUnit('measured', points.unit) }),
     ] as never,
@@ -102,7 +102,7 @@ export function residualsChart(points: EvidencePoints, { id, title }: ResidualAx
     tooltip: tipOf(points, theme),
     series: [dots(theme, data)] as never,
     graphic: [
-      stroke([[area.left, area.y(1)], [area.right, area.y(1)]], theme.colour['text-2'], { z: 5 }),
+      stroke([area.left, area.y(1), area.right, area.y(1)], theme.colour['text-2'], { z: 5 }),
       ...axisTitles(theme, area, { x: title, y: 'measured over predicted' }),
     ] as never,
   };

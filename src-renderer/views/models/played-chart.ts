@@ -96,7 +96,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
     graphic: [
       ...Array.from({ length: multiprocessors }, (_, m) => [
         words(theme, left - 8, above.y((m + 0.5) * residentBlocks), String(m + 1), { align: 'right' }),
-        stroke([[left, above.y(m * residentBlocks)], [above.right, above.y(m * residentBlocks)]], theme.colour.grid, { z: 0 }),
+        stroke([left, above.y(m * residentBlocks), above.right, above.y(m * residentBlocks)], theme.colour.grid, { z: 0 }),
       ]).flat(),
       ...shown.flatMap(({ cycles, text, dashed }, i) => {
         const x = above.x(cycles / 1e3);
@@ -105,7 +105,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
         return [
           // The title of the lower axis is between the two parts.
           ...[[TOP - 6, above.bottom], [below.top, below.bottom]].map(([from, to]) =>
-            stroke([[x, from], [x, to]], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
+            stroke([x, from, x, to], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
           ),
           words(theme, x + (onLeft ? -4 : 4), crowded ? 6 : 18, text, { colour: 'text', align: onLeft ? 'right' : 'left', halo: true }),
         ];

@@ -83,7 +83,7 @@ export function staircaseChart(
       ...axisTitles(theme, below, { x: unit.name, y: 'GB/s of all cores together' }),
       ...(knee > 0
         ? [
-            stroke([[below.x(knee), above.top], [below.x(knee), below.bottom]], theme.colour['text-2'], { z: 10 }),
+            stroke([below.x(knee), above.top, below.x(knee), below.bottom], theme.colour['text-2'], { z: 10 }),
             words(theme, below.x(knee) + (kneeOnLeft ? -5 : 5), below.top - 12, 'bandwidth no longer full', {
               colour: 'text',
               align: kneeOnLeft ? 'right' : 'left',

@@ -102,11 +102,11 @@ export function distributionChart(
       },
     ] as never,
     graphic: [
-      stroke([[bestX + 0.5, 4], [bestX + 0.5, area.bottom]], colour.accent, { width: 2, z: 5 }), // prettier-ignore
+      stroke([bestX + 0.5, 4, bestX + 0.5, area.bottom], colour.accent, { width: 2, z: 5 }),
       mark(bestX, LINES[0], 'best', inColumn(best, times), false),
       ...(baseX !== null && baseline
         ? [
-            stroke([[baseX, 4], [baseX, area.bottom]], colour['text-2'], { z: 5 }), // prettier-ignore
+            stroke([baseX, 4, baseX, area.bottom], colour['text-2'], { z: 5 }),
             mark(
               baseX,
               baseLine,
@@ -118,7 +118,7 @@ export function distributionChart(
         : []),
       ...(medianX > area.left + 8
         ? [
-            stroke([[medianX, medianLine - 4], [medianX, area.bottom]], colour['text-2'], { z: 5, dash: [2, 2] }), // prettier-ignore
+            stroke([medianX, medianLine - 4, medianX, area.bottom], colour['text-2'], { z: 5, dash: [2, 2] }),
             mark(
               medianX,
               medianLine,

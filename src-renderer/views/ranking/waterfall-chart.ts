@@ -50,10 +50,7 @@ export function waterfallChart({ from, to, times }: WaterfallInput, theme: Chart
     { low: 0, high: most },
     { low: bars.length - 0.5, high: -0.5 },
   );
-  const axes = planeAxes(theme, area, {
-    x: { ticks: [], format: String },
-    y: { ticks: [], format: String, marks: false },
-  });
+  const axes = planeAxes(theme, area);
   return {
     grid: axes.grid,
     xAxis: { ...axes.xAxis, axisLine: { show: false } },
@@ -99,7 +96,7 @@ export function waterfallChart({ from, to, times }: WaterfallInput, theme: Chart
         words(theme, mark ? 14 : 0, y, label, strong),
         words(theme, size.width, y, value, { ...strong, align: 'right' }),
         ...(i + 1 < bars.length
-          ? [stroke([[area.x(toMs), y + BAR_PX / 2], [area.x(toMs), y + WATERFALL_ROW_PX - BAR_PX / 2]], colour['line-2'])] // prettier-ignore
+          ? [stroke([area.x(toMs), y + BAR_PX / 2, area.x(toMs), y + WATERFALL_ROW_PX - BAR_PX / 2], colour['line-2'])]
           : []),
       ];
     }),
