@@ -1,5 +1,5 @@
 import { BENCH_SUITES } from '../../../src-main/contract/measuring.ts';
-import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
+import { choiceField, flagField, numberField, textField, type Address } from '../../state/location.svelte.ts';
 import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
@@ -37,6 +37,9 @@ export const measureAddress = {
   budget: numberField(40),
   within: numberField(3),
 };
+
+/** Changed fields of the address of a measurement. */
+export type MeasureChange = Partial<Address<typeof measureAddress>>;
 
 /** Parses the design indices of an address: whole numbers from 0, each once. Anything else is ignored. */
 export function designList(text: string): readonly number[] {
