@@ -79,8 +79,7 @@ export class App {
   bestOnly = $state(false);
   #narrow = $state(false);
   #refusal = $state.raw<Refusal | null>(null);
-  /** The selection in the palette's field, such as `Rank 3 selected`; views set it. */
-  selection = $state('');
+  #selection = $state('');
 
   readonly study: StudySummary | null = $derived.by(
     () => this.library.studies.find(({ id }) => id === this.location.studyId) ?? null,
@@ -123,6 +122,17 @@ export class App {
 
   get narrow(): boolean {
     return this.#narrow;
+  }
+  /** The selection of the open view, such as `Rank 3 selected`, which the palette shows. */
+  get selection(): string {
+    return this.#selection;
+  }
+  /** Shows the selection of a view while the view is open. Call it while the view initialises. */
+  showSelection(text: () => string): void {
+    $effect(() => {
+      this.#selection = text();
+      return () => (this.#selection = '');
+    });
   }
   /** The last refusal, until the user dismisses it or tries again. */
   get refusal(): Refusal | null {

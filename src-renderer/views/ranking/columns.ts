@@ -20,7 +20,7 @@ export interface CellContext {
   readonly baseline: RankRow | null;
   /** The decimals of times, the same in the whole column. */
   readonly times: TimeColumn;
-  /** The registers of a thread without a cap. */
+  /** The reasons of invalid designs, by their codes. */
   readonly invalidTexts: Readonly<Record<string, string>>;
   /** The results of the simulator, by design. */
   readonly simulated: SimulatedTimes;

@@ -130,10 +130,9 @@ export class Exploration {
       if (runId !== null && deviceId !== undefined && memory?.runId === runId)
         untrack(() => this.#follow(runId, deviceId, address.design));
     });
-    $effect(() => {
+    app.showSelection(() => {
       const row = this.address.design === null ? null : this.selected.value;
-      app.selection = row && row.rank > 0 ? `Rank ${row.rank} selected` : '';
-      return () => (app.selection = '');
+      return row && row.rank > 0 ? `Rank ${row.rank} selected` : '';
     });
   }
 

@@ -50,7 +50,7 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
   return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
 }
 
-/** Returns the parts of a filter. `block` and `register` are the vocabulary's words. */
+/** Returns the parts of a filter. `words` are those of the chosen vocabulary. */
 export function filterChips(
   filter: Narrowing,
   words: { readonly block: string; readonly thread: string },
