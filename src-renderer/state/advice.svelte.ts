@@ -8,6 +8,7 @@ import { PAGE_ID } from './engine.svelte.ts';
 import type { App } from './app.svelte.ts';
 import { pinnedOn, readBaselines, type StoredBaselines } from './baselines.ts';
 import { CoarseFirst } from './coarse-first.ts';
+import { lasting } from './lasting.svelte.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
@@ -27,8 +28,11 @@ export class Advice {
   #asked = $state.raw<Asked | null>(null);
   #failure = $state.raw<Failure | null>(null);
   #state = $state<State>('none');
-  #slow = $state(false);
-  #outdated = $state(false);
+  readonly #isSlow = lasting(() => this.#state === 'loading' || this.#state === 'coarse', SLOW_AFTER_MS);
+  readonly #isOutdated = lasting(
+    () => this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion,
+    DIM_AFTER_MS,
+  );
   #oldMaps = $state(false);
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
@@ -83,10 +87,8 @@ export class Advice {
       show: (result, input, look) => {
         if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
           // The answer is already known and perhaps weighed; only the maps and their counts are new.
-          const { landscape, devices, predicted, of, invalid } = result.value;
           const isWeighed = this.#weighed === this.#answer;
-          const maps = { ...this.#answer.landscape, maps: landscape.maps };
-          this.#answer = { ...this.#answer, landscape: maps, devices, predicted, of, invalid };
+          this.#answer = withSpace(this.#answer, result.value);
           if (isWeighed) this.#weighed = this.#answer;
           this.#oldMaps = false;
         } else if (result.ok) {
@@ -128,8 +130,7 @@ export class Advice {
       untrack(() => {
         if (!sameStudy) this.#forget();
         if (!input || text === '') return calls.stop();
-        if (this.#state !== 'none') this.#state = this.#answer ? 'coarse' : 'loading';
-        else this.#state = 'loading';
+        this.#state = this.#state !== 'none' && this.#answer ? 'coarse' : 'loading';
         calls.follow(input);
       });
     });
@@ -139,24 +140,6 @@ export class Advice {
         if (what === 'settings' || what === 'all') void this.#readBaseline(app.location.studyId);
       }),
     );
-    $effect(() => {
-      const isStale = this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion;
-      if (!isStale) {
-        this.#outdated = false;
-        return;
-      }
-      const timer = setTimeout(() => (this.#outdated = true), DIM_AFTER_MS);
-      return () => clearTimeout(timer);
-    });
-    $effect(() => {
-      const waiting = this.#state === 'loading' || this.#state === 'coarse';
-      if (!waiting) {
-        this.#slow = false;
-        return;
-      }
-      const timer = setTimeout(() => (this.#slow = true), SLOW_AFTER_MS);
-      return () => clearTimeout(timer);
-    });
     this.#followUncertainty();
   }
 
@@ -181,17 +164,8 @@ export class Advice {
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
         // Maps may have arrived by now.
-        const { landscape, devices, predicted, of, invalid } = this.#answer ?? answer;
-        this.#answer = weighed.ok
-          ? {
-              ...weighed.value,
-              landscape: { ...weighed.value.landscape, maps: landscape.maps },
-              devices,
-              predicted,
-              of,
-              invalid,
-            }
-          : (this.#answer ?? answer);
+        const newest = this.#answer ?? answer;
+        this.#answer = weighed.ok ? withSpace(weighed.value, newest) : newest;
         this.#weighed = this.#answer;
         this.#uncertainty = weighed.ok ? (weighed.value.uncertainty ?? null) : null;
         this.#uncertaintyFailure = weighed.ok ? null : weighed.error;
@@ -249,7 +223,7 @@ export class Advice {
   }
   /** Whether the answer has belonged to an older study for a noticeable time. */
   get outdated(): boolean {
-    return this.#outdated;
+    return this.#isOutdated();
   }
   /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
   get oldMaps(): boolean {
@@ -260,7 +234,7 @@ export class Advice {
   }
   /** Whether the answer has been outdated or inexact for a noticeable time. */
   get slow(): boolean {
-    return this.#slow;
+    return this.#isSlow();
   }
   /** The certainty of the shown answer; `null` if it is not known yet. */
   get uncertainty(): Uncertainty | null {
@@ -281,6 +255,12 @@ export class Advice {
   set deviceId(id: string | null) {
     this.#app.location.chooseDevice(id);
   }
+}
+
+/** Adds the maps of another answer for the same question, and its counts of designs. */
+function withSpace(answer: Recommendation, other: Recommendation): Recommendation {
+  const { landscape, devices, predicted, of, invalid } = other;
+  return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };
 }
 
 /** Adds the last answer's maps to an answer without maps if they are for the same device and designs. */

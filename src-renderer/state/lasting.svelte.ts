@@ -1,0 +1,16 @@
+/**
+ * Returns whether a condition has held for a time. Every change of what the condition reads starts the time anew. Call
+ * it while a component initialises.
+ */
+export function lasting(condition: () => boolean, forMs: number): () => boolean {
+  let lasts = $state(false);
+  $effect(() => {
+    if (!condition()) {
+      lasts = false;
+      return;
+    }
+    const timer = setTimeout(() => (lasts = true), forMs);
+    return () => clearTimeout(timer);
+  });
+  return () => lasts;
+}
