@@ -1,4 +1,4 @@
-import { niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
+import { multiples, niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
@@ -11,52 +11,6 @@ export const MINOR_SIZE = 10.5;
 
 export function label(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
   return { color: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
-}
-
-/** The style of drawn text (custom series, graphics), where the colour is a fill. */
-export function richLabel(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {
-  return { fill: theme.colour[colour], fontFamily: theme.font, fontSize: LABEL_SIZE, lineHeight: 14 };
-}
-
-/** The style of an annotation, which is readable over anything. */
-export function plate(theme: ChartTheme) {
-  return { ...label(theme, 'text-2'), backgroundColor: theme.colour.plate, padding: [1, 3], borderRadius: 3 };
-}
-
-interface AxisParts {
-  /** The title with its unit, right-aligned under the ticks at the end of the axis. */
-  readonly title?: string;
-}
-
-export function xAxis(theme: ChartTheme, { title }: AxisParts = {}) {
-  return {
-    axisLine: { show: true, onZero: false, lineStyle: { color: theme.colour['line-2'], width: 1 } },
-    axisTick: { show: true, length: 4, lineStyle: { color: theme.colour['line-2'] } },
-    axisLabel: { ...label(theme), margin: 8, hideOverlap: true },
-    splitLine: { show: false },
-    ...(title && {
-      name: title,
-      nameLocation: 'end' as const,
-      nameGap: 0,
-      nameMoveOverlap: false,
-      nameTextStyle: {
-        ...label(theme),
-        align: 'right' as const,
-        verticalAlign: 'top' as const,
-        padding: [22, 0, 0, 0],
-      },
-    }),
-  };
-}
-
-export function yAxis(theme: ChartTheme) {
-  return {
-    axisLine: { show: false },
-    axisTick: { show: false },
-    axisLabel: { ...label(theme), margin: 8 },
-    splitLine: { show: true, lineStyle: { color: theme.colour.grid, width: 1 } },
-    splitNumber: 4,
-  };
 }
 
 function tooltip(theme: ChartTheme) {
@@ -156,34 +110,6 @@ export function ring(theme: ChartTheme, at: readonly [x: number, y: number], sym
     spot(at, symbolSize, { color: 'transparent', borderColor: bg, borderWidth: 5 }, { clip: false }),
     spot(at, symbolSize, { color: 'transparent', borderColor: accent, borderWidth: 2 }, { clip: false, z: 6, ...more }),
   ];
-}
-
-/** The margins of the plot, px. Without them, ECharts would shrink the plot for axis names. */
-export function plotArea(left: number, right: number, top: number, bottom: number) {
-  return { left, right, top, bottom, outerBoundsMode: 'none' as const };
-}
-
-/** A linear value axis with round steps. `max` may lie between two gridlines, so that no height is wasted. */
-export function valueAxis(
-  theme: ChartTheme,
-  { min, max, step }: { readonly min: number; readonly max: number; readonly step: number },
-) {
-  const decimals = stepDecimals(step);
-  const whole = Math.abs(max / step - Math.round(max / step)) < 1e-9;
-  const axis = yAxis(theme);
-  return {
-    ...axis,
-    type: 'value' as const,
-    min,
-    max,
-    interval: step,
-    axisLabel: {
-      ...axis.axisLabel,
-      showMaxLabel: whole,
-      formatter: (v: number) => (v === 0 ? '0' : fixed(v, decimals)),
-    },
-    splitLine: { ...axis.splitLine, showMaxLine: whole },
-  };
 }
 
 /** Size of the drawing, px. */
@@ -349,6 +275,24 @@ export function words(
       ...(halo && { stroke: theme.colour.bg, lineWidth: 3 }),
     },
   };
+}
+
+/** Writes words beside a vertical line: the first ones bold, on the right of the line or, flipped, on its left. */
+export function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
+  const plain = words(theme, x + (flip ? -6 : 6), y, `{b|${bold}} ${rest}`, {
+    colour: 'text-2',
+    align: flip ? 'right' : 'left',
+    halo: true,
+  });
+  const { fontFamily, fontSize, stroke: halo, lineWidth } = plain.style;
+  const strong = { fill: theme.colour.text, fontFamily, fontSize, fontWeight: 600 as const, stroke: halo, lineWidth };
+  return { ...plain, style: { ...plain.style, rich: { b: strong } } };
+}
+
+/** Returns round ticks of a linear axis from zero or a higher value, as text with the same number of decimals. */
+export function roundTicks({ low, high }: Range, step: number): Ticks {
+  const decimals = stepDecimals(step);
+  return { ticks: multiples(low, high, step), format: (value) => (value === 0 ? '0' : fixed(value, decimals)) };
 }
 
 interface StrokeStyle {

@@ -4,10 +4,10 @@ import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   plane,
   planeAxes,
+  markWords,
   stroke,
   markTip,
   tooltipBody,
-  words,
   type ChartSize,
   type Plane,
 } from '../../charts/parts.ts';
@@ -130,28 +130,6 @@ export function distributionChart(
         : []),
       ...(brush ? [brushed(brush, area, widthPx, colour.accent)] : []),
     ] as never,
-  };
-}
-
-/** A mark's words: bold, then plain; to the left of its line where the edge is near. */
-function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
-  const { colour } = theme;
-  return {
-    ...words(theme, x + (flip ? -6 : 6), y, '', { align: flip ? 'right' : 'left' }),
-    style: {
-      ...words(theme, 0, 0, '', { colour: 'text-2', halo: true, align: flip ? 'right' : 'left' }).style,
-      text: `{b|${bold}} ${rest}`,
-      rich: {
-        b: {
-          fill: colour.text,
-          fontFamily: theme.font,
-          fontSize: 11,
-          fontWeight: 600,
-          stroke: colour.bg,
-          lineWidth: 3,
-        },
-      },
-    },
   };
 }
 

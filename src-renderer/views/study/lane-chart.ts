@@ -1,14 +1,16 @@
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
+  axisTitles,
   label,
   niceStep,
-  plate,
-  plotArea,
+  plane,
+  planeAxes,
+  roundTicks,
   axisTip,
   tooltipBody,
-  valueAxis,
-  xAxis,
+  words,
   type ChartSize,
+  type Plane,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { fixed, signed } from '../../format/numbers.ts';
@@ -22,11 +24,8 @@ export interface LaneInput {
 }
 
 /** Draws the lane cost of a unit by the threads that share it; the cheapest point is filled. */
-export function laneChart(
-  { rows, before, axisTitle }: LaneInput,
-  theme: ChartTheme,
-  { height }: ChartSize,
-): EChartsOption {
+export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTheme, size: ChartSize): EChartsOption {
+  const { height } = size;
   const costs = rows.map(({ laneCost }) => laneCost);
   const best = costs.indexOf(Math.min(...costs));
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
@@ -36,6 +35,12 @@ export function laneChart(
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
+  const area = plane(
+    size,
+    { left: 40, right: 22, top: 22, bottom: 38 },
+    { low: -0.4, high: rows.length - 0.75 },
+    { low: yMin, high: yMax },
+  );
   const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
   // The label is outside the bend, beside a steep part or below a flat one, so that no number is on the line.
@@ -47,17 +52,10 @@ export function laneChart(
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {
-    grid: plotArea(40, 22, 22, 38),
-    xAxis: {
-      ...xAxis(theme, { title: axisTitle }),
-      type: 'value',
-      min: -0.4,
-      max: rows.length - 0.75,
-      interval: 1,
-      axisTick: { show: false },
-      axisLabel: { show: false },
-    },
-    yAxis: valueAxis(theme, { min: yMin, max: yMax, step }),
+    ...planeAxes(theme, area, {
+      x: { ticks: [...rows.keys()], format: (i) => String(rows[i].threadsPerUnit), bold: new Set([best]) },
+      y: roundTicks(area.yRange, step),
+    }),
     tooltip: axisTip(theme, 'none', ({ value }) => {
       const row = rows[value[0]];
       if (!row) return '';
@@ -69,7 +67,7 @@ export function laneChart(
       ]);
     }),
     series: [
-      ...(before ? [lineBefore(before, beforeShown, theme)] : []),
+      ...(before ? [lineBefore(before, theme)] : []),
       {
         type: 'line' as const,
         data: rows.map(({ laneCost }, i) => ({
@@ -91,67 +89,43 @@ export function laneChart(
         symbol: 'circle',
         showAllSymbol: true,
         lineStyle: { color: blue, width: 1.75 },
-        markPoint: tickLabels(rows, best, yMin, theme),
         z: 3,
       },
+    ],
+    graphic: [
+      ...axisTitles(theme, area, { x: axisTitle }),
+      ...(before && beforeShown >= 0 ? [nameOfBefore(before, beforeShown, area, costs[beforeShown], theme)] : []),
     ],
   };
 }
 
-/** The curve before the last change, with its name at its last point in the plot. */
-function lineBefore(before: NonNullable<LaneInput['before']>, shown: number, theme: ChartTheme) {
+/** The curve before the last change. */
+function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme) {
   return {
     type: 'line' as const,
     silent: true,
     symbol: 'none',
     data: before.rows.map(({ laneCost }, i) => [i, laneCost]),
     lineStyle: { color: theme.colour['text-3'], width: 1.5, type: [2, 3] as [number, number] },
-    markPoint: {
-      silent: true,
-      animation: false,
-      symbol: 'circle',
-      symbolSize: 0.1,
-      data:
-        shown < 0
-          ? []
-          : [
-              {
-                name: before.label,
-                coord: [shown, before.rows[shown].laneCost],
-                label: {
-                  show: true,
-                  ...plate(theme),
-                  color: theme.colour['text-3'],
-                  formatter: before.label,
-                  // If the old curve starts at the left edge, there is room only on the right.
-                  position: shown < 2 ? ('right' as const) : ('left' as const),
-                  distance: 10,
-                  offset: [0, shown < 2 ? 12 : -10] as [number, number],
-                },
-              },
-            ],
-    },
   };
 }
 
-/** Labels of the points are the ticks of the x axis, whose range has a margin at both ends. */
-function tickLabels(rows: readonly GroupRow[], best: number, yMin: number, theme: ChartTheme) {
-  return {
-    silent: true,
-    animation: false,
-    symbol: 'circle',
-    symbolSize: 0.1,
-    data: rows.map(({ threadsPerUnit }, i) => ({
-      name: String(threadsPerUnit),
-      coord: [i, yMin],
-      label: {
-        show: true,
-        position: 'bottom' as const,
-        distance: 7,
-        ...label(theme, i === best ? 'text' : 'text-3'),
-        fontWeight: i === best ? (600 as const) : (400 as const),
-        formatter: String(threadsPerUnit),
-      },
-    })),
-  };
+/** The name of the old curve at its last point in the plot, on the side of the curve where the new one is not. */
+function nameOfBefore(
+  before: NonNullable<LaneInput['before']>,
+  at: number,
+  area: Plane,
+  cost: number,
+  theme: ChartTheme,
+) {
+  const was = before.rows[at].laneCost;
+  // If the old curve starts at the left edge, there is room only on the right.
+  const isLeft = at >= 2;
+  return words(
+    theme,
+    area.x(at) + (isLeft ? -10 : 10),
+    area.y(was) + (was < cost || !isLeft ? 12 : -10),
+    before.label,
+    { halo: true, align: isLeft ? 'right' : 'left' },
+  );
 }

@@ -1,14 +1,16 @@
 import type { LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
+import { spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { WorkloadOrder } from '../../../src-main/contract/api.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
-  label,
+  axisTitles,
   niceStep,
-  plotArea,
+  plane,
+  planeAxes,
+  roundTicks,
   axisTip,
   tooltipBody,
-  valueAxis,
-  xAxis,
+  words,
   type ChartSize,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
@@ -28,10 +30,9 @@ export interface LossInput {
 export function lossChart(
   { losses, band, chosen, groupWord, order }: LossInput,
   theme: ChartTheme,
-  { height }: ChartSize,
+  size: ChartSize,
 ): EChartsOption {
-  const categories = losses.map(({ n }) => String(n));
-  const at = (n: number) => categories.indexOf(String(n));
+  const at = (n: number) => losses.findIndex((row) => row.n === n);
   const inOrder = order?.losses.filter(({ n }) => at(n) >= 0) ?? [];
   const orderAt = (n: number) => inOrder.find((row) => row.n === n);
   const bandAt = (n: number) => band.find((row) => row.n === n);
@@ -45,27 +46,28 @@ export function lossChart(
   // The axis starts at 1, which means no loss, or at 0 if the ticks would be uneven otherwise.
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
+  const area = plane(
+    size,
+    { left: 40, right: 66, top: 12, bottom: 36 },
+    { low: 0, high: losses.length - 1 },
+    { low: yMin, high: yMax },
+  );
   const last = losses.at(-1)!;
-  // The labels at the ends of the lines need a distance of 14 px.
-  const [above, below] = [12, 36];
-  const apart = ((yMax - yMin) * 15) / Math.max(1, height - above - below);
-  const ends = endLabels(last, bandAt(last.n), orderAt(last.n), apart);
+  const ends = endsOfLines(last, bandAt(last.n), orderAt(last.n));
+  const places = spreadLabels(
+    ends.map(({ value }) => area.y(value)),
+    14,
+  );
   return {
-    grid: plotArea(40, 66, above, below),
-    xAxis: {
-      ...xAxis(theme, { title: `units per ${groupWord}, n` }),
-      type: 'value',
-      min: 0,
-      max: losses.length - 1,
-      interval: 1,
-      axisLabel: {
-        ...label(theme),
-        margin: 8,
-        formatter: (v: number) => (categories[v] === String(chosen) ? `{on|${categories[v]}}` : (categories[v] ?? '')),
-        rich: { on: { ...label(theme, 'text'), fontWeight: 600 } },
+    ...planeAxes(theme, area, {
+      x: {
+        ticks: [...losses.keys()],
+        format: (i) => String(losses[i].n),
+        bold: new Set(chosen === null ? [] : [at(chosen)]),
+        marks: true,
       },
-    },
-    yAxis: valueAxis(theme, { min: yMin, max: yMax, step }),
+      y: roundTicks(area.yRange, step),
+    }),
     tooltip: {
       ...axisTip(theme, 'snap', ({ value }) => {
         const row = losses[Math.round(value[0])];
@@ -110,24 +112,12 @@ export function lossChart(
           symbol: 'none',
           lineStyle: { color: theme.series[1], width: 1.5, type: [4, 3] },
           z: 4,
-          markPoint: {
-            silent: true,
-            symbol: 'circle',
-            symbolSize: 0.1,
-            animation: false,
-            data: ends.map(({ text, value, strong }) => ({
-              coord: [losses.length - 1, value],
-              label: {
-                show: true,
-                position: 'right',
-                distance: 7,
-                ...label(theme, strong ? 'text' : 'text-3'),
-                formatter: text,
-              },
-            })),
-          },
         },
       ),
+    ],
+    graphic: [
+      ...axisTitles(theme, area, { x: `units per ${groupWord}, n` }),
+      ...ends.map(({ text, colour }, i) => words(theme, area.right + 7, places[i], text, { colour })),
     ],
   };
 }
@@ -142,26 +132,19 @@ function line(name: string, values: readonly number[], extra: object) {
   };
 }
 
-/** The names at the ends of the lines, from the top, at least `apart` from each other. */
-function endLabels(
-  last: LossMoments,
-  edge: Band | undefined,
-  inOrder: OrderLoss | undefined,
-  apart: number,
-): readonly { readonly text: string; readonly value: number; readonly strong: boolean }[] {
-  const ends = [
-    ...(inOrder ? [{ text: 'in order', value: inOrder.aggregateLoss, strong: true }] : []),
-    { text: 'aggregate', value: last.aggregateLoss, strong: true },
-    { text: 'mean', value: last.meanLoss, strong: true },
+/** The names at the ends of the lines. */
+function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLoss | undefined) {
+  return [
+    ...(inOrder ? [{ text: 'in order', value: inOrder.aggregateLoss, colour: 'text' as const }] : []),
+    { text: 'aggregate', value: last.aggregateLoss, colour: 'text' as const },
+    { text: 'mean', value: last.meanLoss, colour: 'text' as const },
     ...(edge
       ? [
-          { text: 'p95', value: edge.high, strong: false },
-          { text: 'p5', value: edge.low, strong: false },
+          { text: 'p95', value: edge.high, colour: 'text-3' as const },
+          { text: 'p5', value: edge.low, colour: 'text-3' as const },
         ]
       : []),
-  ].sort((a, b) => b.value - a.value);
-  for (let i = 1; i < ends.length; i++) ends[i].value = Math.min(ends[i].value, ends[i - 1].value - apart);
-  return ends;
+  ];
 }
 
 /** The band of the middle 90 % of groups: an invisible line, and the area above it. */

@@ -1,16 +1,20 @@
+import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
-  label,
+  axisTitles,
+  markWords,
   MINOR_SIZE,
   niceStep,
-  plate,
-  plotArea,
-  richLabel,
+  plane,
+  planeAxes,
+  roundTicks,
+  stroke,
   axisTip,
   tooltipBody,
-  valueAxis,
-  xAxis,
+  words,
+  type ChartSize,
+  type Plane,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, fixed, percent } from '../../format/numbers.ts';
@@ -108,7 +112,8 @@ function placeLabels(
 }
 
 /** Draws the probability of each length as bars, with the mean and the depths of groups. */
-export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
+export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, size: ChartSize): EChartsOption {
+  const input = { ...drawn, widthPx: size.width };
   const bins = pmfBins(input);
   const top = Math.max(...bins.probability);
   const step = niceStep(top, 5);
@@ -128,31 +133,16 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
     { at: input.mean, name: 'mean', value: fixed(input.mean, 1), colour: theme.colour.text },
     ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
   ].filter(({ at }) => at <= high);
+  const area = plane(size, { left: 48, right: 16, top: 46, bottom: 38 }, { low, high, log }, { low: 0, high: yMax });
+  // The edge would cut the last label of a logarithmic axis.
+  const lengths = log
+    ? logTicks(low, high, { max: 6 }).filter((length) => Number.isInteger(length) && length <= high / 2)
+    : multiples(low, high, niceStep(high - low, 7)).filter(Number.isInteger);
   return {
-    grid: plotArea(48, 16, 46, 38),
-    xAxis: {
-      ...xAxis(theme, {
-        title: log
-          ? 'iterations of a unit, logarithmic'
-          : `iterations of a unit${perBar === 1 ? '' : `, ${perBar} to a bar`}`,
-      }),
-      type: log ? 'log' : 'value',
-      min: low,
-      // The ends are already those of the first and the last bar.
-      containShape: false,
-      max: high,
-      splitNumber: 6,
-      axisLabel: {
-        ...label(theme),
-        margin: 8,
-        hideOverlap: true,
-        showMinLabel: false,
-        showMaxLabel: false,
-        // The edge would cut the last label of a logarithmic axis.
-        formatter: (v: number) => (Number.isInteger(v) && !(log && v > high / 2) ? count(v) : ''),
-      },
-    },
-    yAxis: valueAxis(theme, { min: 0, max: yMax, step }),
+    ...planeAxes(theme, area, {
+      x: { ticks: lengths, format: count, marks: true },
+      y: roundTicks(area.yRange, step),
+    }),
     tooltip: axisTip(theme, 'none', ({ dataIndex }) => {
       let below = 0;
       for (let i = 0; i <= dataIndex; i++) below += bins.probability[i];
@@ -166,23 +156,26 @@ export function pmfChart(input: PmfInput, theme: ChartTheme): EChartsOption {
       {
         type: 'custom',
         data: Array.from(bins.probability, (p, i) => [(place(edges[i]) + edges[i + 1]) / 2, p]),
-        renderItem: (
-          { dataIndex }: { readonly dataIndex: number },
-          api: { coord(point: readonly number[]): number[] },
-        ) => {
-          const [x, bottom] = api.coord([place(edges[dataIndex]), 0]) as [number, number];
-          const [end, y] = api.coord([edges[dataIndex + 1], bins.probability[dataIndex]]) as [number, number];
+        renderItem: ({ dataIndex: i }: { readonly dataIndex: number }) => {
+          const [x, y] = [area.x(place(edges[i])), area.y(bins.probability[i])];
           return {
             type: 'rect',
-            shape: { x, y, width: Math.max(1, end - x - 1), height: bottom - y },
+            shape: { x, y, width: Math.max(1, area.x(edges[i + 1]) - x - 1), height: area.bottom - y },
             style: { fill: theme.series[0], opacity: 0.82 },
             emphasis: { style: { opacity: 1 } },
           };
         },
       },
-      ...marks.map((_, i) => lineOfMark(marks, i, input.widthPx, theme)),
     ] as never,
-    graphic: bins.beyond > 0 ? [beyondNote(bins, theme)] : [],
+    graphic: [
+      ...axisTitles(theme, area, {
+        x: log
+          ? 'iterations of a unit, logarithmic'
+          : `iterations of a unit${perBar === 1 ? '' : `, ${perBar} to a bar`}`,
+      }),
+      ...linesOfMarks(marks, size.width, area, theme),
+      ...(bins.beyond > 0 ? [beyondNote(bins, area, theme)] : []),
+    ],
   };
 }
 
@@ -193,61 +186,25 @@ interface Mark {
   readonly colour: string;
 }
 
-/** The line of the mean or of a depth, with its name. */
-function lineOfMark(marks: readonly Mark[], place: number, widthPx: number, theme: ChartTheme) {
-  const mark = marks[place];
-  const isMean = place === 0;
-  return {
-    type: 'custom' as const,
-    silent: true,
-    clip: false,
-    z: 5,
-    data: [[mark.at, 0]],
-    renderItem: (_: unknown, api: { coord(point: readonly number[]): number[] }) => {
-      const [x, bottom] = api.coord([mark.at, 0]) as [number, number];
-      const { left, row } = placeLabels(
-        marks.map(({ at, name, value }) => [api.coord([at, 0])[0], LETTER_PX * (name.length + value.length + 1)]),
-        widthPx,
-      )[place];
-      const top = 6 + 15 * row;
-      return {
-        type: 'group',
-        children: [
-          {
-            type: 'line',
-            shape: { x1: x, y1: top, x2: x, y2: bottom },
-            style: { stroke: mark.colour, lineWidth: isMean ? 1 : 1.5, ...(isMean && { lineDash: [3, 3] }) },
-          },
-          {
-            type: 'text',
-            x: x + (left ? -6 : 6),
-            y: top,
-            style: {
-              text: `{b|${mark.name}} {v|${mark.value}}`,
-              align: left ? 'right' : 'left',
-              verticalAlign: 'top',
-              rich: { b: { ...richLabel(theme, 'text'), fontWeight: 600 }, v: richLabel(theme, 'text-2') },
-            },
-          },
-        ],
-      };
-    },
-  };
+/** The lines of the mean and of the depths, with their names. */
+function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, theme: ChartTheme) {
+  const places = placeLabels(
+    marks.map(({ at, name, value }) => [area.x(at), LETTER_PX * (name.length + value.length + 1)]),
+    widthPx,
+  );
+  return marks.flatMap(({ at, name, value, colour }, i) => {
+    const { left, row } = places[i];
+    const [x, top] = [area.x(at), 6 + 15 * row];
+    const style = i === 0 ? { dash: [3, 3] } : { width: 1.5 };
+    return [
+      stroke([x, top, x, area.bottom], colour, { z: 5, ...style }),
+      markWords(theme, x, top + 6, name, value, left),
+    ];
+  });
 }
 
 /** Describes the part beyond the end of the axis. */
-function beyondNote({ beyond, to }: PmfBins, theme: ChartTheme) {
-  return {
-    type: 'text',
-    right: 16,
-    bottom: 46,
-    style: {
-      text: `${percent(beyond, 2)} longer than ${count(to)}, not drawn`,
-      fill: theme.colour['text-3'],
-      font: `${MINOR_SIZE}px ${theme.font}`,
-      backgroundColor: plate(theme).backgroundColor,
-      padding: [1, 3],
-    },
-    silent: true,
-  };
+function beyondNote({ beyond, to }: PmfBins, { right, bottom }: Plane, theme: ChartTheme) {
+  const text = `${percent(beyond, 2)} longer than ${count(to)}, not drawn`;
+  return words(theme, right, bottom - 14, text, { align: 'right', size: MINOR_SIZE, halo: true });
 }
