@@ -15,19 +15,18 @@ interface BoxesInput {
   readonly boxes: readonly Box[];
   readonly style: (index: number) => BoxStyle;
   /** The fill of the box under the pointer. */
-  readonly hover?: string;
+  readonly hover: string;
   /** The gap at the right and the lower end of each box, px. */
   readonly gapPx?: number;
   /** Whether edges are on whole pixels, so that neighbours meet without a seam. */
   readonly crisp?: boolean;
   /** The index of the axes, if several plots are above one another. */
   readonly axisIndex?: number;
-  readonly silent?: boolean;
 }
 
 /** Draws boxes anywhere in a plot, which ECharts has no type for: bars of a Gantt chart, cells with uneven sides. */
 export function boxSeries(input: BoxesInput): object {
-  const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0, silent = false } = input;
+  const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0 } = input;
   const edge = (px: number) => (crisp ? Math.round(px) : px);
   return {
     type: 'custom',
@@ -36,7 +35,6 @@ export function boxSeries(input: BoxesInput): object {
     yAxisIndex: axisIndex,
     encode: { x: [0, 1], y: [2, 3] },
     clip: true,
-    silent,
     data: boxes.map((box) => [...box]),
     // With this, the legend shows the colour of the boxes.
     ...(boxes.length > 0 && { itemStyle: { color: style(0).fill } }),
@@ -57,7 +55,7 @@ export function boxSeries(input: BoxesInput): object {
           height: Math.max(0.5, edge(Math.max(ya, yb)) - top - gapPx),
         },
         style: style(dataIndex),
-        ...(hover !== undefined && { emphasis: { style: { fill: hover, opacity: 1 } } }),
+        emphasis: { style: { fill: hover, opacity: 1 } },
       };
     },
   };
