@@ -21,11 +21,7 @@ import {
   TIME_REACH,
 } from '../constants.ts';
 
-/**
- * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
- * Lengths are in steps of `step`.
- */
-export interface Renewals {
+interface RenewalFields {
   readonly step: number;
   /** P(a unit is empty). A lane fetches an empty unit and is done at once. */
   readonly emptyProbability: number;
@@ -42,6 +38,38 @@ export interface Renewals {
   readonly startedMean: Float64Array;
   /** Variance of that number. */
   readonly startedVariance: Float64Array;
+}
+
+/**
+ * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
+ * Lengths are in steps of `step`.
+ *
+ * It is a class because optimised code of V8 (Node 24) let two results of one object literal share the memory of their
+ * numbers: a later law then changed `step`, `mean` and `variance` of an earlier one, in a third of the runs of
+ * `test/golden/fetching.slow.test.ts` after another file.
+ */
+export class Renewals implements RenewalFields {
+  readonly step;
+  readonly emptyProbability;
+  readonly mean;
+  readonly variance;
+  readonly survival;
+  readonly lengths;
+  readonly starts;
+  readonly startedMean;
+  readonly startedVariance;
+
+  constructor(fields: RenewalFields) {
+    this.step = fields.step;
+    this.emptyProbability = fields.emptyProbability;
+    this.mean = fields.mean;
+    this.variance = fields.variance;
+    this.survival = fields.survival;
+    this.lengths = fields.lengths;
+    this.starts = fields.starts;
+    this.startedMean = fields.startedMean;
+    this.startedVariance = fields.startedVariance;
+  }
 }
 
 /** Prepares the renewal process of one lane. Callers keep the result for each law, because it takes long. */
@@ -95,7 +123,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     startedMean[steps] = once;
     startedVariance[steps] = Math.max(0, 2 * allPairs - once - once * once);
   }
-  return {
+  return new Renewals({
     step,
     emptyProbability,
     mean,
@@ -105,7 +133,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     starts: starts.slice(0, steps),
     startedMean: startedMean.slice(0, steps),
     startedVariance: startedVariance.slice(0, steps),
-  };
+  });
 }
 
 /**
