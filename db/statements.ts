@@ -40,14 +40,19 @@ export function openStatements(db: Database): Statements {
     compiled.set(sql, fresh);
     return fresh;
   };
-  const all = <Row>(sql: string, ...values: readonly SqlValue[]): Row[] => {
-    const { statement, names } = compile(sql);
-    return statement.all(...values).map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])) as Row);
-  };
+  const named = <Row>(names: readonly string[], row: readonly SqlValue[]): Row =>
+    Object.fromEntries(names.map((name, at) => [name, row[at]])) as Row;
   return {
     db,
-    all,
-    get: <Row>(sql: string, ...values: readonly SqlValue[]) => all<Row>(sql, ...values).at(0),
+    all<Row>(sql: string, ...values: readonly SqlValue[]) {
+      const { statement, names } = compile(sql);
+      return statement.all(...values).map((row) => named<Row>(names, row));
+    },
+    get<Row>(sql: string, ...values: readonly SqlValue[]) {
+      const { statement, names } = compile(sql);
+      const row = statement.get(...values);
+      return row && named<Row>(names, row);
+    },
     run: (sql, ...values) => compile(sql).statement.run(...values).changes,
     insert(table, row) {
       const names = Object.keys(row);
