@@ -1,20 +1,20 @@
 import { take, type Arena } from './arena.ts';
 
 /**
- * Number of identical block slots, and of their groups, that are still active as virtual time passes, if ended blocks
- * are not replaced. Each cell of virtual time has one record of `CELL_FIELDS` numbers, and every probability is the
- * mean over its cell.
+ * Activity of identical block slots in virtual time, if no new block replaces a block that has ended: which blocks and
+ * groups still run. Virtual time is divided into cells. Each cell has one record of `CELL_FIELDS` numbers, and every
+ * probability in it is the mean over the cell.
  */
 export interface ActivityProfile {
-  /** W_b. */
+  /** W_b, the work groups of a block. */
   readonly groupsPerBlock: number;
   readonly cells: number;
   readonly data: Float64Array;
 }
 
-/** Numbers of a cell, in the following order. */
+/** Layout of a cell's record: the constants below are the positions of its numbers. */
 export const CELL_FIELDS = 11;
-/** Width of the cell, iterations. */
+/** Position of the width of the cell, in iterations. */
 export const WIDTH = 0;
 /** P(a slot's block is active). A block is active while any of its groups has iterations left. */
 export const BLOCK = 1;
@@ -35,9 +35,9 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. It is 0 if all groups of a block end together.
- * Multiplied by the mean, it is the variance that each further scheduler adds. With q schedulers, q times the active
- * groups of one of them have the variance of all groups plus q − 1 times this product.
+ * P(another group of the block has ended | a group is active), 0…1. It is 0 if all groups of a block end together. This
+ * probability times the mean number of active groups is the variance that each further scheduler adds: with q
+ * schedulers, q times the active groups of one scheduler have the variance of all groups plus q − 1 times this product.
  */
 export const APART = 10;
 
@@ -48,7 +48,7 @@ export function allocateProfile(arena: Arena, cells: number, groupsPerBlock: num
   return { groupsPerBlock, cells, data: take(arena, cells * CELL_FIELDS) };
 }
 
-/** Computes `APART`, 0…1. The other groups of a scheduler belong to other blocks if a block has a single group. */
+/** Computes `APART`, 0…1. If a block has a single group, the other groups of a scheduler belong to other blocks. */
 export function computeApart(W: number, group: number, pair: number): number {
   return Math.max(0, 1 - (W === 1 ? group : pair / group));
 }
@@ -66,7 +66,7 @@ export function completeCells({ groupsPerBlock: W, cells, data }: ActivityProfil
     data[at + ACTIVE] = active;
     data[at + VARIANCE] = variance;
     data[at + DEVIATION] = Math.sqrt(variance);
-    // Below 1e-4 two terms of the series are exact to 1e-8.
+    // Below 1e-4, two terms of the series of ln(1 − x) are exact to 1e-8.
     data[at + LOG_IDLE] =
       block < 1e-4 ? -block * (1 + 0.5 * block) : block < 1 ? Math.max(LOG_CERTAIN, Math.log(1 - block)) : LOG_CERTAIN;
     if (block > 0) {

@@ -1,15 +1,16 @@
 /**
- * Small arrays that are cut from large ones. A sweep makes tens of thousands of laws per second, and allocating a
- * buffer for each costs more than filling it. All arrays of an arena are released together, and their memory is reused.
+ * Source of small arrays, which are cut from large ones (slabs). A sweep makes tens of thousands of laws per second,
+ * and allocating a buffer for each costs more than filling it. All arrays of an arena are released together, and their
+ * memory is reused.
  */
 export interface Arena {
   readonly slabLength: number;
   readonly slabs: Float64Array[];
-  /** The slab in use. */
+  /** The slab from which arrays are cut at present. */
   at: number;
   /** Number of values of the current slab that are in use. */
   used: number;
-  /** Functions that are called when the arrays are released. Each makes an owner of arrays forget them. */
+  /** Functions that are called when the arrays are released, so that the objects that hold arrays drop them. */
   readonly forget: (() => void)[];
 }
 
@@ -18,16 +19,19 @@ export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0, forget: [] };
 }
 
-/** Releases every array of the arena. Arrays that are still in use elsewhere will change; see `forget`. */
+/**
+ * Releases every array of the arena. The memory is used again, so whoever still holds an array will see it change;
+ * `forget` prevents this.
+ */
 export function clearArena(arena: Arena): void {
   arena.at = 0;
   arena.used = 0;
   for (const forget of arena.forget.splice(0)) forget();
 }
 
-/** An array of `length` numbers with arbitrary contents. */
+/** Returns an array of `length` numbers with arbitrary contents. */
 export function take(arena: Arena, length: number): Float64Array {
-  // Laws that are too large for a slab are rare, so they have separate memory.
+  // Laws that are too large for a slab are rare, so each gets memory of its own.
   if (length > arena.slabLength) return new Float64Array(length);
   if (arena.used + length > arena.slabLength) {
     arena.at += 1;

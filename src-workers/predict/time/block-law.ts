@@ -36,8 +36,8 @@ import { createArena, take, type Arena } from './arena.ts';
 import type { BlockLaw } from './law.ts';
 
 /**
- * The values of a row: its first time; P(block, group, two groups active) up to the next row; the integrals of these
- * three up to its first time.
+ * A row has seven numbers: its first time; P(block active), P(group active) and P(two groups active) up to the next
+ * row; and the integrals of these three probabilities from 0 to its first time.
  */
 export const ROW_FIELDS = 7;
 
@@ -49,8 +49,8 @@ function findRow(rows: Float64Array, from: number, y: number): number {
 }
 
 /**
- * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) for a block that starts at 0, at y = from +
- * edges[0], from + edges[1] …: three numbers each, `count` times.
+ * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) for a block that starts at 0. The upper
+ * limits are y = from + edges[0], from + edges[1], …: `count` limits, three numbers for each.
  * @param edges ascending from 0
  */
 export function writeIntegralsInto(
@@ -81,8 +81,8 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
 }
 
 /**
- * Number of values in the record of an age: its weight, the mean and the variance of the active groups, and the variance
- * that each further scheduler adds (`APART` times the mean).
+ * Number of values in the record of an age: its weight, the mean and the variance of the active groups, and the
+ * variance that each further scheduler adds (`APART` times the mean).
  */
 export const AGE_FIELDS = 4;
 
@@ -95,7 +95,7 @@ let integrals = new Float64Array(3 * 256);
 let records = new Float64Array(AGE_FIELDS * 128);
 
 /**
- * The law of the life of a block of `groupsPerBlock` consecutive work groups.
+ * Makes the law of the life of a block of `groupsPerBlock` consecutive work groups.
  * @param table depth law of the groups
  * @param groupsPerBlock W_b, integer ≥ 1
  * @param arena holds the law; clearing it makes the law invalid
@@ -114,7 +114,7 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   const group = getDoubling(table, 0);
   const either = W === 1 ? group : getDoubling(table, 1);
   if (lastFilled === 1) return tabulateBlockLaw({ steps, block, group, either, lattice }, W, 1, arena);
-  // Means over the groups of a block and over their pairs: two in W of the pairs include the last group.
+  // These are means over the groups of a block and over their pairs. The last group is in a share 2/W of the pairs.
   const withLast = computeRowSurvival(table, 1 + lastFilled, oneOfTwo);
   for (let i = 0; i < n - 1; i++) {
     const last = 1 - Math.pow(1 - group[i], lastFilled);
@@ -126,7 +126,7 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   return tabulateBlockLaw({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
 }
 
-/** The block law of a depth law, in separate memory. */
+/** Makes the block law of a depth law, in an arena of its own. */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   return makeBlockLaw(getDepthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
@@ -144,7 +144,7 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
   for (let i = 0, at = 0; i <= n; i++, at += ROW_FIELDS) {
     const b = i === 0 ? 1 : i === n ? 0 : block[i - 1];
     const g = i === 0 ? 1 : i === n ? 0 : group[i - 1];
-    // P(both) = 2 P(one) − P(either).
+    // P(both groups active) = 2 P(one group active) − P(at least one active).
     const p = W === 1 || i === n ? 0 : i === 0 ? 1 : Math.max(0, 2 * g - either[i - 1]);
     rows[at] = from;
     rows[at + 1] = b;
@@ -162,7 +162,7 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
     secondMoment += width * (to + from) * b;
     from = to;
   }
-  // Transforms leave a small remainder beyond the end of a sum's law. It is not part of the law.
+  // A sum's law that was computed by Fourier transforms has a small remainder beyond its end, which is not part of it.
   let top = n - 1;
   while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
   const meanBlock = sumBlock;
@@ -196,12 +196,12 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/** The law of the life of blocks whose steps are known. Clearing the arena makes it invalid. */
+/** Makes the law of the life of blocks whose steps are known. Clearing the arena makes it invalid. */
 export function makeSteppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
   return tabulateBlockLaw(laws, groupsPerBlock, 1, arena);
 }
 
-/** The steps in the lives of a sample's blocks. The lives may depend on each other in any way. */
+/** Lists the steps in the survival functions of sampled blocks. The lives may depend on each other in any way. */
 export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
   const n = chooseSampledEdges(edgesOfSample, depths, W);
   const kept = new Float64Array(4 * n);
@@ -228,7 +228,7 @@ export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: Sampled
       }
       // The part of the last row during which the group lives. The earlier rows are added up below.
       const part = (depth - from) * perIteration;
-      // Pairs that end with this group: one with each group that lives longer.
+      // This counts the pairs that end with this group: one pair with each group that lives longer.
       const pairs = (W - 1 - i) * perPair;
       group[row] += part;
       pair[row] += part * pairs;
@@ -269,7 +269,7 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   }
   lives.sort();
   const most = lives[blocks - 1];
-  // Some of the groups are enough for their quantiles.
+  // A part of the groups suffices to estimate their quantiles.
   const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
   for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   groups.sort();
@@ -287,7 +287,10 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   return count;
 }
 
-/** Divides time into cells. A cell ends where the monitor has moved by 1, so laws and tail change equally in each. */
+/**
+ * Divides time into cells. A cell ends where the monitor function has grown by 1, so that the laws and their tail
+ * change by similar amounts in every cell.
+ */
 function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;
@@ -319,7 +322,10 @@ function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): F
   return edges;
 }
 
-/** Integrals at the first `count` edges of the cells for a block of this age. They are valid until the next call. */
+/**
+ * Computes the integrals up to the first `count` edges of the cells for a block of this age. They are valid until the
+ * next call.
+ */
 export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
   writeIntegralsInto(integrals, law, age, law.edges, count);
@@ -341,7 +347,7 @@ function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array,
   return profile;
 }
 
-/** Records of the ages. Ages with about the same share of active groups share a record. */
+/** Computes the records of the ages. Ages with about the same share of active groups share a record. */
 function computeAges(
   arena: Arena,
   { groupsPerBlock: W, cells, data }: ActivityProfile,
@@ -367,7 +373,7 @@ function computeAges(
       weight += lived * b;
       sum += lived * active;
       squares += lived * (data[at + VARIANCE] + active * active);
-      // If a block has a single group, that group is active whenever its block is, so it adds no spread.
+      // If a block has a single group, that group is active whenever its block is, so it adds no variance.
       if (W > 1) spread += lived * active * data[at + APART];
     }
     if (weight === 0) break;
@@ -383,7 +389,10 @@ function computeAges(
   return ages;
 }
 
-/** The future activity of a slot that has been refilled for a very long time, if its current block is not replaced. */
+/**
+ * Returns the future activity of a slot that has been refilled for a very long time, if no block replaces its current
+ * one.
+ */
 export function getStationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationaryProfile(law));
 }
@@ -392,7 +401,7 @@ function makeStationaryProfile(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
   const profile = allocateProfile(arena, edges.length - 1, W);
   const { cells, data } = profile;
-  // P(active at v) of a life of any age is ∫_v^∞ P(B > x) dx / E[B], computed at the middle of the cell.
+  // For a life of any age, P(active at v) is ∫_v^∞ P(B > x) dx / E[B]. It is computed at the middle of the cell.
   const middles = new Float64Array(cells);
   for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
   const lived = new Float64Array(3 * cells);

@@ -1,7 +1,7 @@
 /**
- * t(w) of a multiprocessor: cycles of one iteration of every active thread group while w groups are active. The index w
- * runs from 0 to the maximum number of thread groups; t(0) is unused. The table depends only on kernel and device.
- * Source: soft saturation, `models/pipeline/soft-saturation.ts`.
+ * t(w) of a multiprocessor: the cycles that one iteration of every active thread group takes while w groups are active.
+ * The index w runs from 0 to the maximum number of thread groups; t(0) is unused. The table depends only on kernel and
+ * device. Source: soft saturation, `models/pipeline/soft-saturation.ts`.
  */
 export type CycleTable = Float64Array;
 
@@ -10,9 +10,9 @@ export type CycleTable = Float64Array;
  * other groups of its scheduler. Memory traffic competes with that of all groups.
  */
 export interface Schedulers {
-  /** q, integer ≥ 1. */
+  /** q, the number of schedulers, integer ≥ 1. */
   readonly count: number;
-  /** Share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
+  /** α: the share that issue, as opposed to memory traffic, has in the cycles that a further group costs, 0…1. */
   readonly issueShare: number;
 }
 
@@ -20,9 +20,9 @@ export interface Schedulers {
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * The number of groups w for which t(w) is the pace of one scheduler. It is a weighted mean: all groups of the
- * multiprocessor, by the share of traffic, and q times the scheduler's own groups, by the share of issue. If there are
- * at most q groups, a group that is alone on its scheduler waits for no other.
+ * Returns the number of groups w for which t(w) is the pace of one scheduler. It is a weighted mean: the groups of the
+ * whole multiprocessor count by the share of traffic, and q times the scheduler's own groups count by the share of
+ * issue. If there are at most q groups, each has a scheduler to itself and waits for no other group.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;
@@ -30,16 +30,16 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
 }
 
 /**
- * The number of schedulers beyond the first, weighted by the share α of issue: α(q − 1). It is smaller if so few groups
- * are active on a multiprocessor that most have a scheduler of their own.
+ * Returns the number of schedulers beyond the first, weighted by the share α of issue: α(q − 1). The result is smaller
+ * if so few groups are active on a multiprocessor that most of them have a scheduler of their own.
  */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);
 }
 
 /**
- * The largest number of groups that compete if a multiprocessor holds this many: the number on its fullest scheduler,
- * limited to the table.
+ * Returns the largest number of groups that compete if a multiprocessor holds this many: the number on its fullest
+ * scheduler times q, weighted as in `countCompeting` and limited to the table.
  */
 export function findMostCompeting(groups: number, schedulers: Schedulers, cyclesPerIteration: CycleTable): number {
   const fullest = countCompeting(Math.ceil(groups / schedulers.count), groups, schedulers);
@@ -47,8 +47,8 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
 }
 
 /**
- * Makes t(w) linear between whole rounds of q schedulers. Only whole rounds occur if schedulers count their groups
- * apart (`countCompeting`), so any other w is a mean.
+ * Makes t(w) linear between the multiples of q. If each scheduler counts its own groups (`countCompeting`), only
+ * multiples of q occur, and any other w is a mean of them.
  */
 export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
   if (q === 1) return cyclesPerIteration;
@@ -61,7 +61,7 @@ export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTa
   });
 }
 
-/** t between whole w by linear interpolation. It is t(1) below one group and t(cap) above `cap` groups. */
+/** Interpolates t linearly between whole w. The result is t(1) below one group and t(cap) above `cap` groups. */
 export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];
   if (groups >= cap) return cyclesPerIteration[cap];
@@ -71,8 +71,9 @@ export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number
 }
 
 /**
- * E[t(w)] for a number of active groups with this mean and standard deviation, at most `cap`; cycles per iteration. Two
- * points with these moments represent the law: one deviation to either side, or unequal ones at the cap.
+ * Computes E[t(w)], in cycles per iteration, for a number of active groups with this mean and standard deviation, and
+ * at most `cap` groups. Two points with these moments represent the law. They lie one deviation to either side of the
+ * mean, or at unequal distances near the cap.
  */
 export function computeMeanCycles(
   cyclesPerIteration: CycleTable,

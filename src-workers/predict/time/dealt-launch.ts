@@ -20,24 +20,29 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** M, the number of units in each sorted window. */
+/** Returns M, the number of units in each sorted window. */
 export function countWindowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
 /**
- * A launch to which listed units are dealt, sorted or in a given order: all its blocks, or a sample. A device only
- * decides which of the two (`everyBlock`).
+ * A launch to which listed units are dealt, sorted or in a given order. It has all its blocks, or a sample of them. The
+ * device has no influence except on this choice (`everyBlock`).
  */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
-  /** Every block in the order of its start, for several equally likely orders; empty if there is only a sample. */
+  /** All blocks in the order of their starts, for several equally likely orders; empty if there is only a sample. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: ListedBlocks | null;
-  /** Means for one unit per slot of a given order; `null` for sorted units, whose law has the means. */
+  /**
+   * Means over groups that take one unit per slot in a given order; `null` for sorted units, whose law has the means.
+   */
   readonly means: DepthMeans | null;
-  /** Lives of the blocks. Placed blocks get them on demand, since their time does not need them. */
+  /**
+   * Survival functions of the lives of the blocks. For placed blocks they are made on demand, since their time does not
+   * need them.
+   */
   steps: StepLaws | null;
   /** Law of a block's life, in the memory of an arena; made on demand by `makeDealtBlockLaw`. */
   law: BlockLaw | null;
@@ -78,9 +83,9 @@ export function computeSortedLaunch(
 }
 
 /**
- * Whether the law of the units gives the lives of the blocks. This is so if each slot has at most one unit and no group
- * crosses the end of a window. A sample of the blocks would miss most of the longest blocks, and these decide when the
- * launch ends.
+ * Returns whether the law of the units gives the lives of the blocks. It does if each slot has at most one unit and no
+ * group crosses the end of a window. A sample of the blocks would miss most of the longest blocks, and these decide
+ * when the launch ends.
  */
 function hasWindowLaw(
   { window, units }: SortedOrder,
@@ -102,9 +107,9 @@ function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks:
 
 /**
  * Deals units in a given order to a launch; see `computeSortedLaunch`.
- * @param launchOf makes its blocks, or a sample of them
- * @param startsInOrder whether the blocks start in order; otherwise they start in random order
- * @param hasTrend whether blocks live longer in some parts of the launch
+ * @param launchOf makes the blocks of the launch, or a sample of them
+ * @param startsInOrder whether the blocks start in their order; otherwise they start in random order
+ * @param hasTrend whether blocks live longer in some parts of the launch than in others
  */
 export function computeOrderedLaunch(
   launchOf: (isSample: boolean) => GivenLaunch,
@@ -115,10 +120,10 @@ export function computeOrderedLaunch(
 ): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
-  // Blocks that start in random order become a law, unless each block matters. If blocks start in order, they become a
-  // law if they are many and none of the parts of the launch has longer blocks. The last block is not counted, so that
-  // a partly empty block does not decide. Adding up the lanes of a flattened loop takes longer, so it is played up to
-  // half as many groups.
+  // Blocks that start in random order are represented by a law, unless each block matters. Blocks that start in order
+  // are represented by a law if there are many of them and no part of the launch has longer blocks than another. The
+  // last block is not counted, because it may be partly empty. Adding up the lanes of a flattened loop takes longer, so
+  // such a loop is played only up to half as many groups.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {

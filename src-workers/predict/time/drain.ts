@@ -33,13 +33,14 @@ export interface ExactLives {
 }
 
 /**
- * Expected time in which the slowest of several multiprocessors finishes its blocks, if ended blocks are not replaced,
- * cycles.
+ * Computes the expected time in cycles in which the slowest of several multiprocessors finishes its blocks, if no new
+ * blocks replace those that have ended.
  *
  * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
- * slowest one is late for two independent reasons. Their effects add as squares. It has the longest block of all, or
- * more work in total (the variance of the integral, times the expected maximum of the same number of normal variables).
- * With several schedulers, whose groups compete for issue apart, it is the slowest scheduler.
+ * slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of all,
+ * or it has more work in total. The second effect is the standard deviation of the integral times the expected maximum
+ * of as many standard normal variables as there are multiprocessors. If a multiprocessor has several schedulers, whose
+ * groups compete for issue separately, the slowest scheduler counts instead.
  * @param profile activity of a slot
  * @param slots block slots in use per multiprocessor
  * @param lives of the launch, if they are exact; `null` if blocks are draws
@@ -62,8 +63,8 @@ export function computeDrainCycles(
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
-  // A multiprocessor that always has the most active groups would be the latest possible. If the ranking of the
-  // multiprocessors never changes (a few very long units), one of them is exactly this late.
+  // The latest possible multiprocessor has the most active groups at every time. If the ranking of the multiprocessors
+  // never changes, because of a few very long units, one of them is exactly this late.
   const bound = slowest[TOP_TIME] - meanTime;
   if (apart >= bound) return meanTime + bound;
   const aligned = slowest[ALIGNED];
@@ -72,8 +73,8 @@ export function computeDrainCycles(
 }
 
 /**
- * Expected time, cycles, from the last dispatch to the end of the block that starts then, while the other slots of its
- * multiprocessor finish their blocks.
+ * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
+ * slots of its multiprocessor finish their blocks.
  * @param fresh activity of a block from its start, on the cells of the profile
  * @param profile,slots as in `computeDrainCycles`
  */
@@ -95,8 +96,8 @@ export function computeLastBlockCycles(
 }
 
 /**
- * Computes the expected time of one multiprocessor, cycles. It has two loops, because the compiler does not inline a
- * longer one.
+ * Computes the expected time of one multiprocessor, cycles. It has two short loops, because the compiler does not
+ * inline functions into a longer one.
  */
 function computeMeanDrain(
   { cells, data }: ActivityProfile,
@@ -119,8 +120,8 @@ function computeMeanDrain(
       meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // Mean and deviation of the active groups of all slots. If it is possible that no group is active, they are
-    // conditional on some group being active.
+    // These are the mean and the deviation of the active groups of all slots. If it is possible that no group is
+    // active, they are conditional on at least one active group.
     let mean = slots * data[c + ACTIVE];
     const further = countFurther(schedulers, mean);
     const spread = schedulers.issueShare * further * data[c + ACTIVE] * data[c + APART];
@@ -138,15 +139,17 @@ function computeMeanDrain(
   return meanTime;
 }
 
-/** The values that `writeSlowestInto` writes for `computeDrainCycles`, in the following order. */
+/** Results of `writeSlowestInto` for `computeDrainCycles`; the constants below are their positions. */
 const slowest = new Float64Array(4);
 /** Cycles in which any block of the device is active. */
 const LONGEST_TIME = 0;
-/** Cycles with the maximum number of active groups at every time. */
+/** Cycles of a multiprocessor that has the maximum number of active groups at every time. */
 const TOP_TIME = 1;
 /** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
-/** Deviation of the time of one multiprocessor if all times were aligned, cycles. */
+/**
+ * Standard deviation of the time of one multiprocessor if its deviations at all times were fully correlated, cycles.
+ */
 const ALIGNED = 3;
 
 function writeSlowestInto(
@@ -163,7 +166,7 @@ function writeSlowestInto(
   const { count, issueShare } = schedulers;
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
-  // The scheduler of the last active group of a block has (W − q)/q other groups of the block.
+  // The scheduler that has the last active group of a block has (W − q)/q other groups of this block on average.
   const ownScale = W > 1 ? 1 + issueShare * issueShare * ((count * Math.max(0, W - count)) / (W - 1) - 1) : 1;
   const skewing = Math.max(0, top * top - 1) / 6;
   let longestTime = 0;
@@ -190,7 +193,7 @@ function writeSlowestInto(
       continue;
     }
     const slotVariance = data[c + VARIANCE] + issueShare * further * active * apart;
-    // The slot with the longest block is certainly active.
+    // The slot that has the longest block is certainly active.
     const meanSlow = own + (all - active);
     const varianceSlow = ownScale * data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);
@@ -199,17 +202,18 @@ function writeSlowestInto(
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
-      // The maximum number of groups that are active on any multiprocessor, by the first terms of Cornish and Fisher's
-      // expansion. Groups that end together form a clump, and the number of clumps is as skewed as a binomial one.
+      // This is the maximum number of groups that are active on any multiprocessor, by the first terms of the
+      // Cornish–Fisher expansion. Groups that end together form a clump, and the number of clumps has the skewness of a
+      // binomial number.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * Math.sqrt(slots * slotVariance) + Math.max(0, skewed));
-      // The slope is taken up to the slowest multiprocessor, since t(w) may be flat around the mean. The step is at
-      // least half a group or a deviation, so that the difference is a slope.
+      // The slope is measured from the mean to the slowest multiprocessor, since t(w) may be flat around the mean. The
+      // step is at least half a group and at least one deviation, so that the difference is not rounding error.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
       const above = interpolateCycles(cyclesPerIteration, meanSlow + step, cap);
       // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)). For u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
-      // Rounding at the cap could make the slope negative.
+      // Rounding at the cap could make the slope negative, so it is limited to 0.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
       variance += ((slope * varianceSlow) / ended) * (2 * inner + before);
@@ -225,9 +229,9 @@ function writeSlowestInto(
 }
 
 /**
- * Computes ln P(no block is active), if `longer` blocks live long enough to be active, and `active` of them are active
- * on average, each with the same probability. Draws may contain no block that lives this long; a launch with exact
- * lives surely does.
+ * Computes ln P(no block is active), if `longer` blocks live long enough to be active at this time and `active` blocks
+ * are active on average, each with the same probability. Draws may contain no block that lives this long, but a launch
+ * with exact lives certainly contains its longest blocks.
  */
 function computeLogNone(longer: number, active: number): number {
   const blocks = Math.max(1, longer);

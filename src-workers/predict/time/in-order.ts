@@ -16,16 +16,17 @@ import { computeSlowestCycles, findFirstPlace } from './placed.ts';
 const getState = createScratch();
 
 /**
- * Computes the time of a launch whose blocks are listed and start in their order, cycles. Each block goes to the block
- * slot that is free first.
+ * Computes the time in cycles of a launch whose blocks are listed and start in their order. Each block goes to the
+ * block slot that is free first.
  *
- * Each multiprocessor counts iterations, in which a block lives as long as its deepest group. Each of its schedulers
- * has a clock that runs at t(w), with the groups w that compete there, and a block ends at the latest of these clocks.
- * (In the event simulation, each scheduler counts its own iterations.) Up to the last dispatch, w is a mean over bins,
- * `LIFE_BINS` for the longest life. A group that ends inside a bin counts there in part, so that no iteration is lost.
- * After the last dispatch, each scheduler runs alone, group by group, and the slowest decides.
+ * Each multiprocessor counts iterations; a block lives for as many as its deepest group. Each of its schedulers has a
+ * clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
+ * these clocks. (In the event simulation, each scheduler counts its own iterations.)
  *
- * @param blocks all blocks, or some that represent all; then the time up to the last dispatch is scaled by the lives
+ * Up to the last dispatch, w is a mean over bins of time; `LIFE_BINS` bins cover the longest life. A group that ends
+ * inside a bin counts for a part of this bin, so that no iteration is lost. After the last dispatch, each scheduler
+ * runs alone, group by group, and the slowest decides.
+ * @param blocks all blocks, or a sample of them; for a sample, the time up to the last dispatch is scaled up
  * @param gridBlocks G
  * @param residentBlocks R
  * @param multiprocessors M
@@ -49,8 +50,8 @@ export function computeInOrderCycles(
     return computeSlowestCycles(blocks, held, null, M, cyclesPerIteration, schedulers);
 
   // Iterations are counted in bins. Each multiprocessor has its time in cycles (`time`) and its iteration (`now`). Each
-  // scheduler has its clock, its mean active groups in the current bin (`active`), and by how many these decrease in
-  // each of the next bins (`fewer`, a ring).
+  // scheduler has its clock, its mean number of active groups in the current bin (`active`), and a ring with the
+  // amounts by which this number falls in each of the next bins (`fewer`).
   const perIteration = (LIFE_BINS - 3) / longest;
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);
   const { count: q } = schedulers;
@@ -92,7 +93,10 @@ export function computeInOrderCycles(
     }
   };
 
-  /** Advances the clocks of a multiprocessor by this part of a bin. A block ends at the latest of them. */
+  /**
+   * Advances the clocks of a multiprocessor by this part of a bin. A block that ends here ends at the latest of these
+   * clocks.
+   */
   const tick = (m: number, part: number): void => {
     const end = (m + 1) * q;
     let all = 0;

@@ -10,9 +10,11 @@ export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
-  /** Whether the blocks of a launch have exactly these lives at the law's frequencies; otherwise they are draws. */
+  /**
+   * Whether the lives of the launch's blocks have exactly the frequencies of the law; otherwise they are draws from it.
+   */
   readonly isExact: boolean;
-  /** The arena of the law's arrays, including those that are made later. */
+  /** The arena of all arrays of the law, including those that are made later. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `writeIntegralsInto`. */
   readonly rows: Float64Array;
@@ -20,7 +22,7 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Ages of the block in a slot after a very long time: records of `AGE_FIELDS` numbers. */
+  /** Ages that the block of a slot may have after a very long time: records of `AGE_FIELDS` numbers. */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
@@ -34,7 +36,7 @@ export interface BlockLaw {
   readonly blockDeviation: number;
   /** The longest life, iterations. */
   readonly longest: number;
-  /** The longest life that is not negligibly rare, iterations. */
+  /** The longest life whose probability is not negligible, iterations. */
   readonly top: number;
   /** P(a group lives as long as `top`). */
   readonly topShare: number;
@@ -49,47 +51,54 @@ export interface BlockLaw {
 }
 
 /**
- * The renewal process of a block slot that is refilled when its block ends: the expected number of blocks that start in
- * a slot, at each point of a grid of virtual time. It grows on demand, and no result depends on the order of the calls.
+ * The renewal process of a block slot that is refilled whenever its block ends: the expected number of blocks that
+ * start in the slot, at each point of a grid of virtual time. The grid grows on demand, and no result depends on the
+ * order of the calls.
  */
 export interface Renewal {
   readonly law: BlockLaw;
   /** Spacing of the grid, iterations. */
   readonly step: number;
-  /** The process is assumed to be stationary after this many points. */
+  /** After this many points, the process is assumed to be stationary. */
   readonly points: number;
-  /** Expected starts in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
+  /** Expected number of blocks that start in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
-  /** Expected starts up to and including each point. */
+  /** Expected number of blocks that have started up to and including each point. */
   started: Float64Array;
   known: number;
   /** P(B > i·step). */
   readonly alive: Float64Array;
   /** P(B = i·step) with lives rounded to the grid. */
   readonly masses: Float64Array;
-  /** The first i > 0 of positive probability. */
+  /** The first i > 0 at which a life can end. */
   readonly firstMass: number;
   readonly lastMass: number;
   /**
-   * Three numbers for each i: means over [i·step, (i+1)·step) of P(group active) and P(two groups active), and the sum
-   * of the first before i.
+   * Three numbers for each i: the means of P(group active) and of P(two groups active) over [i·step, (i+1)·step), and
+   * the sum of the first mean over all cells before i.
    */
   readonly ages: Float64Array;
-  /** Means over the slots at every `pointsPerSample` points: `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  /**
+   * Means over the slots at every `pointsPerSample`-th point: `SAMPLE_FIELDS` numbers for each sample. Valid below
+   * `sampled`.
+   */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
-  /** The most recently computed dispatches, by their point. */
+  /** The dispatches that were computed last, by their grid point. */
   readonly dispatches: Map<number, Dispatch>;
 }
 
-/** The launch up to its last dispatch, and the remaining blocks at that time. */
+/** The launch up to its last dispatch, and the blocks that still run at that time. */
 export interface Dispatch {
-  /** Stretches of time up to the dispatch: `PHASE_FIELDS` numbers each. */
+  /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** Mean P(block, group, two groups active) of a slot's earlier blocks, in each cell after the point: three values. */
+  /**
+   * Mean P(block active), P(group active) and P(two groups active) over a slot's earlier blocks, in each cell after the
+   * point: three values.
+   */
   readonly left: Float64Array;
-  /** The same including the blocks that start at the point itself: `startedThere` blocks for each slot. */
+  /** The same as a profile that also has the blocks that start at the point itself, `startedThere` per slot. */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

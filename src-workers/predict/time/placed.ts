@@ -8,12 +8,13 @@ const getFirst = createScratch();
 const getSecond = createScratch();
 
 /**
- * The place of the first group of a block slot among the groups of its multiprocessor. Group i has scheduler i mod q.
+ * Returns the place of the first group of a block slot among the groups of its multiprocessor. Group i has scheduler i
+ * mod q.
  */
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;
 
-/** Time of a launch of at most one wave whose blocks are listed, cycles; see `computeSlowestCycles`. */
+/** Computes the time in cycles of a launch of at most one wave whose blocks are listed; see `computeSlowestCycles`. */
 export function computePlacedCycles(
   blocks: PlacedBlocks,
   multiprocessors: number,
@@ -25,13 +26,14 @@ export function computePlacedCycles(
 }
 
 /**
- * Time in which schedulers finish the blocks that their multiprocessors hold, cycles. The k-th held block is on
- * multiprocessor k mod M, and each scheduler takes ∫ t(w(v)) dv. This integral is computed in full only for the
- * schedulers that are the slowest by an estimate.
+ * Computes the time in cycles in which the slowest scheduler finishes the blocks that its multiprocessor holds. The
+ * k-th held block is on multiprocessor k mod M, and each scheduler takes ∫ t(w(v)) dv. This integral is computed in
+ * full only for the schedulers that are the slowest by an estimate.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param multiprocessors M
- * @param clocks cycles that each scheduler has already run, those of a multiprocessor together; `null` for 0
+ * @param clocks cycles that each scheduler has already run, with the schedulers of a multiprocessor next to each other;
+ * `null` for 0
  */
 export function computeSlowestCycles(
   blocks: ListedBlocks,
@@ -79,8 +81,8 @@ interface HeldBlocks extends ListedBlocks {
 }
 
 /**
- * Estimates the cycles of a scheduler. All its groups are taken to have the mean depth of their block, except the
- * deepest of all, and the other schedulers of the multiprocessor are taken to have as many groups.
+ * Estimates the cycles of a scheduler. The deepest of its groups counts with its own depth, and every other group with
+ * the mean depth of its block. The other schedulers of the multiprocessor are assumed to have as many groups.
  */
 function estimateCycles(
   { means, lives, depths, groupsPerBlock: W, held, elapsed, M, first: ends, second: groupsOf }: HeldBlocks,
@@ -140,7 +142,8 @@ function computeCycles(
   const { count: q } = schedulers;
   const m = Math.floor(s / q);
   const cap = cyclesPerIteration.length - 1;
-  // Ends of the groups of the scheduler, then those of the other groups of its multiprocessor.
+  // The array has the ends of the scheduler's own groups first, and then the ends of the other groups of its
+  // multiprocessor.
   let own = 0;
   let others = 0;
   for (let b = m; b < held.length; b += M) {

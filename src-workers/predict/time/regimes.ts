@@ -15,38 +15,41 @@ import {
 
 /** A launch to be timed. */
 export interface TimedLaunch {
-  /** The blocks, or the blocks with more units per slot. */
+  /** The blocks; if the blocks have different numbers of units per slot, those with the larger number. */
   readonly residency: Residency;
   /** G: blocks that get work, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, integer ≥ 1. */
+  /** M, the number of multiprocessors, integer ≥ 1. */
   readonly multiprocessors: number;
   /**
-   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are listed and all
-   * fit the device at once.
+   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are listed and
+   * all fit the device at once.
    */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
-  /** The blocks with one unit per slot fewer, if the grid does not divide the units; otherwise `null`. */
+  /** The blocks that have one unit per slot less, if the units do not divide evenly over the grid; otherwise `null`. */
   readonly shorter: Residency | null;
-  /** Number of first blocks with more units. Below 1, it is the share of the first block's slots that have more. */
+  /**
+   * Number of the first blocks, which have more units. Below 1, it is the share of the first block's slots that have
+   * more.
+   */
   readonly fullerBlocks: number;
-  /** Mean number of units that a lane fetches, if lanes fetch from one counter; otherwise 0. */
+  /** Mean number of units that a lane fetches, if lanes fetch from a shared counter; otherwise 0. */
   readonly fetchedUnits: number;
 }
 
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether this way fits the launch, provided that no earlier way in the table does. */
+  /** Returns whether this way fits the launch, provided that no earlier way in the table does. */
   when(launch: TimedLaunch): boolean;
-  /** Expected time, cycles. */
+  /** Computes the expected time, cycles. */
   cycles(launch: TimedLaunch): number;
 }
 
 /**
- * The ways to compute the time of a launch. The first one that fits is taken. Titles, sources and measured accuracies
+ * The ways to compute the time of a launch. The first one that fits is used. Titles, sources and measured accuracies
  * are in `domain/regime.ts`, for the interface.
  */
 export const REGIMES: readonly Regime[] = [
@@ -60,20 +63,20 @@ export const REGIMES: readonly Regime[] = [
   { id: 'many-waves', when: () => true, cycles: computeManyWavesCycles },
 ];
 
-/** The regime that computes the time of a launch. */
+/** Returns the regime that computes the time of a launch. */
 export function findRegime(launch: TimedLaunch): Regime {
   for (const regime of REGIMES) if (regime.when(launch)) return regime;
   throw new TypeError('No regime fits the launch.');
 }
 
-/** Expected time of a launch, cycles. */
+/** Computes the expected time of a launch, cycles. */
 export function computeLaunchCycles(launch: TimedLaunch): number {
   return findRegime(launch).cycles(launch);
 }
 
 const UNKNOWN_PLACES: readonly PlacedBlocks[] = [];
 
-/** A launch of independent blocks of one kind. */
+/** Makes a launch of independent blocks of one kind. */
 export function makePlainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
   return {
     residency,
@@ -98,7 +101,7 @@ function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residen
   );
 }
 
-/** The mean over the orders in which the blocks may start. */
+/** Returns the mean time over the orders in which the blocks may start, cycles. */
 function computePlacedBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   const { cyclesPerIteration, schedulers } = residency;
   let sum = 0;
@@ -106,7 +109,9 @@ function computePlacedBlocksCycles({ placed, multiprocessors, residency }: Timed
   return sum / placed.length;
 }
 
-/** Whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others. */
+/**
+ * Returns whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others.
+ */
 function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }: TimedLaunch): boolean {
   return (
     fetchedUnits > 1 &&
@@ -117,9 +122,9 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
 }
 
 /**
- * Groups on multiprocessors with fewer blocks are faster and fetch more of the units. So the units run out for all
- * groups together, after the iterations of a group at the mean speed. The first unit of every lane does not depend on
- * the speed.
+ * Computes the cycles of a dynamic fetch in which some multiprocessors hold fewer blocks. Their groups are faster and
+ * fetch more of the units. So the units run out for all groups together, after the iterations of a group at the mean
+ * speed. The first unit of every lane does not depend on the speed.
  */
 function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;
@@ -136,8 +141,8 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
 }
 
 /**
- * The first blocks have one additional unit per slot. The time is interpolated between launches of each kind of block
- * alone, by the shares of the two kinds.
+ * Computes the cycles of a launch whose first blocks have one additional unit per slot. The time is interpolated
+ * between launches of each kind of block alone, by the shares of the two kinds.
  */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
   const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
@@ -146,7 +151,10 @@ function computeUnevenGridCycles(launch: TimedLaunch): number {
   return none + launch.fullerBlocks * Math.max(0, timeBothKinds(launch, 1, none) - none);
 }
 
-/** @param none time of a launch whose blocks all have the smaller number of units, cycles */
+/**
+ * Computes the cycles of a launch with both kinds of block.
+ * @param none time of a launch whose blocks all have the smaller number of units, cycles
+ */
 function timeBothKinds(launch: TimedLaunch, fullerBlocks: number, none: number): number {
   const { residency, gridBlocks } = launch;
   const part = fullerBlocks / gridBlocks;

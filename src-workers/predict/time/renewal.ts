@@ -15,19 +15,20 @@ import { writeBlockSurvivalInto, computeIntegrals, writeIntegralsInto } from './
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
 /**
- * The values of a phase: its iterations, mean and variance of the active groups of a slot, and the variance that each
- * further scheduler adds (`APART` times the mean).
+ * A phase has four values: its iterations, the mean and the variance of the active groups of a slot, and the variance
+ * that each further scheduler adds (`APART` times the mean).
  */
 export const PHASE_FIELDS = 4;
 
-/** The renewal process of a block law, prepared once. */
+/** Returns the renewal process of a block law, and makes it at the first call. */
 export function getRenewal(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
 }
 
 /**
- * Number of blocks per slot after which a multiprocessor is assumed to be stationary. The phase of the waves fades as
- * exp(−2π²·waves·(σ_B/E[B])²), and ages need several residual lives.
+ * Returns the number of blocks per slot after which a multiprocessor is assumed to be stationary. The differences
+ * between the waves fade as exp(−2π²·waves·(σ_B/E[B])²), and the ages become stationary only after several residual
+ * lives.
  */
 export function countWavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
@@ -46,7 +47,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
   const points = Math.ceil((countWavesUntilStationary(law) * meanBlock) / grid);
   const span = Math.min(points, Math.floor(law.longest / grid + 0.5) + 1);
   const alive = take(arena, span + 1);
-  // The offset is just below half a cell, so that a life on the edge is rounded up like every other life.
+  // The offset is just below half a cell, so that a life exactly in the middle between two grid points is rounded up.
   writeBlockSurvivalInto(alive, law, 0.5 * grid * (1 - 1e-12), grid * (1 - 1e-12));
   const masses = take(arena, span + 1);
   let mean = 0;
@@ -61,8 +62,8 @@ function prepareRenewal(law: BlockLaw): Renewal {
     if (lastMass === 0 && firstMass === 0) firstMass = i;
     lastMass = i;
   }
-  // Rounding to the grid must not change the mean life, or the waves would drift. A tail beyond the grid makes this
-  // impossible.
+  // Rounding to the grid must not change the mean life, or the waves would drift. If the tail reaches beyond the grid,
+  // this correction is impossible.
   const step = alive[span] < 1e-9 ? meanBlock / mean : grid;
   writeBlockSurvivalInto(alive, law, 0, step);
   const times = Float64Array.from({ length: span + 2 }, (_, i) => i * step);
@@ -107,7 +108,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;
   if (k > 0 && started[k - 1] >= waves) return k - 1;
-  // If a life is rounded to 0, the next start follows at once.
+  // A block whose life is rounded to 0 is followed at once by the next start.
   const again = 1 / (1 - masses[0]);
   let sum = k === 0 ? 0 : started[k - 1];
   while (k < points && sum < waves) {
@@ -129,7 +130,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   return k - 1;
 }
 
-/** The values of a sample: means over the slots of P(group active) and P(two groups active). */
+/** A sample has two values: the means over the slots of P(group active) and of P(two groups active). */
 const SAMPLE_FIELDS = 2;
 
 /** Writes the activity of the slots in the cell after grid point `k`. */
@@ -146,7 +147,7 @@ function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k:
   out[at + 1] = pair;
 }
 
-/** The phases before grid point `k`, sample by sample. */
+/** Returns the phases before grid point `k`, sample by sample. */
 function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   const { law, starts, ages, step, pointsPerSample } = renewal;
   const W = law.groupsPerBlock;
@@ -174,7 +175,8 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
     sampleInto(phases, at + 1, renewal, whole * pointsPerSample + (rest >> 1));
     counted += rest * phases[at + 1];
   }
-  // Samples represent the points around them, and are scaled to the known total of the active groups.
+  // Each sample represents the points around it. The samples are scaled so that their sum is the known total of the
+  // active groups.
   let total = 0;
   const last = ages.length - 3;
   const all = ages[last + 2] + ages[last];
@@ -191,11 +193,11 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   return phases;
 }
 
-/** Activity of a slot after grid point `k`, from blocks that started before `k`. */
+/** Computes the activity of a slot after grid point `k` from the blocks that started before `k`. */
 function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
-  // Blocks of nearly equal age are added together.
+  // Blocks of nearly equal age are added as one, with their total weight.
   let weight = 0;
   let moment = 0;
   let activity = 0;
@@ -218,7 +220,7 @@ function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   return left;
 }
 
-/** Adds the activity of a fraction of the slots, whose blocks are `age` iterations old. */
+/** Adds the activity of a share of the slots, whose blocks are `age` iterations old. */
 function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
   const { edges, longest } = law;
   let count = edges.length;
@@ -234,7 +236,7 @@ function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number)
   }
 }
 
-/** The launch whose last `startedThere` blocks per slot start at grid point `k`. */
+/** Computes the launch whose last `startedThere` blocks per slot start at grid point `k`. */
 export function computeDispatch(renewal: Renewal, k: number, startedThere: number): Dispatch {
   const { law } = renewal;
   let dispatch = renewal.dispatches.get(k);

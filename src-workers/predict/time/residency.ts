@@ -1,7 +1,10 @@
 import type { BlockLaw } from './law.ts';
 import { ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
-/** A launch except its grid: a block law on multiprocessors that hold R blocks, with the cycles of their iterations. */
+/**
+ * A launch without its grid: a block law on multiprocessors that hold R blocks each, with the cycles of their
+ * iterations.
+ */
 export interface Residency {
   readonly block: BlockLaw;
   /** R, blocks that a multiprocessor holds. */
@@ -10,14 +13,15 @@ export interface Residency {
   readonly schedulers: Schedulers;
   /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
   stationaryCyclesPerIteration: number;
-  /** Cycles in which `stationaryMultiprocessors` drain after a very long time; NaN until they are needed. */
+  /** Cycles of the drain of `stationaryMultiprocessors` that have run for a very long time; NaN until it is needed. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }
 
 /**
+ * Makes a residency.
  * @param residentBlocks R, integer ≥ 1
- * @param cyclesPerIteration for 0 … at least R·W_b groups
+ * @param cyclesPerIteration t(w) for w from 0 to at least R·W_b groups
  */
 export function makeResidency(
   block: BlockLaw,
@@ -36,7 +40,7 @@ export function makeResidency(
   };
 }
 
-/** A residency whose block law is computed at its first use. */
+/** Makes a residency whose block law is computed at its first use. */
 export function makeResidencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,

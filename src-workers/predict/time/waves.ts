@@ -11,23 +11,23 @@ import type { Residency } from './residency.ts';
 /** A grid of independent blocks on M multiprocessors. */
 export interface Wave {
   readonly residency: Residency;
-  /** G, integer ≥ 1. */
+  /** G, the number of blocks, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, integer ≥ 1. */
+  /** M, the number of multiprocessors, integer ≥ 1. */
   readonly multiprocessors: number;
 }
 
-/** Whether all groups end with their block, and all blocks end at the same time. */
+/** Returns whether all groups end with their block, and all blocks end at the same time. */
 export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
 
-/** Whether the launch fits the device at once. */
+/** Returns whether the launch fits the device at once. */
 export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   return gridBlocks <= residency.residentBlocks * multiprocessors;
 }
 
-/** Whether the launch ends before its waves have drifted out of phase. */
+/** Returns whether the launch ends before its waves have drifted out of phase. */
 export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   const { block, residentBlocks } = residency;
   const waves = gridBlocks / (multiprocessors * residentBlocks);
@@ -36,15 +36,17 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
-/** t(w) of the fullest scheduler, if a multiprocessor holds this many blocks and all their groups are active. */
+/**
+ * Returns t(w) of the fullest scheduler while a multiprocessor holds this many blocks and all their groups are active.
+ */
 function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, blocks: number): number {
   return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
 }
 
 /**
- * The cycles by which each iteration is longer while all groups of this many blocks are active. The groups do not
- * divide evenly among the schedulers, and a block waits for its groups on the fullest scheduler. Blocks with a few
- * groups may have none there.
+ * Returns the cycles by which each iteration is longer because the groups of this many blocks do not divide evenly
+ * among the schedulers, while all of them are active. A block waits for its groups on the fullest scheduler; a block of
+ * a few groups may have none there.
  */
 function computeUnevenCycles(residency: Residency, blocks: number): number {
   const { block, cyclesPerIteration, schedulers } = residency;
@@ -54,7 +56,7 @@ function computeUnevenCycles(residency: Residency, blocks: number): number {
   return cyclesOfFullest(residency, blocks) - cyclesPerIteration[groups];
 }
 
-/** Cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
+/** Computes the cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
 export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -88,7 +90,7 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
 
-/** Cycles of a launch whose blocks start according to the renewal equation, and then drain. */
+/** Computes the cycles of a launch whose blocks start according to the renewal equation, and then drain. */
 export function computeFewWavesCycles(wave: Wave): number {
   const untied = computeUntiedCycles(wave);
   const tied = computeTiedShare(wave);
@@ -102,11 +104,11 @@ export function computeFewWavesCycles(wave: Wave): number {
   return untied + tied * (together - untied);
 }
 
-/** The renewal process up to the start of the last block. */
+/** Extends the renewal process up to the start of the last block. */
 function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = getRenewal(block);
-  // At this point, all blocks except half a block have started. Whole waves of equal blocks must not wait because of
-  // rounding.
+  // At this point all blocks but half a block have started. Without this margin, rounding could delay the last wave of
+  // equal blocks to the next grid point.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -142,16 +144,16 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
     findExactLives(block, gridBlocks),
   );
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // Some block surely starts last, although any given slot has this block only with a small probability.
+  // One block certainly starts last, although any given slot has it only with a small probability.
   return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, schedulers));
 }
 
 /**
- * Probability that all multiprocessors end the waves before the last one at the same instant. They do if all their
- * groups have the longest life, or if so few groups have a shorter life that t(w) is the same. The blocks of the last
- * wave are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they
- * can hold. The result is at most the probability that no block ends early, because the slot of such a block would be
- * refilled at once.
+ * Computes the probability that all multiprocessors end the waves before the last one at the same instant. They do if
+ * all their groups have the longest life, or if so few groups have a shorter life that t(w) is the same. The blocks of
+ * the last wave are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks
+ * that they can hold. The result is limited to the probability that no block ends early, because the slot of such a
+ * block would be refilled at once.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
@@ -169,7 +171,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
     term *= ((own - i + 1) / i) * (shorter / topShare);
     evenOwn += term;
   }
-  // One such scheduler is enough, because the blocks wait for it.
+  // One full scheduler is enough, because the blocks wait for it.
   const even = 1 - Math.pow(1 - Math.min(1, evenOwn), q);
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
   const share = Math.pow(Math.min(even, Math.pow(topBlockShare, R)), multiprocessors * waves);
@@ -177,8 +179,8 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
 }
 
 /**
- * Cycles of a launch that is stationary until the last dispatch and then drains. By Wald's identity the blocks of a
- * slot take waves·E[B] iterations, including the residual life at the last dispatch.
+ * Computes the cycles of a launch that is stationary until the last dispatch and then drains. By Wald's identity the
+ * blocks of a slot take waves·E[B] iterations, including the residual life at the last dispatch.
  */
 export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
@@ -202,8 +204,8 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
 }
 
 /**
- * E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot is exact. The other slots are a
- * normal sum, since the activity of a single slot is far from normal.
+ * Computes E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot follows its exact law,
+ * since the activity of a single slot is far from normal. The sum over the other slots is taken as normal.
  */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
