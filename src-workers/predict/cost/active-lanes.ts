@@ -2,19 +2,19 @@ import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/desi
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { Predictor } from '../tables.ts';
 
-/** The number of lanes of a work group that work while it runs. */
+/** The part of a work group's lanes that are still active while the group runs. */
 export interface ActiveLanes {
   /** Mean fraction of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
   /**
-   * Mean fraction of the iterations in which some active lane of a group of n units needs something, if each lane needs
-   * it with probability p. It is ∫ 1 − (1 − p·S(v))ⁿ dv divided by the same integral with p = 1, where S is the
-   * survival function of the lengths.
+   * Returns the mean fraction of the iterations in which at least one active lane of a group of n units needs something
+   * (such as a load from far memory), if each active lane needs it with probability p. It is ∫ 1 − (1 − p·S(v))ⁿ dv
+   * divided by the same integral with p = 1, where S is the survival function of the lengths.
    */
   any(units: number, probability: number): number;
 }
 
-/** The result for lanes that all end together. */
+/** The active lanes of groups whose lanes all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
 /**
@@ -26,8 +26,8 @@ const STEPS = 48;
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
 /**
- * Counts the active lanes under a balancing. Independent units start together. Neighbours of equal length keep all
- * lanes active.
+ * Counts the active lanes under a balancing. Independent units of a group start together and end apart. If the
+ * balancing makes neighbours equally long, all lanes stay active.
  */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);

@@ -36,10 +36,10 @@ export const PASS_OVERHEAD_MS = 0.003;
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
 
 /**
- * Traffic and passes of one balancing.
+ * Computes the traffic and the passes of one balancing:
  *
  * - shuffle: a permutation of the indices, written and read once (a bijection of the index needs no separate pass:
- *   Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
+ * Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
  * - buckets, and classes with separate launches: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
@@ -83,7 +83,7 @@ export function computeBalancingCost(
   }
 }
 
-/** Time of this cost on a device, ms: the traffic at peak bandwidth, and the time to start the passes. */
+/** Computes the time of this cost on a device, ms: the traffic at peak bandwidth, and the time to start the passes. */
 export function computeBalancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

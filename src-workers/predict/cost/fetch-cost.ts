@@ -5,15 +5,15 @@ import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
 /**
- * Atomic additions per cycle of the whole device to one address: 1,330 to 1,360 per microsecond at 1,980 MHz on an H100
- * (test/data/measured/README.md). "One operation per clock" (NVIDIA, "Kepler GK110 architecture" whitepaper, 2012; on
- * Fermi a ninth of that). Assumed for every device.
+ * Atomic additions to one address per cycle of the whole device. Measured on an H100: 1,330 to 1,360 per microsecond at
+ * 1,980 MHz (test/data/measured/README.md). NVIDIA states "one operation per clock" for Kepler, and a ninth of that for
+ * Fermi ("Kepler GK110 architecture" whitepaper, 2012). The measured value is assumed for every device.
  */
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /**
- * Whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices, merge them:
- * if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
+ * Returns whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices,
+ * merge them: if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
  */
 export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean =>
   vendor === 'nvidia' || vendor === 'amd';
@@ -27,8 +27,8 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
 const LATENCY_SHARE = 0.5;
 
 /**
- * The cost of fetching from one counter in a launch. The cycles are those of the pipeline, divided by the launch's
- * iteration factor.
+ * The cost of fetching from one counter in a launch. All cycles are divided by the launch's iteration factor, so that
+ * they are cycles of the pipeline.
  */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
@@ -51,9 +51,10 @@ export interface FetchingPhase {
 }
 
 /**
+ * Computes the cost of fetching from one counter.
  * @param groups number of groups of the device that fetch
- * @param iterationFactor time of an iteration of the launch over an iteration of the pipeline; it does not lengthen
- * fetches
+ * @param iterationFactor time of an iteration of the launch over the time of an iteration of the pipeline; it does not
+ * lengthen fetches
  */
 export function computeFetchCost(
   device: GpuDevice,
@@ -116,7 +117,7 @@ export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost
   return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);
 }
 
-/** The cycles that a phase adds to a launch; `groups` as in `computeFetchCycles`. */
+/** Returns the cycles that a phase adds to a launch; `groups` as in `computeFetchCycles`. */
 export function computePhaseCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const below = Math.max(1, Math.floor(groups));
   const slower = (w: number): number => computeFetchingCycles(pipeline, phase, w) - cyclesPerIteration(pipeline, w);

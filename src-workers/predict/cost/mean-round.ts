@@ -9,14 +9,15 @@ import type { MeanRound } from '../tables.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
- * Returns the mean round of a candidate. It gives the phases their weights. A flattened loop over a given order counts
- * as independent draws.
+ * Returns the mean round of a candidate, from which the phases get their weights. A flattened loop over a given order
+ * counts as independent draws.
  * @param rounds units of a slot
  */
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
   const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // A share counts as one round. The shares of a family are not known yet, so a family gets a round of one unit.
+    // An even share counts as one round. A family (all launches of one block size) has no known shares yet, so it gets
+    // a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
@@ -61,9 +62,9 @@ function makeRound(
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
 }
 
-/** Whether the kernel is one loop over the iterations of all its units. */
+/** Returns whether the kernel is one loop over the iterations of all its units. */
 export function isOneLoop({ predictor, balancing, loopAt }: GpuCandidate): boolean {
-  // Units that a group fetches together also end together, so the loops are nested even if the design states a
+  // If a group fetches its units together, they also end together. So the loops are nested even if the design states a
   // flattened loop.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return predictor.plan.axes.loop[loopAt] === 'flattened' || isEvenShare(balancing);

@@ -28,16 +28,16 @@ import { added, computePhaseDemands, computeStepFactor, times } from './phases.t
  * Time is counted in iterations (README.md), but a kernel also has phases that run once per thread or once per unit.
  * Their cost in iterations depends on the launch: with few active groups it is a ratio of latencies, on a full
  * multiprocessor a ratio of issue cycles. At any time, the groups of a multiprocessor are in different phases. So
- * latency, issue and traffic of a mean round are added first, and the soft knee (3.6) takes the sums. The knee is
- * homogeneous of degree one, so its derivatives divide its cycles among the phases without a remainder.
+ * latency, issue and traffic of a mean round are added up first, and the soft knee (Eq. 3.6, `soft-saturation.ts`) is
+ * computed from the sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases
+ * without a remainder.
  */
 
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
 /**
- * Rounds the number of rounds of a slot so that there are four values per power of two. Launches then share laws and
- * tables.
+ * Rounds the number of rounds of a slot to one of four values per power of two, so that launches share laws and tables.
  */
 function roundToScale(rounds: number): number {
   if (!(rounds > 1)) return 1;
@@ -47,8 +47,8 @@ function roundToScale(rounds: number): number {
 }
 
 /**
- * Returns the pace of a candidate. A family has no launch yet, so it gets a lower bound: full multiprocessors and many
- * rounds.
+ * Returns the pace of a candidate. A family (all launches of one block size and register cap) has no launch yet, so it
+ * gets a lower bound: full multiprocessors and many rounds.
  */
 export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
@@ -85,7 +85,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   return (candidate.pace = isShare ? make() : paces.known(key, make));
 }
 
-/** Whether a launch consists of iterations only, and these move no data. */
+/** Returns whether a launch consists of iterations only, and these move no data. */
 function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: GpuCandidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
@@ -123,7 +123,10 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
   };
 }
 
-/** Rounds a setup to five binary digits, so that launches with similar setups share laws. Totals do not change. */
+/**
+ * Rounds a setup to five binary digits, so that launches with similar setups share laws. The total time does not
+ * change, because the iteration factor is computed with the rounded setup.
+ */
 function roundSetup(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
@@ -139,7 +142,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue costs already contain the traffic.
+  // Measured issue cycles already contain the traffic, so here it only scales them. Derived issue cycles get the
+  // traffic as a separate demand (`transfer`).
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =
@@ -163,7 +167,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
     : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
       kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const own: Demand = { latencyCycles: (step.latencyCycles + waits) * cost, issueCycles: step.issueCycles * cost };
-  // A measurement also corrects the derived figures of the other phases, by the same factors.
+  // A measured pipeline is that of the iterations. The other phases are derived, and corrected by the ratio of the
+  // measured to the derived values.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
@@ -171,7 +176,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
   const phases = computePhaseDemands(kernel, device, u, {
     missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // `fetch-cost.ts` adds the cost of the addition to the counter.
+    // This is the load that waits for the counter. `fetch-cost.ts` has the cost of the addition itself.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
@@ -211,15 +216,15 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const isShare = isEvenShare(balancing);
   const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? roundSetup(groupIterations) : 0;
-  // Fetching groups all run out together, so their schedulers need not be told apart.
+  // Groups that fetch all run out of units together, so their schedulers need not be distinguished.
   const schedulers =
     balancing.kind === 'dynamic-fetch'
       ? ONE_SCHEDULER
       : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transfer, partsAmong(activeGroups)));
   let table: CycleTable | null = null;
   return {
-    // Most designs are only compared by their bounds, and bounds need a few entries of the table. An accessor instead
-    // of a method would double the memory of a pace.
+    // Most designs are only compared by their bounds, which need a few entries of the table, so the table is made on
+    // demand. An accessor instead of a method would double the memory of a pace.
     getCycles: () =>
       (table ??= smoothRounds(makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most), schedulers.count)),
     findBestRate: (groups) =>
@@ -239,14 +244,14 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
 }
 
-/** Share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
+/** Computes the share that issue, as opposed to traffic, has in the cycles that a further group costs, 0…1. */
 function computeIssueShare({ issueCycles }: PipelineParameters, transferCycles: number, part: MarginalCycles): number {
   const issue = part.issue * issueCycles;
   const both = issue + part.transfer * transferCycles;
   return both > 0 ? issue / both : 0;
 }
 
-/** The schedulers of a multiprocessor. A work group of several thread groups takes as many schedulers. */
+/** Returns the schedulers of a multiprocessor. A work group of several thread groups occupies as many schedulers. */
 function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number, issueShare: number): Schedulers {
   const count = schedulers / threadGroups;
   if (issueShare < LEAST_ISSUE_SHARE || !Number.isInteger(count) || count === 1) return ONE_SCHEDULER;
@@ -254,10 +259,11 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 }
 
 /**
- * The minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. From one full round of
- * the schedulers to the next, this quotient falls, and within a round it is least at one end. So the minimum is at the
- * last full round or at `groups` itself.
- * @param count schedulers that count their groups apart; t is linear between their full rounds, up to `most` groups
+ * Finds the minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. From one full
+ * round of the schedulers to the next, this quotient falls, and within a round it is smallest at one end. So the
+ * minimum is at the last full round or at `groups` itself.
+ * @param count number of schedulers that count their groups separately; t is linear between their full rounds, up to
+ * `most` groups
  */
 function findBestRate(
   pipeline: PipelineParameters,
@@ -294,10 +300,10 @@ function makeGroupTable(
 }
 
 /**
- * Fraction of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share sectors. In nested
- * loops, groups that start together all wait for their sectors; in later rounds a neighbour has fetched most of them
- * already. Lanes that start units one at a time find the sectors that the first of them fetched. Half of a unit's bytes
- * are assumed to be reads.
+ * Computes the fraction of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share
+ * sectors. In nested loops, groups that start together all wait for their sectors. In later rounds, a neighbour has
+ * already fetched most of the sectors. If lanes start units one at a time, the first of them fetches the sectors for
+ * the others. Half of a unit's bytes are assumed to be reads.
  */
 function computeMissShare(
   { unit, refill }: KernelProfile,

@@ -17,12 +17,12 @@ export function computeStepFactor(
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
-/** The sum of several demands that follow one another. */
+/** Adds up several demands that follow one another. */
 export const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
 });
-/** A demand multiplied by `count`. */
+/** Multiplies a demand by `count`. */
 export const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
   latencyCycles: latencyCycles * count,
   issueCycles: issueCycles * count,

@@ -15,14 +15,14 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /**
- * The size of an order, bytes. It already counts the longest of its groups of 2, 4, 8 … units, which launches add
- * later. Together they are at most as many values as the order has.
+ * Returns the size of an order, bytes. The size already includes the longest units of its groups of 2, 4, 8 … units,
+ * which launches compute later: these are at most as many values as the order has.
  */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
-/** Returns the result of `arrangeUnits`. It is computed once for each order. `law` is the law of the units. */
+/** Returns the result of `arrangeUnits`. Each order is computed only once. `law` is the law of the units. */
 export function arrangeKnownUnits(
   lengths: CompactNumbers,
   units: number,
@@ -41,6 +41,7 @@ export function arrangeKnownUnits(
 let nextId = 0;
 
 /**
+ * Makes the order in which a launch takes the units of a workload under a balancing.
  * @param lengths lengths of the workload in its order; more units repeat them, and fewer units use the first ones
  * @param law law of the units; it determines the ranges of buckets
  * @param unitsPerGroup n; the best buckets depend on it
@@ -96,9 +97,9 @@ export function arrangeUnits(
 }
 
 /**
- * The units from which windows are cut. If the lengths repeat in whole windows, the lengths themselves are used, and
- * otherwise the units that are kept. The number of windows is odd: the number of slots is a power of two, so with an
- * even number, slots would meet the same windows every few rounds.
+ * Returns the units that are cut into windows. If the lengths repeat in whole windows, these are the lengths
+ * themselves; otherwise they are the first units, at most `most`. Their number of windows is odd. The number of slots
+ * is a power of two, so with an even number of windows a slot would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -129,7 +130,7 @@ function sortIntoBuckets(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // For each bucket, the number of units of its longest length for which it has room.
+  // Each bucket has room for this number of units of its longest length.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;
@@ -140,7 +141,7 @@ function sortIntoBuckets(
 }
 
 interface Buckets {
-  /** Position of the next unit of each bucket. */
+  /** Position in the output of the next unit of each bucket. */
   readonly next: number[];
   /** The longest length of each bucket, and the number of units of that length for which it still has room. */
   readonly last: readonly number[];

@@ -36,7 +36,7 @@ export function listBlocks(depths: Float64Array, groupsPerBlock: number): Listed
 
 /**
  * Places blocks with their depths in the order of dispatch.
- * @param order `null` if blocks are dispatched in the order of their numbers
+ * @param order block numbers in the order of dispatch; `null` for ascending numbers
  */
 export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const blocks = listBlocks(depths, groupsPerBlock);

@@ -10,7 +10,7 @@ import { BOUND_ERRORS } from '../constants.ts';
 export interface Dealing {
   /** Number of units, ≥ 1. Slots beyond the last unit are empty. */
   readonly units: number;
-  /** n: slots of a work group. They run in lockstep. */
+  /** n: slots of a work group, which run in lockstep. */
   readonly unitsPerGroup: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
@@ -24,17 +24,17 @@ export interface Dealing {
 
 /** The lengths of the units in the order in which a launch takes them. */
 export interface UnitOrder {
-  /** Length of the unit at a position, iterations. A launch asks for each position once. */
+  /** Returns the length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
   /**
    * Writes the lengths of `count` consecutive units into `out`. If this is missing, `lengthAt` is called for each unit.
    */
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
-  /** The result of `sumLongest` for this order, iterations. */
+  /** Returns the result of `sumLongest` for this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Whether none of `count` consecutive units is shorter than the unit before it, at each of the positions first, first
-   * + stride, …. If so, a flattened loop takes as long as a nested one, apart from setup.
+   * Returns whether lengths never decrease within the `count` consecutive units at each of the positions first, first +
+   * stride, …. In that case a flattened loop takes as long as a nested one, apart from setup.
    */
   ascends(first: number, count: number, stride: number): boolean;
 }
@@ -57,15 +57,16 @@ export function sumLongest(
 }
 
 /**
- * Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit.
+ * Scratch space of `computeGroupDepth`. It holds the work of each lane so far, and the iterations at which lanes start
+ * a unit.
  */
 export interface DealingScratch {
   readonly lanes: Float64Array;
-  /** For the first lane of each class of equal lanes: the end of the class. */
+  /** For the first lane of each class of equal lanes, the end of the class. */
   readonly classEnds: Int32Array;
   /** Lengths of the units of a round. */
   readonly round: Float64Array;
-  /** For each small whole iteration: the last group in which a lane started there. */
+  /** For each small whole iteration, the last group in which a lane started there. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */
@@ -79,13 +80,13 @@ export interface DealingScratch {
 const SMALL_STARTS = 4096;
 /** The largest number of a group that an entry can hold. */
 const MAX_GROUP = 2 ** 31 - 1;
-/** Initial size of the set of other starts. Most groups need fewer entries. */
+/** Initial capacity of the set of starts beyond the small ones. Most groups need less. */
 const FIRST_STARTS = 256;
 
 /** The scratch space of this thread for each number of units per group. */
 const scratches = new Map<number, DealingScratch>();
 
-/** Returns the scratch space of this thread, which any other launch with as many units per group uses too. */
+/** Returns the scratch space of this thread. All launches with the same number of units per group share it. */
 export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return kept(scratches, Infinity, unitsPerGroup, () => ({
     lanes: new Float64Array(unitsPerGroup),
@@ -123,7 +124,7 @@ export function addStart(scratch: DealingScratch, iteration: number): number {
     return 1;
   }
   const mask = starts.length - 1;
-  // Fibonacci hashing. Fractional lengths may share a bucket with others.
+  // This is Fibonacci hashing of the whole part of the iteration. Fractional starts with the same whole part collide.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
   for (; startsOf[at] === group; at = (at + 1) & mask) if (starts[at] === iteration) return 0;
   startsOf[at] = group;
@@ -142,7 +143,10 @@ function growStarts(scratch: DealingScratch): void {
   starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
-/** Whether lanes of a group start units at different iterations, so the group runs the setup repeatedly per round. */
+/**
+ * Returns whether lanes of a group start units at different iterations, so that the group runs the setup several times
+ * per round.
+ */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
   return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }
@@ -191,8 +195,8 @@ export function computeGroupDepth(
 
 /**
  * Computes the depth of a group of a flattened loop with divergent setup, if lengths never decrease from lane to lane.
- * Neighbouring lanes with the same work form a class. A class is followed as one lane. A class splits where its next
- * lengths differ.
+ * Neighbouring lanes with the same work form a class, which is followed as one lane. A class splits where the next
+ * lengths of its lanes differ.
  */
 function computeAscendingDepth(
   order: UnitOrder,
@@ -201,7 +205,7 @@ function computeAscendingDepth(
   filled: number,
   scratch: DealingScratch,
 ): number {
-  // The first lane of a class holds its work and its end.
+  // The first lane of a class stores the work of the class and its end.
   const { lanes, classEnds, round } = scratch;
   classEnds[0] = filled;
   let starts = 0;

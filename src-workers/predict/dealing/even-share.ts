@@ -8,11 +8,12 @@ import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
 
 /**
- * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉, so that all slots but the last run
- * equally many iterations for any lengths. In a non-zero split, items are the iterations of all units. In a merge path,
- * the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets
- * of the units for the start of its share. It passes on the partial result of the unit that the end of its share cuts.
- * The kernel already has the offsets, for example as the row offsets of a compressed matrix.
+ * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. So all slots but the last run
+ * equally many iterations, whatever the lengths are. In a non-zero split, items are the iterations of all units. In a
+ * merge path, the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches
+ * the offsets of the units for the start of its share. If the end of its share cuts a unit, the slot passes on the
+ * partial result of that unit. The kernel already has the offsets, for example as the row offsets of a compressed
+ * matrix.
  */
 
 /** The shares of a launch. The prediction derives them from the mean length, the simulator from the sum of lengths. */
@@ -29,17 +30,17 @@ export function computeEvenShares(items: number, slots: number): EvenShares {
   return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
 }
 
-/** Number of items that a unit has in addition to its iterations. */
+/** Returns the number of items that a unit has in addition to its iterations. */
 function countEndsPerUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
 
-/** Number of items of all units, derived from a mean length. */
+/** Computes the number of items of all units from their mean length. */
 export function computeMeanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
   return units * (meanLength + countEndsPerUnit(balancing));
 }
 
-/** Steps of a binary search in the offsets of the units. */
+/** Returns the number of steps of a binary search in the offsets of the units. */
 export function countSearchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
@@ -58,7 +59,10 @@ export interface SharedUnits {
 
 let nextId = 0;
 
-/** @param lengths lengths of the first units; more units repeat them */
+/**
+ * Counts the items of units whose lengths are known.
+ * @param lengths lengths of the first units; more units repeat them
+ */
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);
@@ -78,19 +82,19 @@ const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   ({ each, ends }) => ORDER_BYTES + each.byteLength + ends.byteLength,
 );
 
-/** Returns the result of `indexSharedUnits`. It is computed once for each workload. */
+/** Returns the result of `indexSharedUnits`. Each workload is indexed only once. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**
- * Maximum number of items of a share that get separate marks (64 MB). In longer shares, some starts share a mark. Such
- * shares take minutes to process.
+ * Maximum number of items of a share that get a mark each (64 MB of marks). In longer shares, some items share a mark.
+ * Such shares take minutes to process.
  */
 const MAX_MARKS = 2 ** 26;
 
-/** Scratch space of `countGroupStarts`. It marks the items of a share at which any lane starts a unit. */
+/** Makes the scratch space of `countGroupStarts`, which marks the items of a share at which any lane starts a unit. */
 export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
@@ -128,7 +132,7 @@ export function computeDepthOfStarts(
   return from >= items ? 0 : Math.min(itemsPerSlot, items - from) + setupIterations * starts + overheadIterations;
 }
 
-/** Number of items of a share at which any lane of a group starts a unit; 0 for a group without items. */
+/** Counts the items of a share at which any lane of a group starts a unit; 0 for a group without items. */
 export function countGroupStarts(
   { each, ends, items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock }: Dealing,
@@ -143,7 +147,7 @@ export function countGroupStarts(
   const last = each.length - 1;
   const inPeriod = from % ends[last];
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
-  // Remaining items of the current unit.
+  // Items of the current unit that remain.
   let left = ends[unit] - inPeriod;
   // Counting marks without a branch takes a third of the time of counting in a hash table.
   const mask = scratch.length - 1;

@@ -42,14 +42,16 @@ interface Fetched {
 }
 
 /**
- * Simulates some of the groups. Independent draws would be wrong: lanes that end together fetch neighbours, which have
- * similar lengths and often end together again. The simulated ("played") groups take turns at the units as all groups
- * would. They represent all groups, so after each fetch they skip the units that the other groups fetch in the
- * meantime. If lanes have very many units, the played lanes have fewer.
+ * Simulates some of the groups. To take units as independent draws would be wrong: lanes that end together fetch
+ * neighbours, which have similar lengths and often end together again.
+ *
+ * The simulated ("played") groups take turns at the units as all groups would. They represent all groups, so after each
+ * fetch they skip the units that the other groups fetch in the meantime. If lanes have very many units, each played
+ * lane gets fewer.
  *
  * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
  * end with the longest of them; the other lanes of a group are independent. The simulation gives the order of fetches,
- * and the lengths give the time of each fetch. All work is either done by T or left at T, which determines T.
+ * and the lengths give the time of each fetch. T follows from the fact that all work is either done by T or left at T.
  */
 function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
@@ -84,13 +86,16 @@ interface PlayedFetches {
   readonly starts: number;
 }
 
-/** @param units number of units that the played groups take together, evenly spread over the units of the launch */
+/**
+ * Plays some groups until their units run out.
+ * @param units number of units that the played groups take together, evenly spread over the units of the launch
+ */
 function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
   const { lengths, lanes, perFetch } = fetched;
   const kept = lengths.length;
   const stride = fetched.units / units;
-  // For each group: the iteration at which it continues, with setups (`clock`) and without (`due`). For each lane,
-  // without setups: the end of its unit (`ends`), and the number of units that it has fetched but not started (`held`).
+  // Each group has the iteration at which it continues, with setups (`clock`) and without (`due`). Each lane has the
+  // end of its unit without setups (`ends`), and the number of units that it has fetched but not started (`held`).
   const clock = new Float64Array(groups);
   const due = new Float64Array(groups);
   const ends = new Float64Array(groups * lanes);
@@ -118,8 +123,8 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
     let soonest = Infinity;
     let idle = 0;
     for (let lane = from; lane < from + lanes; lane++) if (ends[lane] <= now && held[lane] === 0) idle += perFetch;
-    // A fetch represents a stretch of the order and takes a unit from an arbitrary place in it. A fixed place would
-    // meet the same columns of an image in every row.
+    // A played fetch represents a stretch of the order. It takes its unit from a quasi-random place of this stretch,
+    // because a fixed place would meet the same columns of an image in every row.
     let at = Math.floor(taken * stride + goldenTurn(fetches) * idle * (stride - 1)) % kept;
     for (let lane = from; lane < from + lanes; lane++) {
       if (ends[lane] <= now) {
@@ -182,15 +187,15 @@ function computeLastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // `passed` is the number of unfinished fetches before those that the current fetch represents. `next` is the next
-  // fetch to examine; one fetch in `skip` is examined.
+  // Only one in `skip` unfinished fetches is examined. `next` is the next one. `passed` is the number of unfinished
+  // fetches before those that the current played fetch represents.
   let passed = 0;
   let looked = 0;
   let next = 0;
   for (let fetch = 0; fetch < before.length; fetch++) {
     if (!isUnderWay(fetch)) continue;
     const own = unitsOf(fetch);
-    // The last fetches took the last units.
+    // Positions are counted back from the last unit, because the last fetches took the last units.
     const from = Math.max(0, Math.round(units - (taken - before[fetch]) * each));
     const count = Math.ceil((Math.round(units - (taken - before[fetch] - own) * each) - from) / own);
     for (; next < passed + count; looked++, next = looked * skip + Math.floor(goldenTurn(looked) * skip)) {
@@ -210,9 +215,9 @@ function computeLastLives(
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }
 
-/** Law of the sum of `from` and the longest unfinished fetch of a group. */
+/** Makes the law of the sum of `from` and the longest unfinished fetch of a group. */
 function computeDepthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
-  // Number of unfinished fetches of a group.
+  // This is the mean number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);
   const values = [from];
   const survival: number[] = [];

@@ -37,7 +37,8 @@ import {
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
 /**
- * Scratch space for the groups, blocks and lanes of one launch without setup. The results are kept in compact copies.
+ * Scratch arrays of one launch without setup, with a value for each group, block or lane. The results are kept in
+ * compact copies.
  */
 const getDepths = createScratch();
 const getWork = createScratch();
@@ -47,19 +48,19 @@ const getSampledDepths = createScratch();
 /** A launch of units in a given order. */
 export interface GivenLaunch {
   /**
-   * Depth of each group, iterations, block by block. If a sample is enough, this is scratch memory that the next launch
-   * overwrites.
+   * Depth of each group, iterations, block by block. If a sample was enough, this is scratch memory that the next
+   * launch overwrites.
    */
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Means of a group: of all its work if it has even shares, otherwise for one unit per slot. */
+  /** Means of a group: over all its work if it has even shares, otherwise over one unit per slot. */
   readonly means: DepthMeans;
 }
 
 /**
- * Deals units in a given order to a launch. All blocks are computed, or evenly spread ones if there are too many groups
- * or a sample is enough.
+ * Deals units in a given order to a launch. Computes all blocks; if they have too many groups or a sample is enough,
+ * computes evenly spread blocks.
  * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
  */
@@ -95,12 +96,12 @@ export function computeGivenLaunch(
   };
 }
 
-/** The blocks of a launch without setup. Designs that differ only in their setup share them. */
+/** Computes the blocks of a launch without setup. Designs that differ only in their setup share them. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
-  // A sampling error must not favour a design. So depths are scaled to a known mean: the mean depth of nested groups,
-  // or the mean work of the lanes of a flattened loop.
+  // A sampling error must not favour a design. So the depths of a sample are scaled to a known mean: the mean depth of
+  // nested groups, or the mean work of the lanes of a flattened loop.
   const isScaled = isSample && blocks.length < G;
   const unitsPerSlot = units / (slotsPerBlock * G);
   if (loop === 'nested') {
@@ -126,7 +127,7 @@ function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   };
 }
 
-/** Number of setups of each group of a plain launch. */
+/** Counts the setups of each group of a plain launch. */
 function computeStarts(
   order: GivenOrder,
   dealing: Dealing,
@@ -149,7 +150,10 @@ function computeStarts(
   return rounds;
 }
 
-/** @param each number of values that belong to each block and share its weight */
+/**
+ * Computes the mean of some values with the weights of their blocks.
+ * @param each number of values of each block, which share its weight
+ */
 function computeWeightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return addUp(values) / values.length;
   let sum = 0;
@@ -166,9 +170,9 @@ interface ChosenBlocks {
 }
 
 /**
- * Chooses all blocks if they are few, otherwise a sample. The sample always contains the blocks with the longest units.
- * The other blocks are spread over each part of the launch with the same number of rounds, or over one repetition of
- * the lengths, so that all lengths are equally frequent.
+ * Chooses all blocks if there are few of them, otherwise a sample. The sample always contains the blocks with the
+ * longest units. The other blocks of the sample are evenly spread, separately over the blocks with one more round and
+ * over the remaining blocks. They span whole repetitions of the lengths, so that all lengths are equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -181,7 +185,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   const kept = order.lengths.length;
   const period = order.part === 1 ? Math.ceil(kept / slotsPerBlock) : G;
   const fuller = Math.ceil((units % slots) / slotsPerBlock);
-  // The blocks with one more round, and the others.
+  // The blocks with one more round and the remaining blocks are counted separately.
   const counts = [fuller, G - fuller].map((all) => Math.min(all, Math.ceil((wanted * all) / G)));
   const even = new Int32Array(counts[0] + counts[1]);
   const weights = new Float64Array(even.length);
@@ -192,8 +196,8 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // Each kept length recurs in this many slots. The weight of the blocks with the longest units must not exceed that
-  // number.
+  // Each of the kept lengths recurs in this many slots. The weight of a block with the longest units must not exceed
+  // that number.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -219,8 +223,8 @@ function findLongestBlocks(
 }
 
 /**
- * Cuts units in a given order into even shares, and is otherwise like `computeGivenLaunch`. If there are too many
- * starts of units to count, some blocks are computed, and each represents its neighbours.
+ * Cuts units in a given order into even shares, and otherwise works like `computeGivenLaunch`. If there are too many
+ * starts of units to count, only some blocks are computed, and each represents its neighbours.
  * @param overheadIterations iterations of a group in addition to items and setups
  * @param meanLength mean length of the units, iterations
  */
@@ -263,12 +267,12 @@ export function computeShareLaunch(
   };
 }
 
-/** The starts of the most recent launches of even shares. */
+/** The starts of units in the most recent launches of even shares. */
 const recentStarts = createRecentStarts();
 
 /**
- * Returns the result of `countGroupStarts` for each group of some blocks. Launches with other setups share it, so it is
- * cached.
+ * Returns the result of `countGroupStarts` for each group of some blocks. It is cached, because launches that differ in
+ * their setup share it.
  */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
@@ -281,7 +285,7 @@ function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number,
   });
 }
 
-/** Spreads computed rows of depths over more blocks. Each row represents its neighbours. */
+/** Copies the computed rows of depths to more blocks. Each row represents its neighbours. */
 function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
   if (rows === blocks) return computed;
   const depths = new Float64Array(blocks * W);
@@ -298,14 +302,15 @@ function addUp(values: CompactNumbers): number {
   return total;
 }
 
-/** Returns the number of rounds that each looked-up round represents. It is above 1 if there are very many rounds. */
+/** Returns the number of rounds that each examined round represents. It is above 1 if there are very many rounds. */
 function countRoundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
  * Computes the depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at
- * multiples of a divisor of n, mostly of n itself, so the longest unit of that number of units is looked up.
+ * multiples of a divisor of n, usually of n itself. So the longest unit of each run of that many units is computed once
+ * and then looked up.
  */
 function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -320,7 +325,7 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   const step = (stride / common) % period;
   const depths = getDepths(blocks.length * W);
   if (part === 1 && blocks.length === G && slotsPerBlock % n === 0) {
-    // All groups of a round are neighbours, so adding up round by round reads the lengths in their order.
+    // All groups of a round are neighbours, so adding up round by round reads the lengths in memory order.
     addUpRounds(depths, longest, 0, stride / n, Math.floor(units / n));
     const inLast = (rounds - 1) % each === 0 ? Math.floor((units - (rounds - 1) * slots) / n) : depths.length;
     if (units % n > 0 && inLast < depths.length) depths[inLast] += findLongestUnit(order, units - (units % n), units);
@@ -342,7 +347,7 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
           }
           depths[to] += most;
         }
-      // The last group may have fewer units than in other repetitions of the lengths.
+      // The last group may have fewer units than the same group in earlier repetitions of the lengths.
       const last = first + full * stride;
       if (last < units) depths[to] += findLongestUnit(order, last, units);
     }
@@ -350,7 +355,7 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   return depths;
 }
 
-/** Adds up `count` values from a position on, at equal steps. The values repeat. */
+/** Adds up `count` of the values at equal steps, starting at a position. The values repeat. */
 function addUpInSteps(values: CompactNumbers, first: number, step: number, count: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++) {
@@ -361,14 +366,14 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Like `addUpInSteps`, for positions in all values, of which only a part is kept. */
+/** Adds up like `addUpInSteps`, for positions in all values, of which only a part is kept. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];
   return sum;
 }
 
-/** The longest unit of the last group, iterations. */
+/** Finds the longest unit of the last group, iterations. */
 function findLongestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
   let most = 0;
   const kept = lengths.length;
@@ -381,7 +386,7 @@ function scaleBy(values: Float64Array, factor: number): void {
   if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
 }
 
-/** Whether some parts of a launch have more work than others. */
+/** Returns whether some parts of a launch have more work than others. */
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
@@ -407,7 +412,7 @@ export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }
   return deviates(parts, 0);
 }
 
-/** Sums of the first 0, 1, 2 … stretches of `SUMMED_UNITS` values. The last sum is that of all values. */
+/** Computes the sums of the first 0, 1, 2 … stretches of `SUMMED_UNITS` values. The last sum includes all values. */
 function computeRunningSums(values: CompactNumbers): Float64Array {
   const sums = new Float64Array(Math.ceil(values.length / SUMMED_UNITS) + 1);
   let sum = 0;
@@ -418,13 +423,13 @@ function computeRunningSums(values: CompactNumbers): Float64Array {
   return sums;
 }
 
-/** Whether the parts deviate from their mean by more than both chance and `TREND` explain. */
+/** Returns whether the parts deviate from their mean by more than both chance and `TREND` explain. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = addUp(parts) / parts.length;
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Whether known blocks in some parts of the launch live longer by more than chance explains. */
+/** Returns whether known blocks live longer in some parts of the launch, by more than chance explains. */
 export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
   const { means } = listBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
@@ -438,7 +443,10 @@ export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): 
   return deviates(parts, within / each);
 }
 
-/** Evenly spread blocks that represent G blocks, of which `first` is the first. */
+/**
+ * Picks `count` blocks that represent G blocks, of which `first` is the first. It picks one block from each of `count`
+ * equal stretches.
+ */
 function spreadBlocks(G: number, count: number, first = 0): Int32Array {
   const blocks = new Int32Array(count);
   for (let i = 0; i < count; i++) {
@@ -450,8 +458,8 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
 }
 
 /**
- * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. One row is taken from
- * each stretch of the launch, alternately a short and a long one, so that long blocks are as frequent as in the launch.
+ * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. It picks one block from
+ * each stretch of the launch, a long one and a short one in turn, so that long blocks are as frequent as in the launch.
  * @param mostGroups maximum number of groups of all rows together
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: ListedBlocks, mostGroups: number): Float64Array {
@@ -495,8 +503,8 @@ function chooseLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
 }
 
 /**
- * Computes the work of the longest lane of each group of some blocks, and the work of all lanes of each block,
- * iterations.
+ * Computes two kinds of sums, in iterations: the work of the longest lane of each group of some blocks, and the work of
+ * all lanes of each block.
  */
 function computeLongestLanes(
   reader: GivenReader,
@@ -542,8 +550,8 @@ function computeLongestLanes(
 }
 
 /**
- * Counts the starts of lanes that are out of step. Counting takes longer than adding up lanes, so only one group of
- * each stretch is counted.
+ * Counts the starts of units in groups whose lanes are out of step. Counting takes longer than adding up lanes, so only
+ * one group of each stretch is counted.
  */
 function countShareStarts(
   reader: GivenReader,
@@ -563,7 +571,10 @@ function countShareStarts(
   return starts;
 }
 
-/** Counts, for a flattened loop, the iterations of a group in which any lane starts a unit; `depth` is the group's. */
+/**
+ * Makes a counter for flattened loops: it counts the iterations in which any lane of a group starts a unit. `depth` is
+ * the depth of the group.
+ */
 function createStartCounter(
   reader: GivenReader,
   dealing: Dealing,
@@ -578,8 +589,8 @@ function createStartCounter(
 }
 
 /**
- * Finds a number of iterations that all work groups of a flattened loop together almost surely exceed. It is the mean
- * of a sample of groups minus its sampling error.
+ * Finds a number of iterations that all work groups of a flattened loop together almost certainly exceed. It is the
+ * mean of a sample of groups minus its sampling error.
  */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
@@ -626,12 +637,15 @@ function computeLaneWork(
   }
 }
 
-/** Adds to each of some consecutive sums the values at `first`, `first` + stride … before `end`. The values repeat. */
+/**
+ * Adds values to each of some consecutive sums: the values at `first`, `first` + stride … before `end` to the first
+ * sum, and the values at the next positions to the next sum. The values repeat.
+ */
 function addUpRounds(sums: Float64Array, values: CompactNumbers, first: number, stride: number, end: number): void {
   const period = values.length;
   let position = first;
-  // Four rounds are added at once, because that saves reading and writing the sums. Each must have a value for every
-  // sum and lie within one repetition of the values.
+  // Four rounds are added at once, because that saves reading and writing the sums. Each of these rounds must have a
+  // value for every sum and lie within one repetition of the values.
   const fits = (from: number): boolean => from % period <= period - sums.length;
   for (; position + 3 * stride <= end - sums.length; position += 4 * stride) {
     const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];
@@ -647,7 +661,7 @@ function addRounds(lanes: Float64Array, lengths: CompactNumbers, a: number, b: n
     lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
 }
 
-/** Adds `count` lengths from a position on. Beyond the last length, the lengths repeat. */
+/** Adds to each lane one of `count` lengths from a position on. Beyond the last length, the lengths repeat. */
 function addRound(lanes: Float64Array, lengths: CompactNumbers, position: number, count: number): void {
   const kept = lengths.length;
   for (let lane = 0, from = position % kept; lane < count; from = 0) {

@@ -18,7 +18,7 @@ export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Whether units keep their given neighbours under a balancing, at least approximately. */
+/** Returns whether units keep their given neighbours under a balancing, at least approximately. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -28,7 +28,7 @@ export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBala
   );
 }
 
-/** Whether blocks start in random order. This is assumed for units that are fully sorted or in buckets. */
+/** Returns whether blocks start in random order. This is assumed for units that are fully sorted or in buckets. */
 export function startsAtRandom({ kind }: LockstepBalancing): boolean {
   return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
 }
@@ -41,11 +41,11 @@ export interface GivenOrder {
   /** The same lengths without padding. */
   readonly work: CompactNumbers;
   /**
-   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than are kept. Evenly spaced groups
+   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than can be kept; evenly spaced groups
    * then represent all groups.
    */
   readonly part: number;
-  /** For each n: the longest of each n consecutive units, up to the point where the groups repeat. */
+  /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
@@ -57,7 +57,7 @@ export interface GivenOrder {
   readonly id: number;
 }
 
-/** Groups of a launch, setup excluded. */
+/** The groups of a launch without setup. */
 export interface PlainLaunch {
   /** The computed blocks. */
   readonly blocks: Int32Array;
@@ -134,7 +134,7 @@ export function sumRepeated(values: CompactNumbers, count: number): number {
 }
 
 /**
- * Returns the longest of each n consecutive units, starting with the first unit, up to the point where the groups
+ * Returns the longest of each n consecutive units, starting with the first unit, up to the group after which the groups
  * repeat.
  */
 export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers {
@@ -145,7 +145,7 @@ export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers
     const kept = lengths.length;
     const all = part === 1 ? units : kept;
     const groups = Math.min(Math.ceil(all / n), kept / greatestCommonDivisor(kept, n));
-    // Each value is one of the lengths, so the same kind of array holds them.
+    // Each value is one of the lengths, so an array of the same type can hold them.
     longest = makeNumbers(lengths, groups);
     for (let group = 0, at = 0; group < groups; group++) {
       let most = 0;
@@ -161,7 +161,7 @@ export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers
   return longest;
 }
 
-/** Indices of the longest values of `getLongestOfGroups`; at most `LONGEST_GROUPS` indices. */
+/** Returns the indices of the longest values of `getLongestOfGroups`; at most `LONGEST_GROUPS` indices. */
 export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   let at = order.longestAt.get(n);
   if (!at) {
@@ -178,7 +178,7 @@ export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   return at;
 }
 
-/** Losses of groups of n consecutive units of an order. */
+/** Returns the losses of groups of n consecutive units of an order. */
 export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
   let loss = order.losses.get(n);
   if (!loss)
@@ -190,14 +190,14 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
 }
 
 /**
- * Computes the losses of groups of n consecutive units in their order, exact to rounding. A last group with fewer units
- * has only the lanes of these units.
+ * Computes the losses of groups of n consecutive units in their order, exact to rounding. If the last group has fewer
+ * units, only the lanes of these units count.
  * @param unpadded lengths that count as work
  */
 export function computeLossInOrder(lengths: CompactNumbers, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // The groups repeat after `period` of them, so each result is weighted by the number of its occurrences.
+  // The results repeat every `period` groups, so each of them is weighted by how often it occurs.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);
@@ -220,7 +220,8 @@ export function computeLossInOrder(lengths: CompactNumbers, units: number, n: nu
     work += times * sum;
     losses += times * (sum > 0 ? (lanes * most) / sum : 1);
   };
-  // The last group is counted separately: where the lengths repeat, it may be cut short, unlike its earlier copies.
+  // The last group is counted separately. It may be cut short, unlike the groups with the same lengths in earlier
+  // repetitions.
   for (let group = 0; group < period; group++) {
     const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
     if (times > 0) count(group, times);

@@ -7,8 +7,9 @@ import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
- * the law: the k-th of N is its (k + ½)/N quantile. If there are more units than are kept, as many windows as fit
- * represent all windows. If a window has more units than are kept, evenly spaced ranks represent all its ranks.
+ * the law: the k-th of N units has the (k + ½)/N quantile. There is a limit of kept units. If there are more units, as
+ * many windows as fit represent all windows. If a single window has more units, evenly spaced ranks represent all its
+ * ranks.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
@@ -19,7 +20,9 @@ export interface SortedOrder {
   readonly ranks: number;
   /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
   readonly lengths: CompactNumbers;
-  /** Lengths of each of the longest units, if one window contains all units and not all are kept; otherwise empty. */
+  /**
+   * The longest units one by one, if a single window contains all units and not all of them are kept; otherwise empty.
+   */
   readonly longest: Float64Array;
   /** The results of `getMeanLongest`, by units per group. */
   readonly longestMeans: Map<number, number>;
@@ -27,12 +30,12 @@ export interface SortedOrder {
   readonly id: number;
 }
 
-/** Blocks of a launch, setup excluded. */
+/** Blocks of a launch without setup. */
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Number of blocks of the launch that each block represents; `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each row represents; `null` if the rows are all blocks, in their order. */
   readonly weights: Float64Array | null;
-  /** Iterations of each group without setup, group by group within each block. Groups that are not computed have 0. */
+  /** Iterations of each group without setup, block by block. Groups that are not computed have 0. */
   readonly depths: Float64Array;
   /** Number of iterations in which any lane of each group starts a unit; `null` until a setup needs it. */
   starts: Float64Array | null;
@@ -43,13 +46,13 @@ export interface SortedReader extends UnitOrder {
   /** M, the number of units of a window. */
   readonly window: number;
   /**
-   * Mean depth of the groups of the launch, iterations, with one setup per round. NaN if groups cross the ends of
-   * windows, because the mean is then unknown.
+   * Returns the mean depth of the groups of the launch, iterations, with one setup per round. The result is NaN if
+   * groups cross the ends of windows, because the mean is then unknown.
    */
   meanDepth(dealing: Dealing): number;
-  /** Whether one window contains all units. If so, depths rise steadily from slot to slot. */
+  /** Whether one window contains all units. Depths then rise steadily from slot to slot. */
   readonly steady: boolean;
-  /** Identifies the order. */
+  /** Identifies the order in the cache of samples. */
   readonly id: number;
 }
 
@@ -82,13 +85,13 @@ export function makeSortedOrder(law: LengthLaw, units: number, window: number): 
   });
 }
 
-/** Makes `count` lengths of a law that are ascending within each `ranks` of them. */
+/** Makes `count` lengths of a law, which ascend within each run of `ranks` lengths. */
 function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
   const sample = sampleEvenly(law, count);
   if (ranks >= count) return sample;
   const lengths = new Float64Array(count);
   const filled = new Uint32Array(Math.ceil(count / ranks));
-  // The sample ascends, and so do the lengths that each window takes from it.
+  // The sample ascends, so the lengths that each window takes from it ascend too.
   listWindows(count, ranks).forEach((window, at) => {
     lengths[window * ranks + filled[window]] = sample[at];
     filled[window] += 1;
@@ -99,7 +102,7 @@ function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float6
 const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
-/** Assigns each of `count` units to a window. The assignment is arbitrary, but the same each time. */
+/** Assigns each of `count` units to a window. The assignment is arbitrary, but every call gives the same. */
 function listWindows(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);
@@ -109,7 +112,7 @@ function listWindows(count: number, ranks: number): Uint32Array {
   });
 }
 
-/** The (k + ½)/count quantiles of a law from k = `first` on, ascending. */
+/** Returns the (k + ½)/count quantiles of a law from k = `first` on, ascending. */
 function sampleEvenly({ support, probability }: LengthLaw, count: number, first = 0): Float64Array {
   const sample = new Float64Array(count - first);
   let below = 0;
@@ -123,7 +126,10 @@ function sampleEvenly({ support, probability }: LengthLaw, count: number, first 
   return sample;
 }
 
-/** Whether no group crosses the end of a window. If none does, its last lane has the longest unit in every round. */
+/**
+ * Returns whether no group crosses the end of a window. If so, the last lane of a group has its longest unit in every
+ * round.
+ */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
   return (
     window === units ||
@@ -143,13 +149,13 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const lengthAt = (position: number): number =>
     position < shorter ? lengths[Math.floor((position % period) * perUnit)] : longest[position - shorter];
   const longestOf = (position: number, count: number): number => {
-    // The last unit of a window is its longest. A group may continue in later windows.
+    // The last unit of a window is its longest. A group may extend into later windows.
     const last = position + count - 1;
     let most = lengthAt(last);
     for (let end = position - (position % M) + M - 1; end < last; end += M) most = Math.max(most, lengthAt(end));
     return most;
   };
-  /** Whether windows end only at the end of a stretch of `count` units. */
+  /** Returns whether windows end only where a run of `count` units ends. */
   const isAligned = (first: number, count: number, stride: number): boolean =>
     steady || (M % count === 0 && first % count === 0 && stride % count === 0);
   return {
@@ -196,8 +202,8 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
 }
 
 /**
- * A lower limit of the longest unit of a group, iterations, averaged over a launch. It is 0 if groups cross the ends of
- * windows. A last window that is not full contains only its shortest units, so it is left out.
+ * Finds a lower limit of the longest unit of a group, iterations, averaged over a launch. The limit is 0 if groups
+ * cross the ends of windows. A last window that is not full contains only its shortest units, so it is left out.
  */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;
@@ -206,7 +212,7 @@ export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   return (getMeanLongest(order, unitsPerGroup) * Math.floor(units / window) * window) / units;
 }
 
-/** Longest unit of n consecutive units, iterations, averaged over all groups of n. */
+/** Returns the longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
   if (mean === undefined) {

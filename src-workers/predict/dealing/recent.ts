@@ -12,7 +12,7 @@ interface PlainBlocks {
 
 /**
  * Makes a cache of the most recent launches of all orders. The size of a launch includes its starts, which are added
- * later and are as many as the depths.
+ * later: there are as many of them as depths.
  */
 export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {
   return createSizedCache(

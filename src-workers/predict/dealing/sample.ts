@@ -28,16 +28,16 @@ export interface SampledBlocks {
   readonly groupsPerBlock: number;
   /** A row of W_b depths for each block, the shortest depth first. */
   readonly depths: Float64Array;
-  /** Number of blocks of the launch that each row represents; `null` if these are all blocks, in their order. */
+  /** Number of blocks of the launch that each row represents; `null` if the rows are all blocks, in their order. */
   readonly weights: Float64Array | null;
 }
 
-/** Whether a launch is small enough to compute every group. */
+/** Returns whether a launch is small enough to compute every group. */
 export function canListBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
   return gridBlocks * groupsPerBlock <= KNOWN_GROUPS && units <= KNOWN_LOOKUPS * unitsPerGroup;
 }
 
-/** All blocks of a launch, in their order. */
+/** Computes all blocks of a launch, in their order. */
 export function computeAllBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'all', chooseEveryBlock));
 }
@@ -49,9 +49,9 @@ function chooseEveryBlock(_order: SortedReader, { gridBlocks }: Dealing): Chosen
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * A sample of the blocks of a launch. It always contains the blocks with the longest units of their windows. The
- * longest units of any other block give an upper bound on its life. This bound is quick to compute. The blocks with the
- * highest bounds are all kept; of the others, one block per even step is kept.
+ * Samples the blocks of a launch. The sample always contains the blocks with the longest units of their windows. For
+ * any other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the
+ * highest bounds are all kept; the other blocks are sampled in even steps.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'some', chooseBlocks));
@@ -61,7 +61,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   const { units, slotsPerBlock, groupsPerBlock: W, gridBlocks: G } = dealing;
   const slots = slotsPerBlock * G;
   const rounds = Math.ceil(units / slots);
-  // Blocks with many rounds differ less, so a smaller sample is enough.
+  // Blocks with many rounds differ less from each other, so a smaller sample is enough.
   const groups = Math.max(MIN_SAMPLED_GROUPS, Math.min(MAX_SAMPLED_GROUPS, SAMPLED_LOOKUPS / rounds));
   const wanted = Math.min(MAX_SAMPLED_BLOCKS, Math.max(MIN_SAMPLED_BLOCKS, Math.ceil(groups / W)));
   if (wanted >= G) return chooseEveryBlock(order, dealing);
@@ -94,8 +94,8 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 }
 
 /**
- * Blocks that contain the longest unit of any window, or no blocks if a sample cannot keep them all. Windows and rounds
- * can repeat in step, and then one slot has the longest unit of many windows.
+ * Finds the blocks that contain the longest unit of any window; returns no blocks if there are too many for a sample.
+ * Windows and rounds can repeat in step, and then one slot has the longest unit of many windows.
  */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
@@ -106,9 +106,9 @@ function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dea
 }
 
 /**
- * Picks blocks of fully sorted units. They get closer together towards the longest blocks, because only these are
- * active at the end. Blocks whose slots have one additional unit come first, so lives rise among them, and again among
- * the other blocks.
+ * Picks blocks of fully sorted units. They get closer together towards the longest blocks, because only the longest are
+ * active at the end. Blocks whose slots have one additional unit come first. Lives rise among these blocks, and again
+ * among the remaining ones.
  * @param wanted number of blocks of a sample in even steps
  */
 function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
@@ -129,15 +129,15 @@ function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wa
 }
 
 /**
- * Picks blocks whose first slots are at evenly spread places of their windows, in windows spread over the launch. The
- * place decides the units of a block in every round. If there are fewer blocks than places, the blocks are spread over
- * the launch.
+ * Picks blocks whose first slots are at evenly spread places of their windows, in windows that are spread over the
+ * launch. The place decides which units a block gets in every round. If there are fewer blocks than places, the blocks
+ * are spread over the launch instead.
  */
 function chooseEvenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
   const blocks = new Int32Array(count);
   const common = greatestCommonDivisor(window, slotsPerBlock);
   const places = window / common;
-  // A block that is `next` blocks later is `common` places later in its window.
+  // A block whose number is `next` higher is `common` places later in its window.
   const next = places <= G ? computeModularInverse(slotsPerBlock / common, places) : 0;
   const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
@@ -165,7 +165,7 @@ function computeModularInverse(a: number, m: number): number {
 
 const recentSamples = createRecentLaunches<PlainSample>();
 
-/** Blocks of a launch, setup excluded. They are cached, because most loops and setups share them. */
+/** Computes blocks of a launch without setup. They are cached, because most loops and setups share them. */
 function samplePlainly(
   order: SortedReader,
   dealing: Dealing,
@@ -189,7 +189,7 @@ function samplePlainly(
   });
 }
 
-/** Counts the iterations in which any lane of each group starts a unit, for lanes that are out of step. */
+/** Counts the iterations in which any lane of a group starts a unit, for each group whose lanes are out of step. */
 function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
@@ -211,8 +211,9 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
 const recentStarts = createRecentStarts();
 
 /**
- * A number of iterations in which all groups together almost surely start a unit, if lanes are out of step. It is the
- * mean of a sample of groups minus its sampling error.
+ * Finds a number of starts that all groups together almost certainly exceed, if lanes are out of step. A start is an
+ * iteration in which any lane of a group starts a unit. The number is the mean of a sample of groups minus its sampling
+ * error.
  */
 export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -225,7 +226,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
     const scratch = getDealingScratch(counting);
     const uniform = quickGenerator(0);
     return new Float64Array(count).map((_, at) => {
-      // Even steps could meet the same place of every window.
+      // The place within a step is random, because even steps could meet the same place of every window.
       const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
       const withStarts = computeGroupDepth(order, counting, Math.floor(group / W), group % W, scratch);
       return withStarts - findLargest(scratch.lanes);
@@ -235,8 +236,8 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
 }
 
 /**
- * The step between computed groups of a block. In a steady order the depths of the other groups lie on a line between
- * them, except in the block in which the last round ends.
+ * Returns the step between computed groups of a block. In a steady order the depths of the groups in between lie on a
+ * line, except in the block in which the last round ends.
  */
 function findStrides(
   { steady }: SortedReader,

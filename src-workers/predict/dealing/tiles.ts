@@ -26,7 +26,7 @@ export interface TiledUnits {
   readonly law: LengthLaw;
 }
 
-/** Number of rows of one image. More units repeat the image; fewer units use its first rows. */
+/** Returns the number of rows of one image. More units repeat the image; fewer units use its first rows. */
 export function countRows(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
@@ -43,14 +43,14 @@ const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
 /** Maximum number of cached values for the tiles of a workload (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
-/** Maximum number of cached tiled orders of a workload. */
+/** Returns the maximum number of cached tiled orders of a workload. */
 export function countMostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles. This order is computed once. If the units end inside an image,
- * its first tiles with that many units are taken.
+ * Returns the units of `lengths` in the order of tiles. Each order is computed only once. If the units end inside an
+ * image, the first tiles that contain that many units are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */
@@ -90,7 +90,10 @@ function arrangeByTiles(image: CompactNumbers, width: number, tile: Tile): Compa
   return out;
 }
 
-/** The first tiles of an image that contain at least `wanted` units: their places and units. */
+/**
+ * Finds the first tiles of an image that contain at least `wanted` units, and returns their numbers of places and
+ * units.
+ */
 function findPlaces(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;
@@ -104,7 +107,7 @@ function findPlaces(wanted: number, length: number, width: number, tile: Tile): 
   return { places, units };
 }
 
-/** The law of the lengths at all places, if only a fraction of the places has a unit. */
+/** Makes the law of the lengths at all places, if only a fraction of the places has a unit. */
 function removeUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {

@@ -7,13 +7,13 @@ import {
 } from '../constants.ts';
 
 /**
- * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. A law for each
- * number would cost much and gain little, because one more term hardly changes the shape of a sum.
+ * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. One law for
+ * each of these numbers would cost much and gain little, because one more term hardly changes the shape of a sum.
  */
 export interface TabulatedUnits {
   /** Units of a slot; a whole number if the launch deals units out. */
   readonly units: number;
-  /** Mean units per slot over the tabulated number, about 1. */
+  /** Mean units per slot divided by the tabulated number, about 1. */
   readonly scale: number;
   readonly key: number;
 }
@@ -21,11 +21,11 @@ export interface TabulatedUnits {
 /** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
   /**
-   * Number of first blocks whose slots have one additional unit. Below 1, it is the share of the first block's slots
-   * that do.
+   * Number of the first blocks, whose slots have one additional unit. Below 1, it is the share of the first block's
+   * slots that have one.
    */
   readonly fullerBlocks: number;
-  /** Mean units per slot over the units for which the time is computed; 1 if blocks differ in their units. */
+  /** Mean units per slot divided by the units for which the time is computed; 1 if blocks differ in their units. */
   readonly timeScale: number;
 }
 
@@ -39,7 +39,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
     const scale = meanUnits / units;
     return { units, fullerBlocks: 0, scale, timeScale: scale, key: units };
   }
-  // If there is no second round, only the last block is not full.
+  // If there is no second round, only the last block may be partly empty.
   const fewer = Math.max(1, Math.floor(meanUnits));
   const part = (meanUnits - fewer) * gridBlocks;
   const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
@@ -50,8 +50,8 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
 }
 
 /**
- * Tabulates rounded units per slot of a launch that deals sorted units. A slot with one additional unit gets one of the
- * longest units, so the result is rounded up.
+ * Tabulates rounded units per slot of a launch that deals sorted units. The number is rounded up, because a slot with
+ * one additional unit gets one of the longest units.
  */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
@@ -61,9 +61,9 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Tabulates the units per slot of a launch whose slots fetch units; not necessarily a whole number. */
+/** Tabulates the units per slot of a launch whose slots fetch units. The result need not be a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
-  // Sometimes a slot has a unit even if the mean is below one.
+  // A slot sometimes has a unit even if the mean is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };
