@@ -39,12 +39,12 @@ const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
  * Computes the traffic and the passes of one balancing:
  *
  * - shuffle: a permutation of the indices, written and read once (a bijection of the index needs no separate pass:
- * Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
+ *   Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", 2022, doi:10.1145/3505287);
  * - buckets, and classes with separate launches: a histogram of the lengths, then a scatter of the indices by bucket;
  * - window sort: one pass in shared memory, or a (segmented) radix sort for windows that do not fit;
  * - full sort: a radix sort;
- * - padding: one pass over the lengths, for the longest of each slice;
- * - all of these then move the units' data into the new order, reading at random and writing in sequence;
+ * - padding: one pass over the lengths, to find the longest of each slice;
+ * - after each of these: a move of the units' data into the new order, which reads at random and writes in sequence;
  * - even shares: nothing before the launch. The launch searches offsets that exist already.
  */
 export function computeBalancingCost(

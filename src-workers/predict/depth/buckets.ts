@@ -27,7 +27,7 @@ export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   };
   for (let i = 0; i < masses.length; i++) {
     let left = masses[i];
-    // A remainder below rounding stays in the preceding bucket.
+    // A remainder smaller than rounding errors stays in the preceding bucket.
     while (left > room + 1e-12 && buckets.length < k - 1) {
       values.push(law.values[i]);
       parts.push(room);
@@ -47,11 +47,10 @@ export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 
 /**
  * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket]. The result is
- * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory).
- *
- * Cuts between two lengths are enough. As a function of the share of one length's units that goes to the lower bucket,
- * the cost is concave: −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one. So its minimum is at
- * an end.
+ * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory). It is enough to cut between
+ * two lengths: if the units of one length are divided between two buckets, the cost is concave in the share t that goes
+ * to the lower bucket, so its minimum is at an end. (Its terms are −(P+t)^(1−n) in the lower bucket and
+ * −(F+t)ⁿ·(P+t)^(1−n) in the upper one.)
  */
 export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
@@ -59,7 +58,7 @@ export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[
   const points = values.length;
   const cost = computeBucketCosts(values, masses, n);
   const wanted = Math.min(k, points);
-  // best[j] is the least cost of the first j lengths in the buckets so far.
+  // best[j] is the lowest cost of the first j lengths with the buckets considered so far.
   let best = new Float64Array(points + 1).fill(Infinity);
   best[0] = 0;
   const cuts: Int32Array[] = [];
@@ -95,9 +94,9 @@ export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[
 }
 
 /**
- * Computes share·E[longest of n] of every bucket i…j, row-major. This equals P·(v_j − R_j) with R_j = Σ_x (v_{x+1} −
- * v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without
- * cancellation or overflow.
+ * Computes share·E[longest of n] of every bucket of the lengths i…j, row by row. It equals P·(v_j − R_j) with R_j = Σ_x
+ * (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ,
+ * without cancellation or overflow.
  */
 function computeBucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
   const points = values.length;
@@ -138,7 +137,7 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
 
-/** The units that a stretch of slots takes in all its rounds: a number of units from each bucket. */
+/** Numbers of units that a range of slots takes from each bucket, over all its rounds. */
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;
@@ -147,12 +146,11 @@ export interface RoundPattern {
 }
 
 /**
- * Counts the units of each bucket that a slot processes when ordered units are dealt round by round. In round j the
- * slot at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, while that is below 1. The counts
+ * Counts the units that a slot takes from each bucket when ordered units are dealt round by round. In round j the slot
+ * at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, as long as that is below 1. The counts
  * change only where θ passes the fractional part of m times a cumulative share. So there are at most as many patterns
- * as buckets, plus one if m is not whole. The last, incomplete round takes the longest units.
- *
- * @param rounds m > 0, units over slots
+ * as buckets, and one more if m is not whole. The last, incomplete round takes the longest units.
+ * @param rounds m > 0, units divided by slots
  */
 export function listRoundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
   // Bucket b ends after this many rounds: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
@@ -160,7 +158,7 @@ export function listRoundPatterns(shares: readonly number[], rounds: number): Ro
   let cumulative = 0;
   shares.forEach((share, b) => {
     cumulative += share;
-    // Rounding moves sums of equal shares slightly away from the whole numbers that they should be.
+    // Sums of equal shares should be whole numbers here, but rounding moves them slightly away.
     const end = rounds * (b === shares.length - 1 ? 1 : cumulative);
     ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
   });

@@ -9,13 +9,13 @@ import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } fr
 export interface DepthTable {
   readonly edges: Float64Array;
   /**
-   * P(longest of 2ʲ consecutive groups > v), a row for each j. Each entry is the mean over its step's times. Rows
-   * beyond `LARGE_BLOCK` are computed on demand.
+   * P(longest of 2ʲ consecutive groups > v), one row for each j. Each entry is the mean over the virtual times of its
+   * step. Rows for more than `LARGE_BLOCK` groups are computed on demand.
    */
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of these rows, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
-  /** Index of every edge in the source's values. */
+  /** Position of every edge among the values of the depth law. */
   readonly valueAt: Int32Array;
   /** Whether every edge is a whole number of iterations. */
   readonly lattice: boolean;
@@ -24,7 +24,7 @@ export interface DepthTable {
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** Returns the table of a depth law. It is computed once, because a setup only moves its edges. */
+/** Returns the table of a depth law. It is computed only once per law, because a setup only moves its edges. */
 export function getDepthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -64,8 +64,8 @@ function makeTable(source: StepLaw): DepthTable {
 }
 
 /**
- * Picks the ends of the steps. Every step has the same change in a sum of three terms: the laws of one and of many
- * groups, the logarithm of the tail, and to a small extent the value.
+ * Picks the ends of the steps. A sum of three terms changes equally in every step: the laws of one and of many groups,
+ * the logarithm of the tail and, with a small weight, the value.
  */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
@@ -130,8 +130,8 @@ function getLogs(table: DepthTable, j: number): Float64Array {
 }
 
 /**
- * P(longest of `groups` consecutive groups > v) in every step. It is exact for powers of two. Between these, the
- * logarithm of P(all ended) is interpolated. This is exact for independent groups.
+ * Returns P(longest of `groups` consecutive groups > v) in every step. The result is exact for powers of two. For other
+ * numbers of groups, the logarithm of −ln P(all ended) is interpolated, which is exact if groups are independent.
  * @param groups ≥ 1; a fraction if the last group is partly empty
  * @param scratch receives the result unless the table already has it
  */

@@ -14,8 +14,8 @@ import {
 } from '../constants.ts';
 
 /**
- * A law with few atoms, from which depths are computed. `values` are strictly increasing and `survival[i]` = P(X >
- * values[i]), so the last entry is 0.
+ * A law of depths or lengths with few atoms. `values` strictly increase, and `survival[i]` = P(X > values[i]), so the
+ * last entry is 0.
  */
 export interface DiscreteLaw {
   readonly values: Float64Array;
@@ -36,7 +36,7 @@ export function fromMasses(values: Float64Array, masses: Float64Array): Discrete
 
 /** Turns P(X = values[i]) into P(X > values[i]), in place. */
 function survivalFrom(masses: Float64Array): Float64Array {
-  // Adding from the top keeps the digits of small tails.
+  // Adding from the top keeps the precision of small tails.
   for (let i = masses.length - 1, above = 0; i >= 0; i--) {
     const mass = masses[i];
     masses[i] = above;
@@ -45,7 +45,7 @@ function survivalFrom(masses: Float64Array): Float64Array {
   return masses;
 }
 
-/** P(X = values[i]). */
+/** Computes P(X = values[i]). */
 export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   const masses = new Float64Array(survival.length);
   let above = 1;
@@ -72,7 +72,7 @@ export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
 
 /**
  * Writes 1 − (1 − s)^count for every s of `survival` to the start of `out`. Whole powers are built from P(either) = s +
- * t − s·t, which keeps the digits of small tails.
+ * t − s·t, which keeps the precision of small tails.
  */
 export function takeMaximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
@@ -116,7 +116,7 @@ export function computeCumulants(law: DiscreteLaw): Cumulants {
   return { mean, variance, third };
 }
 
-/** E[X] = ∫ P(X > v) dv, for values of any sign. */
+/** Computes E[X] = ∫ P(X > v) dv, for values of any sign. */
 export function computeMean(values: Float64Array, survival: Float64Array): number {
   let mean = values[0];
   for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
@@ -159,8 +159,8 @@ export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
 
 /**
  * Picks at most `maxPoints` of the law's own values, including both ends. They are evenly spaced in a weighted sum of
- * the value, the probability and the logarithm of the tail. This resolves the bulk, the range and the far tail; the
- * maximum of many draws depends on the tail.
+ * the value, the probability and the logarithm of the tail. This resolves the bulk and the range, and also the far
+ * tail, which determines the maximum of many draws.
  */
 export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
@@ -207,8 +207,8 @@ export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
 }
 
 /**
- * Merges the values of all laws to at most `maxPoints`. A mixture of the laws with equal weights decides which are
- * kept.
+ * Merges the values of all laws to at most `maxPoints`. The mixture of all laws with equal weights decides which values
+ * are kept.
  */
 export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0], maxPoints);
@@ -227,8 +227,8 @@ export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POI
 }
 
 /**
- * Lists the values of all laws. If there are many values and the laws share only a few, 2·`maxPoints` evenly spaced
- * values replace them.
+ * Lists the values of all laws. If the laws have too many different values, the result is 2·`maxPoints` evenly spaced
+ * values instead.
  */
 function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
@@ -258,11 +258,10 @@ export function makeSumTerm(law: DiscreteLaw): SumTerm {
 }
 
 /**
- * Returns the law of the sum of independent draws, `counts[i]` from `terms[i]`.
- *
- * A sum of many terms is a Pearson III law with the right mean, variance and skewness, by the Wilson–Hilferty cube
- * (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over
- * 1,024 lattice points. They are exact to rounding if the sum's lattice fits; otherwise only the mean is exact.
+ * Returns the law of the sum of independent draws, `counts[i]` from `terms[i]`. A sum of many terms is approximated by
+ * a Pearson III law with the right mean, variance and skewness, by the Wilson–Hilferty cube (Wilson, Hilferty 1931,
+ * doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over 1,024 lattice points. They
+ * are exact to rounding if the lattice of the sum fits into these points; otherwise only the mean is exact.
  */
 export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
   return addLawsEach(terms, [counts])[0];
@@ -276,7 +275,9 @@ export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (rea
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** Returns the sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
+/**
+ * Returns the law of the sum if the sum is a single draw, a constant, or smooth; `null` if it must be computed in full.
+ */
 function addSimply(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -289,7 +290,7 @@ function addSimply(terms: readonly SumTerm[], counts: readonly number[]): Discre
     total.squaredVariance += count * cumulants.variance * cumulants.variance;
   });
   if (total.count === 1) return terms[counts.indexOf(1)].law;
-  // A spread below 1e-9 of the mean counts as constant: the values of a grid would no longer increase.
+  // A deviation below 1e-9 of the mean counts as 0, because rounding would make neighbouring grid values equal.
   if (total.variance <= 1e-18 * total.mean * total.mean) {
     return { values: Float64Array.of(total.mean), survival: Float64Array.of(0) };
   }
@@ -301,7 +302,10 @@ function addSimply(terms: readonly SumTerm[], counts: readonly number[]): Discre
     : null;
 }
 
-/** Moves all mass below `lowest` to `lowest`, and moves the other values towards it so that the mean stays the same. */
+/**
+ * Moves all mass below `lowest` to `lowest`, and moves the other values towards `lowest` so that the mean stays the
+ * same.
+ */
 function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
@@ -312,7 +316,10 @@ function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/** Standard normal quantiles on an even grid. Each has the mass around it and the tail beyond it. */
+/**
+ * Standard normal quantiles on an even grid. Each has the mass around it, and those at the ends also the tail beyond
+ * them.
+ */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
@@ -328,7 +335,7 @@ export function makeSmoothLaw(mean: number, standardDeviation: number, skewness:
   const points = z.length;
   const bounded = Math.min(LARGEST_SKEWNESS, Math.abs(skewness));
   const standard = new Float64Array(points);
-  // As the skewness goes to 0, the cube tends to the normal quantile itself.
+  // As the skewness goes to 0, the cube approaches the normal quantile itself.
   const cubed = bounded >= 1e-6;
   let first = 0;
   let sum = 0;
@@ -384,11 +391,13 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
     for (const sum of sums) {
       sum.high = Math.min(sum.high, sum.mean + boundTail(terms, sum.counts, 1));
       sum.low = Math.max(sum.low, sum.mean - boundTail(terms, sum.counts, -1));
-      // A draw between two cells moves to one of them. The root mean square of the shift is at most half a cell.
+      // A draw between two cells is moved to one of them. The root mean square of this shift is at most half a cell per
+      // draw, so the sum may lie this far outside its window.
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Both ends of the widest law must lie on the lattice. If units often run to a limit, sums often reach these ends.
+    // Both ends of the widest law must lie on the lattice, because sums often reach these ends if many units run to a
+    // limit.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -401,7 +410,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
     transform.realTransform(spectrum, computeLatticeMasses(law, step));
     return spectrum;
   });
-  // The lists differ in only a few draws, so the product over the common draws is computed once.
+  // The lists differ in only a few draws, so the product of the spectra of all common draws is computed once.
   const base = nextScratch();
   const inAll = terms.map((_, i) => countLists.reduce((least, counts) => Math.min(least, counts[i]), Infinity));
   multiplyPowersInto(base, spectra, inAll);
@@ -428,7 +437,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
     transform.inverseTransform(masses, both);
     for (let part = 0; part < 2 && at + part < sums.length; part++) {
       const { origin, low, margin } = sums[at + part];
-      // Sums are known modulo the size. Cell j of the window starts at the lowest kept sum.
+      // The transform gives sums modulo its size. Cell j of the window is the j-th cell from the lowest kept sum.
       const start = Math.max(0, Math.floor((low - origin) / step + 1e-9) - margin);
       laws.push(makeLatticeLaw(masses, part, origin, start, step));
     }
@@ -442,9 +451,9 @@ const cellScratch = new Int32Array(TRANSFORM_POINTS);
 const massScratch = new Float64Array(TRANSFORM_POINTS);
 
 /**
- * Law of the values origin + (start + j)·step, j = 0, 1, ….
- * @param masses masses by start + j modulo the size, interleaved with those of another law; `part` (0 or 1) chooses one
- * of the two
+ * Makes the law of the values origin + (start + j)·step, j = 0, 1, ….
+ * @param masses masses by start + j modulo the size, interleaved with the masses of another law; `part` (0 or 1)
+ * chooses one of the two
  */
 function makeLatticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
   let kept = 0;
@@ -467,7 +476,10 @@ function makeLatticeLaw(masses: Float64Array, part: number, origin: number, star
   return { values, survival: survivalFrom(scaled) };
 }
 
-/** Masses on the lattice from the law's first value on, wrapped to the transform's size. The mean is unchanged. */
+/**
+ * Computes the masses on the lattice that starts at the law's first value, wrapped to the transform's size. The mean is
+ * unchanged.
+ */
 function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -489,7 +501,10 @@ function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): 
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/** Multiplies powers of the spectra. These are spectra of real sequences, so only the first half + 1 bins are used. */
+/**
+ * Multiplies powers of the spectra. These are spectra of real sequences, so only the first half of the bins and the
+ * middle one are used.
+ */
 function multiplyPowersInto(
   product: Float64Array,
   spectra: readonly Float64Array[],
@@ -531,9 +546,9 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 }
 
 /**
- * Returns the distance above its mean (`sign` 1) or below it (−1) that the sum exceeds with negligible probability. It
- * is Chernoff's bound, with exponents that are powers of √2. Every exponent gives a valid bound, and the bound has a
- * single minimum over the exponents.
+ * Returns a distance from the mean of the sum, above it (`sign` 1) or below it (−1), that the sum exceeds with
+ * negligible probability. This is Chernoff's bound, minimised over exponents that are powers of √2. Every exponent
+ * gives a valid bound, and the bound has a single minimum over the exponents.
  */
 function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
@@ -568,7 +583,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
   return reach;
 }
 
-/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
+/** Returns ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
 function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
   const key = 2 * halves + (sign > 0 ? 1 : 0);
   let log = logMoments.get(key);
@@ -587,7 +602,9 @@ function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, hal
   return log;
 }
 
-/** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */
+/**
+ * Finds the largest step that divides every value of every set, counted from the set's first value; 0 if there is none.
+ */
 function findCommonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

@@ -15,14 +15,13 @@ import {
 
 /**
  * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit
- * as soon as its last one ends (flattened loops, dynamic fetch).
+ * as soon as its last one ends (flattened loops, dynamic fetch). While a lane prepares the first iteration of a unit,
+ * the other lanes wait. Lockstep issues this setup once for each iteration at which a unit starts, not once per round.
  *
- * While a lane prepares the first iteration of a unit, the other lanes wait. Lockstep issues this setup once for each
- * iteration at which a unit starts, not once per round. All lanes start their first unit together, and a lane starts
- * round j + 1 after the sum S_j of j lengths. With a(t) = Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at
- * iteration t with probability (1 − a(t))ⁿ. This is exact if each lane takes m units of independent lengths. Starts
- * coincide if many lanes take short units at once, or if many units run to the same limit.
- *
+ * All lanes start their first unit together, and a lane starts round j + 1 after the sum S_j of j lengths. With a(t) =
+ * Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact if
+ * each lane takes m units of independent lengths. Starts coincide often if many lanes take short units at once, or if
+ * many units run to the same limit.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds
@@ -31,8 +30,8 @@ export function computeIndependentStarts(law: LengthLaw, sizes: readonly number[
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  // After some rounds, each round adds as much as the round before it. The last followed rounds then represent the
-  // rest.
+  // After some rounds, each round adds as much as the round before it. So the last computed rounds represent all later
+  // ones.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && computeReach([law], [followed]) > START_POINTS) followed -= 1;
   const [untilLast, all] = computeOrderedStarts([law], sizes, [[followed - 1], [followed]]);
@@ -48,9 +47,8 @@ interface RoundStarts {
 }
 
 /**
- * Counts starts if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from buckets.
- * As in `computeIndependentStarts`, the starts a(t) of a lane follow from its partial sums.
- *
+ * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from
+ * buckets. As in `computeIndependentStarts`, the starts a(t) of a lane follow from its partial sums.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param patterns counts of each pattern of lanes
  * @returns for each pattern and n, a number between 1 and n·m
@@ -120,8 +118,7 @@ export function computeOrderedStarts(
 }
 
 /**
- * Finds an upper limit of the latest start of a lane that takes `counts[b]` units of `laws[b]`. It is almost never
- * exceeded.
+ * Finds an upper limit, almost never exceeded, of the latest start of a lane that takes `counts[b]` units of `laws[b]`.
  */
 function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
@@ -136,7 +133,9 @@ function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): nu
   return Math.min(longest, mean + SUM_REACH * Math.sqrt(variance)) + 1;
 }
 
-/** 1 + Σ over all t > 0 of 1 − (1 − a(t))ⁿ, for the expected starts a(t) of a lane (the even entries). */
+/**
+ * Computes 1 + Σ 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane (the even entries of `starts`).
+ */
 function countStarts(starts: Float64Array, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2; t < starts.length; t += 2) {
@@ -148,10 +147,9 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 }
 
 /**
- * Counts starts if lanes fetch their units and all stop together, after m units each on average. The iterations t run
- * until a lane is expected to have started m units. u(t) = Σ_j P(S_j = t) over all j is the renewal density of the
- * lengths.
- *
+ * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. The count
+ * covers the iterations t until a lane is expected to have started m units. u(t) = Σ_j P(S_j = t) over all j is the
+ * renewal density of the lengths.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
  */
@@ -161,7 +159,7 @@ export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): 
     return (rounds) => ({ starts: sizes.map(() => rounds), iterations: (rounds - 1) * mean });
   const step = Math.max(1, Math.ceil((MIN_FETCHED_ROUNDS * mean) / START_POINTS));
   const size = powerOfTwoAtLeast(Math.min(START_POINTS, (FETCHED_ROUNDS * mean) / step));
-  // Mass beyond the last point wraps around to the first. The damping makes it negligible there.
+  // Mass beyond the last point wraps around to the first points. The damping makes this mass negligible.
   const damping = DAMPED_SPECTRUM ** (1 / size);
   const transform = fourier(size);
   const spectrum = new Float64Array(2 * size);
@@ -188,7 +186,7 @@ export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): 
   }
   return (rounds) => {
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
-    // Each later round adds as much as a round in the second half.
+    // Beyond the last point, each round adds as much as a round in the second half of the points.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
     const part = (rounds - taken[low]) / (taken[high] - taken[low]);
     return {
@@ -203,7 +201,10 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/** P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays the same. */
+/**
+ * Returns P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays the
+ * same.
+ */
 function computeMasses({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {

@@ -23,16 +23,16 @@ import {
 
 interface RenewalFields {
   readonly step: number;
-  /** P(a unit is empty). A lane fetches an empty unit and is done at once. */
+  /** P(a unit is empty). A lane that fetches an empty unit fetches again at once. */
   readonly emptyProbability: number;
   /** Mean and variance of the non-empty lengths, steps. */
   readonly mean: number;
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
   readonly survival: Float64Array;
-  /** The values of x, in iterations. */
+  /** The lengths x of `survival`, in iterations. */
   readonly lengths: Float64Array;
-  /** Expected starts of non-empty units at step t, up to the step where the rate settles at 1/mean. */
+  /** Expected starts of non-empty units at step t, up to the step at which this rate settles at 1/mean. */
   readonly starts: Float64Array;
   /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
@@ -44,9 +44,9 @@ interface RenewalFields {
  * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
  * Lengths are in steps of `step`.
  *
- * It is a class because optimised code of V8 (Node 24) let two results of one object literal share the memory of their
- * numbers: a later law then changed `step`, `mean` and `variance` of an earlier one, in a third of the runs of
- * `test/golden/fetching.slow.test.ts` after another file.
+ * It is a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the
+ * memory of their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one. This happened in a
+ * third of the runs of `test/golden/fetching.slow.test.ts` after another file.
  */
 export class Renewals implements RenewalFields {
   readonly step;
@@ -72,7 +72,7 @@ export class Renewals implements RenewalFields {
   }
 }
 
-/** Prepares the renewal process of one lane. Callers keep the result for each law, because it takes long. */
+/** Prepares the renewal process of one lane. This takes long, so callers keep the result for each law. */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];
@@ -138,15 +138,15 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
 
 /**
  * Computes the law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as
- * soon as it is done.
+ * soon as it has finished one.
  *
  * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
- * together they have started n·m units by t. It is assumed to be normal, with the mean and variance of the processes.
- * At T, one lane starts the last unit, and the other lanes finish their current units. Their residual lives follow from
- * the renewal rate. The depth is T plus the longest of these lives. The law is exact for constant lengths and otherwise
- * an approximation (the tests give its error against a simulation).
+ * together they have started n·m units by t. The number of started units is assumed to be normal, with the mean and
+ * variance of the processes. At T, one lane starts the last unit, and the other lanes finish their current units. Their
+ * residual lives follow from the renewal rate. The depth is T plus the longest of these lives.
  *
- * @param poolGroups groups that fetch from one pool, with n·m units each on average. With more groups, T varies less.
+ * The law is exact for constant lengths and otherwise an approximation (the tests give its error against a simulation).
+ * @param poolGroups groups that fetch from one pool, with n·m units each on average; with more groups, T varies less
  */
 export function computeDynamicGroupDepth(
   renewals: Renewals,
@@ -155,7 +155,7 @@ export function computeDynamicGroupDepth(
   poolGroups: number,
 ): DiscreteLaw {
   const { step, emptyProbability, mean, variance, survival, lengths, starts } = renewals;
-  // Empty units take a lane no time. They only reduce the number of other units, to a binomial fraction of n·m.
+  // Empty units take no time. The number of the other units is binomial, with mean n·m·P(not empty).
   const units = unitsPerThread * (1 - emptyProbability);
   if (units <= 1) {
     // Each lane has at most one unit on average, so the depth is the longest of all units.
@@ -172,7 +172,7 @@ export function computeDynamicGroupDepth(
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shiftLaw({ values: lengths, survival: computeLastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
-    // The deviation is smaller than a cell of the grid of lives.
+    // This deviation of T is smaller than a cell of the grid of lives, so it is left out.
     if (deviation < 0.5) return last;
     const noise = makeSmoothLaw(0, deviation * step, 0);
     return addLaws([makeSumTerm(last), makeSumTerm(noise)], [1, 1]);
@@ -201,7 +201,8 @@ export function computeDynamicGroupDepth(
       if (time < starts.length) {
         advanceLives(alive, renewals, aliveAt, time);
         aliveAt = time;
-        // If all lanes start together, at the beginning or in step, some of them may get no unit.
+        // If all lanes start a unit in the same step, at the beginning or because lengths are equal, there may be too
+        // few units for all of them.
         const before = time === 0 ? 0 : renewals.startedMean[time - 1];
         const share =
           to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
@@ -242,8 +243,9 @@ function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, 
 }
 
 /**
- * Number of iterations after which any of n lanes finds that the units have run out. Lanes that start their only unit
- * together end with its length; lanes with many units have settled lives.
+ * Counts the iterations after which any of n lanes finds that the units have run out. If lanes have only one unit and
+ * start it together, they end with its length; if lanes have many units, their remaining lives at that time no longer
+ * depend on the start.
  */
 export function countLastFetches({ survival, mean }: Renewals, n: number, unitsPerThread: number): number {
   const settled = Math.min(1, Math.max(0, unitsPerThread - 1));
@@ -256,15 +258,14 @@ export function countLastFetches({ survival, mean }: Renewals, n: number, unitsP
 }
 
 /**
- * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
- * lies beyond the step at which the renewal rate settles.
- *
+ * Computes the law of the step T at which n lanes have started n·units units, from step `first` on. The result is
+ * `null` if all of it lies beyond the step at which the renewal rate settles.
  * @param extraVariance variance, per lane, of the number of units itself
  */
 function computeExhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
   const known = startedMean.length;
-  // The expected number of started units minus the number of all units, in standard deviations.
+  // Returns the expected number of started units minus the number of all units, in standard deviations.
   const excess = (t: number): number => {
     const beyond = Math.max(0, t - known + 1);
     const at = Math.min(t, known - 1);
@@ -280,7 +281,8 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
   let reached = 0;
   for (let t = first; reached < 1; t++) {
     const z = excess(t);
-    // Normal laws of different spread may cross, but the probability of a growing count must not fall.
+    // Normal laws of different deviation may cross, but the probability that a growing count has reached a number must
+    // not fall.
     const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
     masses.push(next - reached);
     reached = next;
@@ -289,8 +291,9 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
 }
 
 /**
- * P(a lane has more than x steps left), x = 0, 1, …, moved from step `from` to a later step while the rate of starts is
- * known. It counts every unit that started `age` steps ago and is longer than age + x. No unit is active at step −1.
+ * Updates P(a lane has more than x steps left), x = 0, 1, …, from step `from` to a later step while the rate of starts
+ * is known. The probability counts every unit that started `age` steps ago and is longer than age + x. No unit is
+ * active at step −1.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;
@@ -303,7 +306,7 @@ function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from:
   }
 }
 
-/** P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
+/** Computes P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
 function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   const residual = new Float64Array(survival.length);
   let sum = 0;
@@ -314,7 +317,7 @@ function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Greatest common divisor of whole values; 0 if a value is not whole. */
+/** Returns the greatest common divisor of whole values; 0 if a value is not whole. */
 function findWholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

@@ -7,12 +7,10 @@ import { prepareRenewals } from './dynamic-fetch.ts';
 
 /**
  * Starts of units on the lanes of a group whose slots take even shares. Each lane sets up its own units, and the other
- * lanes wait.
- *
- * A share starts anywhere in a unit, so a lane is a stationary renewal process. An item is the first of a unit with
- * probability ρ; given that, the item k later is also a first item with probability u(k). None of n independent lanes
- * starts a unit at a given item with probability (1 − ρ)ⁿ. None starts a unit at either of two items with probability
- * (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
+ * lanes wait. A share starts anywhere in a unit, so a lane is a stationary renewal process. An item is the first of a
+ * unit with probability ρ. If it is, the item k places later is also a first item with probability u(k). The
+ * probability that none of n independent lanes starts a unit at a given item is (1 − ρ)ⁿ, and at either of two items (1
+ * − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
  */
 export interface ShareStarts {
   /** ρ, the probability that an item is the first of a unit. */
@@ -25,15 +23,18 @@ export interface ShareStarts {
 }
 
 /**
- * Two sums over the distances of up to k items: of the covariances of two items at this distance (`plain`), and of the
- * covariances times the distance (`weighted`). Entry i is for k = i steps.
+ * Two sums over the distances of 1 to k items. `plain` adds the covariances of two items at this distance, and
+ * `weighted` adds the covariances times the distance. Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;
 }
 
-/** A non-zero split skips empty units. On a merge path, the end of a unit is also an item. */
+/**
+ * Computes the starts of units for a balancing. A non-zero split skips empty units. On a merge path, the end of a unit
+ * is also an item.
+ */
 export function computeShareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
   const renewals = prepareRenewals(kind === 'merge-path' ? shiftLaw(whole, 1) : whole);

@@ -5,7 +5,7 @@ export interface FetchedOrder {
   /** Mean loss of the units that a group fetches for all its lanes; `null` if each lane fetches its own units. */
   readonly meanLoss: number | null;
   /**
-   * A group of the launch whose lanes take this mean number of units.
+   * Returns a group of the launch whose lanes take this mean number of units.
    * @param unitsPerLane > 0
    * @param setupIterations setup before each unit, for which the other lanes of the group wait
    */

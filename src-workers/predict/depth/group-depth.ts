@@ -14,17 +14,17 @@ import { computeWindowSurvival, type SortedWindow } from './window.ts';
 import { KEPT_DEPTH_NUMBERS, LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constants.ts';
 
 /**
- * Law of the depth of work groups of `n` units, for one balancing.
+ * Makes the law of the depth of work groups of `n` units, for one balancing.
  *
- * The launch deals units out round by round. In round j of m, every slot takes the unit that is j·slots further on in
- * the order of the balancing (a grid-stride loop).
+ * The launch deals units out round by round. In round j of m, every slot takes the unit j·slots places later in the
+ * order of the balancing (a grid-stride loop).
  *
  * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
  *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
  * - buckets: the groups of a block take their units from one bucket at a time. Each slot visits the buckets in
  *   proportion to their sizes. When the rounds do not divide evenly, its position decides which bucket gets the extra
  *   round (`listRoundPatterns`).
- * - `window-sort`: one unit per slot, and exact. The window is rounded up to whole groups.
+ * - `window-sort`: one unit per slot; the law is exact. The window is rounded up to whole groups.
  * - `full-sort`: one unit per slot. The units of a block are taken as equally long. For more units per slot,
  *   `computeSortedLaunch` models both sorted cases: slots that keep their place in the window and slots that change it.
  * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
@@ -34,9 +34,9 @@ import { KEPT_DEPTH_NUMBERS, LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constan
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs the setup once per round. A flattened loop
  * or dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait (`divergent-starts.ts`).
- * `meanLoss` and `aggregateLoss` are losses of the lengths alone, as Swatman et al. define them. `meanLoss` is per
- * round for a nested loop. It is an approximation if it needs the joint law of a group's sums (flattened loops,
- * windows, dynamic fetch).
+ * `meanLoss` and `aggregateLoss` are losses of the lengths alone, as Swatman et al. define them. `meanLoss` is the loss
+ * of one round for a nested loop. It is an approximation if it depends on the joint law of a group's sums (flattened
+ * loops, windows, dynamic fetch).
  *
  * @param n units per work group, integer ≥ 1
  * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool, and 1 for
@@ -66,7 +66,7 @@ export function makeGroupDepthLaw(
   const { model, meanDepth: pureDepth } = plain;
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const setupDepth = setup === 0 ? 0 : setup * (played?.starts ?? (plain.unitStarts ??= countUnitStarts(group)));
-  // Rounding alone could make it less than 1, because a group is never shorter than its mean unit.
+  // Rounding errors alone could make the loss less than 1, because a group is never shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   return {
@@ -104,15 +104,15 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
   }
 }
 
-/** Depths without setup. */
+/** The law of the depth without setup. */
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
-  /** Laws of the sums of lanes of a flattened loop over several rounds, one for each kind of lane. */
+  /** Laws of the sums over several rounds of the lanes of a flattened loop, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
 }
 
-/** The depth of a group without setups, and what follows from it. */
+/** The depth of a group without setup, and what follows from it. */
 interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */
@@ -130,7 +130,9 @@ function makePlainDepth(model: DepthModel): PlainDepth {
 /** The most recently used depths of a law, and the number of values in them. */
 const getDepthsOf = keptWith((_law: PreparedLaw) => ({ depths: new Map<string, PlainDepth>(), numbers: 0 }));
 
-/** The depths of a design without setup. They are cached, because a design with another setup usually shares them. */
+/**
+ * Returns the depths of a design without setup. They are cached, because designs with other setups usually share them.
+ */
 function getPlainDepth(group: WorkGroup, poolGroups: number): PlainDepth {
   const { prepared, n, balancing, loop, rounds } = group;
   const cache = getDepthsOf(prepared);
@@ -188,12 +190,15 @@ function makeBucketModel({ prepared, n, loop, rounds }: WorkGroup, set: BucketSe
   return { ...makeIndependentGroups(laneSums, n), laneSums };
 }
 
-/** Groups whose depth is the longest of `draws` independent draws from one law. */
+/** Makes the model of groups whose depth is the longest of `draws` independent draws from one law. */
 function makeOneLaw(law: DiscreteLaw, draws = 1): DepthModel {
   return makeIndependentGroups(makeLaneLaws([{ weight: 1, law }]), draws);
 }
 
-/** Groups whose depth is the longest of `draws` independent draws. All groups of a block draw from the same law. */
+/**
+ * Makes the model of groups whose depth is the longest of `draws` independent draws. All groups of a block draw from
+ * the same law.
+ */
 function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {
@@ -207,7 +212,7 @@ function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): Dept
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
           takeMaximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
-          // This step doubles the number of groups.
+          // This doubles the number of groups: 1 − (1 − p)² = p·(2 − p).
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
         }
         if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];

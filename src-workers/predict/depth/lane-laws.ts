@@ -30,13 +30,13 @@ export interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** Laws for whole blocks, on common values. The groups of a block all have the law of one of the `parts`. */
+/** Laws for whole blocks, on common values. All groups of a block have the same law, which is one of the `parts`. */
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of these lanes, by units per group; only the losses computed so far. */
+  /** Mean losses of groups of these lanes, by units per group, as far as they have been computed. */
   readonly losses: Map<number, number>;
-  /** Numbers of units per group whose losses are computed together. */
+  /** Units per group for which the losses are computed together. */
   readonly sizes: readonly number[];
 }
 
@@ -50,12 +50,12 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
   };
 }
 
-/** Lane laws of flattened loops, by buckets and rounds. Only the most recently used ones are kept. */
+/** Lane laws of flattened loops, by buckets and number of rounds. Only the most recently used ones are kept. */
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
 /**
- * Returns the sums of the lanes of a flattened loop. Buckets that do not depend on the number of lanes in a group have
- * the same sums for all numbers.
+ * Returns the sums of the lanes of a flattened loop. If the buckets do not depend on the number of lanes in a group,
+ * all numbers of lanes share the same sums.
  */
 export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, rounds: number): LaneLaws {
   if (set.cutForWidth) return makeLaneLaws(addRounds(prepared, set, 1, rounds), [n]);
@@ -64,7 +64,7 @@ export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, ro
   );
 }
 
-/** Sums over the rounds, one for each pattern of buckets. Each round takes as long as the longest of n units. */
+/** Adds up the rounds, separately for each pattern of buckets. Each round takes as long as the longest of n units. */
 export function addRounds(
   prepared: PreparedLaw,
   { buckets, key }: BucketSet,
@@ -90,7 +90,7 @@ export function makeWindow(units: number, n: number): SortedWindow {
 }
 
 /**
- * Swatman's mean loss of a group: per round for a nested loop, and of the whole sums otherwise.
+ * Computes Swatman's mean loss of a group: the loss of one round for a nested loop, and of the whole sums otherwise.
  * @param sums the sums of the lanes of a flattened loop; absent with one round or a nested loop
  */
 export function computeMeanLoss(
@@ -126,14 +126,14 @@ export function computeMeanLoss(
   }
 }
 
-/** The mean loss of n draws from each bucket. */
+/** Computes the mean loss of n draws from each bucket. */
 function computeBucketLoss(prepared: PreparedLaw, { buckets, key }: BucketSet, n: number): number {
   return getShared(prepared, `loss ${key} ${n}`, () =>
     buckets.reduce((sum, { share, law }) => sum + share * lossMoments(listAtoms(law), [n])[0].meanLoss, 0),
   );
 }
 
-/** Mean losses for each n. The summed lengths of the n lanes are independent draws from `sum`. */
+/** Computes the mean losses for each n. The summed lengths of the n lanes are independent draws from `sum`. */
 function computeLaneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const cumulants = computeCumulants(sum);
   const losses = sizes.map((n) => computeMomentLoss(sum, cumulants, n));
@@ -143,13 +143,16 @@ function computeLaneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): numbe
   return losses.map((loss) => loss ?? quick.shift()!);
 }
 
-/** E[longest of n] / E[X]. */
+/** Computes E[longest of n] / E[X]. */
 function computeAggregate(law: DiscreteLaw, n: number): number {
   const longest = takeMaximum(law, n);
   return computeMean(longest.values, longest.survival) / computeMean(law.values, law.survival);
 }
 
-/** The mean loss, for each pattern, because slots with the same counts from every bucket have the same mean work. */
+/**
+ * Computes the mean loss over all patterns, by their weights. Slots of any pattern take equal shares from every bucket,
+ * so they have the same mean work.
+ */
 function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {
@@ -168,8 +171,8 @@ function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): num
 
 /**
  * Computes E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1
- * + v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. `null` if A's third and
- * fourth moments matter, because they are omitted here.
+ * + v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. The result is `null` if A's
+ * third and fourth moments, which are omitted here, matter.
  */
 function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;
@@ -179,7 +182,7 @@ function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulant
   const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
   if (leftOut > LARGEST_MOMENT_TERM) return null;
   const others = takeMaximum(law, n - 1).survival;
-  // Computes E[longest of n], and for each x E[longest of x and the other lanes], from the top.
+  // From the top down, this computes E[longest of x and the other lanes] for each x, and E[longest of n].
   let longest = values[0];
   let beyond = 0;
   let covariance = 0;

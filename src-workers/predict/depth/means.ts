@@ -4,7 +4,8 @@ import type { GroupDepth } from '../../domain/depth.ts';
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
- * Means over two kinds of group. One kind has one more unit per slot, because the grid does not divide the units.
+ * Computes the means over two kinds of group. One kind has one more unit per slot, because the units do not divide
+ * evenly over the grid.
  * @param fewer,more means of the two kinds of group
  * @param share share of the groups with more units, 0…1
  */

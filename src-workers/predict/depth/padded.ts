@@ -12,8 +12,8 @@ export function countSliceUnits(balancing: PaddedBalancing, units: number): numb
 }
 
 /**
- * Makes the law of a padded unit. A padded unit is as long as the longest of its slice of `slice` units. If the slice
- * contains all units, it is one draw that all blocks share, so its mean represents it.
+ * Makes the law of a padded unit, which is as long as the longest unit of its slice of `slice` units. If the slice
+ * contains all units, all blocks share one draw, so its mean represents it.
  * @param longest E[longest of all units], iterations
  */
 export function makePaddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {

@@ -13,7 +13,7 @@ import {
   type DiscreteLaw,
 } from './discrete-law.ts';
 
-/** A law of lengths, and results that are computed once for it and shared by all its designs. */
+/** A law of lengths, with results that are computed once for it and shared by all designs with this law. */
 export interface PreparedLaw {
   readonly source: LengthLaw;
   /** The law reduced to at most MAX_POINTS atoms. */
@@ -38,12 +38,15 @@ export const prepareLaw = keptWith((source: LengthLaw): PreparedLaw => {
   return { source, law, cumulants: computeCumulants(law), shared: new Map() };
 });
 
-/** A law on at most `MAX_POINTS` atoms. */
+/** Returns a law reduced to at most `MAX_POINTS` atoms. */
 export function getCoarseLaw(law: LengthLaw): DiscreteLaw {
   return prepareLaw(law).law;
 }
 
-/** Caches a value for this law under `key`. The key names everything else on which the value depends. */
+/**
+ * Returns the value of `key` for this law, and computes it at the first call. The key names everything else on which
+ * the value depends.
+ */
 export function getShared<T>({ shared }: PreparedLaw, key: string, make: () => T): T {
   if (!shared.has(key)) shared.set(key, make());
   return shared.get(key) as T;
@@ -53,10 +56,13 @@ export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
   return { label: '', truncatedMass: 0, ...listAtoms(law) };
 }
 
-/** Common numbers of units per group. Results for all of them together take little longer than for the largest alone. */
+/**
+ * Common numbers of units per group. Computing the results for all of them together takes little longer than for the
+ * largest alone.
+ */
 export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
-/** Group sizes that are computed together with n. */
+/** Lists the group sizes that are computed together with n. */
 export function listGroupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
@@ -64,13 +70,13 @@ export function listGroupSizes(n: number): readonly number[] {
 /** The buckets from which groups take their units. */
 export interface BucketSet {
   readonly buckets: readonly Bucket[];
-  /** The key identifies the buckets among those of one law. */
+  /** Identifies these buckets among all buckets of one law. */
   readonly key: string;
   /** Whether the buckets depend on n; otherwise they are the same for groups of any width. */
   readonly cutForWidth: boolean;
 }
 
-/** The buckets of a balancing, shortest first; all units are one bucket if it makes none. */
+/** Returns the buckets of a balancing, shortest first. If the balancing makes no buckets, all units are one bucket. */
 export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUnitBalancing): BucketSet {
   const { law } = prepared;
   switch (balancing.kind) {
@@ -89,8 +95,7 @@ export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUni
 }
 
 /**
- * The buckets into which `balancing` cuts the lengths, shortest first. The interface shows the thresholds.
- *
+ * Lists the buckets into which `balancing` cuts the lengths, shortest first. The interface shows their thresholds.
  * @returns share of the units, and shortest and longest length, of each bucket
  */
 export function listBucketRanges(

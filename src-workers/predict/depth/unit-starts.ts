@@ -18,8 +18,8 @@ import {
 import { FOLLOWED_ROUNDS } from '../constants.ts';
 
 /**
- * Number of times that a group runs the setup of a unit. It is once per round if all lanes start together, and
- * otherwise once for every iteration at which a lane starts a unit. Sorted lanes end together, so they stay in step.
+ * Counts how often a group runs the setup of a unit: once per round if all lanes start together, and otherwise once for
+ * every iteration at which a lane starts a unit. Sorted lanes end together, so they stay in step.
  */
 export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGroup): number {
   if (n === 1) return rounds;
@@ -40,7 +40,7 @@ export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGr
   }
 }
 
-/** Starts in groups of n lanes that take `rounds` units each. One pass computes all common sizes. */
+/** Counts the starts in groups of n lanes that take `rounds` units each. One pass computes all common group sizes. */
 function countDealtStarts(prepared: PreparedLaw, n: number, rounds: number): number {
   const sizes = listGroupSizes(n);
   const followed = Math.min(rounds, FOLLOWED_ROUNDS);
@@ -51,7 +51,7 @@ function countDealtStarts(prepared: PreparedLaw, n: number, rounds: number): num
   return starts + (rounds - followed) * perRound;
 }
 
-/** Starts in groups of n lanes whose units come from one bucket after another. */
+/** Counts the starts in groups of n lanes whose units come from one bucket after another. */
 function countBucketStarts(
   prepared: PreparedLaw,
   n: number,
@@ -77,7 +77,7 @@ function countBucketStarts(
 export type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
 
 /**
- * Number of accesses to the counter. A group that fetches for its lanes counts as one lane with the longest units.
+ * Counts the accesses to the counter. A group that fetches for its lanes counts as one lane with the longest units.
  * @param played the group with the units that it takes, if their order is known
  * @param depth mean depth of the group without setups
  */
@@ -125,7 +125,10 @@ export function countGroupFetches(
   };
 }
 
-/** Caches the result of `countLastFetches`. It depends on the number of units only if lanes have few units. */
+/**
+ * Returns the result of `countLastFetches`, which is cached. It depends on the number of units only if lanes have few
+ * units.
+ */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {
@@ -134,14 +137,14 @@ function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', 
   });
 }
 
-/** The renewals of a fetcher (see `getFetchedLaw`); `null` if all units are empty. */
+/** Returns the renewals of a fetcher (see `getFetchedLaw`); `null` if all units are empty. */
 export function getRenewals(prepared: PreparedLaw, fetch: number | 'group', n: number): Renewals | null {
   return getShared(prepared, `renewals ${nameFetch(fetch, n)}`, () =>
     prepareRenewals(getFetchedLaw(prepared, fetch, n)),
   );
 }
 
-/** The law of what a fetcher runs between two fetches: a unit, a chunk, or the longest unit of a group. */
+/** Returns the law of the work of a fetcher between two fetches: a unit, a chunk, or the longest unit of a group. */
 export function getFetchedLaw(prepared: PreparedLaw, fetch: number | 'group', n: number): DiscreteLaw {
   const { law } = prepared;
   if (fetch === 'group') return takeMaximum(law, n);
@@ -154,14 +157,14 @@ function nameFetch(fetch: number | 'group', n: number): string {
 
 type StartsOfRounds = (rounds: number) => { readonly starts: number; readonly iterations: number };
 
-/** Starts of single units in groups of n lanes that fetch. */
+/** Returns the starts of single units in groups of n lanes that fetch. */
 function getFetchedUnits(prepared: PreparedLaw, n: number): StartsOfRounds {
   return getFetchedStarts(prepared, () => prepared.source, n, 'units');
 }
 
 /**
- * Returns `computeFetchedStarts` for groups of n lanes, computed together with the other common sizes. `name`
- * identifies the law.
+ * Returns the result of `computeFetchedStarts` for groups of n lanes, which is computed together with the other common
+ * group sizes. `name` identifies the law.
  */
 function getFetchedStarts(prepared: PreparedLaw, law: () => LengthLaw, n: number, name: string): StartsOfRounds {
   const sizes = listGroupSizes(n);

@@ -25,15 +25,16 @@ export interface WindowActivity {
 
 /**
  * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, so
- * they start equally often at every multiple of gcd(groups, G). A block that reaches the end of its window continues in
- * the next window. Two windows are independent. Within a window, a group is active if any group before it is active.
+ * their starts are equally distributed over the multiples of gcd(groups, G) in a window. A block that reaches the end
+ * of its window continues in the next window. Two windows are independent. Within a window, a group is active if any
+ * group before it is active.
  * @param groups W_b, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
   const binomial = createBinomialWindow(units);
-  // Σ P(active) and Σ r·P(active) up to the r-th group. They cover only groups whose state is not yet certain.
+  // Σ P(active) and Σ r·P(active) up to the r-th group. The sums cover only groups whose state is not certain.
   const sums = new Float64Array(perWindow + 1);
   const moments = new Float64Array(perWindow + 1);
   return (survival: number, out: WindowActivity): void => {
@@ -60,7 +61,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const all = sumTo(perWindow);
     let blocks = 0;
     let pairs = 0;
-    // For blocks inside a window: all their groups have ended up to `ended`, and all are active from `open` on.
+    // These blocks lie inside one window. Groups up to `ended` have all ended, and groups beyond `open` are all active.
     const inside = perWindow - groups;
     const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
     let start = from;
@@ -74,7 +75,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
       pairs += (active * groups * (groups - 1)) / 2;
       start += active * stride;
     }
-    // These blocks end in a later window.
+    // These blocks reach beyond the end of their window.
     for (start = Math.max(start, Math.ceil((inside + 1) / stride) * stride); start < perWindow; start += stride) {
       const further = groups - (perWindow - start);
       const whole = Math.floor(further / perWindow);
@@ -93,7 +94,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
   };
 }
 
-/** P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
+/** Computes P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
 export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
   const activity = computeWindowActivity(window, groups);
   const out: WindowActivity = { block: 0, group: 0, pair: 0 };
@@ -105,8 +106,8 @@ export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, gr
 }
 
 /**
- * The lives of blocks of a sorted window with one unit per slot. They are exact at the ends of each step. Within a step
- * they are logarithmic means.
+ * Computes the survival functions of blocks of a sorted window with one unit per slot. They are exact at the ends of
+ * each step. Within a step, they are logarithmic means.
  * @param groups W_b, integer ≥ 1
  * @param setupIterations setup of each unit, iterations
  */
@@ -144,15 +145,16 @@ export function computeWindowSteps(
   return { steps, block, group, either, lattice: isLattice(steps) };
 }
 
-/** Mean of a quantity that falls exponentially from a to b. */
+/** Computes the mean of a quantity that falls exponentially from a to b. */
 function computeLogarithmicMean(a: number, b: number): number {
   if (!(b > 0) || a - b < 1e-6 * a) return (a + b) / 2;
   return (a - b) / Math.log(a / b);
 }
 
 /**
- * Mean over the groups of a window of E[longest]/E[mean length]. It equals the mean loss, except for the spread of the
- * lengths at one place of the window. That spread vanishes as the window grows (it is largest at M = 4n: see the test).
+ * Computes the mean over the groups of a window of E[longest]/E[mean length]. It equals the mean loss, apart from the
+ * spread of the lengths at one place of the window. That spread vanishes as the window grows (it is largest at M = 4n:
+ * see the test).
  */
 export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
@@ -160,7 +162,8 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Gaps of x that all groups from some index on exceed completely, stored as differences over the index.
+  // For each group, the sum of the gaps of x that it exceeds with certainty. All later groups exceed these gaps too, so
+  // the array stores the differences between groups.
   const full = new Float64Array(perWindow + 1);
   const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {
@@ -195,13 +198,16 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   let sum = 0;
   for (let i = 0; i < perWindow; i++) {
     above += full[i];
-    // A group of empty units has loss 1. For all other groups, the loss is the quotient of the means.
+    // A group of empty units has loss 1. For any other group, the loss is the quotient of the means.
     sum += mean[i] + above > 0 ? empty[i] + ((1 - empty[i]) * (longest[i] + above)) / (mean[i] + above) : 1;
   }
   return sum / perWindow;
 }
 
-/** Binomial probabilities of M trials near their mode. Values below 1e-18 of the mode's are dropped; the sum is 1. */
+/**
+ * Computes binomial probabilities of M trials near their mode. Values below 1e-18 of the value at the mode are dropped;
+ * the sum is 1.
+ */
 export function createBinomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {
