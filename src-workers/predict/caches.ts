@@ -11,11 +11,14 @@ import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /**
- * The laws that a worker keeps after other files have computed them. A value depends on its balancing, its key and the
- * units of the plan. Keys contain values instead of positions on axes, so plans with other axes share the laws.
+ * The laws that a worker keeps after it has computed them. A value depends on its balancing, its key and the units of
+ * the plan. Keys contain values instead of positions on axes, so plans with other axes share the laws.
  */
 
-/** @param budget memory for the laws; other caches may share it */
+/**
+ * Creates empty caches.
+ * @param budget memory for the laws; other caches may share it
+ */
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,
@@ -28,7 +31,7 @@ export function createCaches(budget = threadBudget): Caches {
   };
 }
 
-/** The cached laws of a balancing, by its text. */
+/** Returns the cached laws of a balancing, by its text. */
 export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
   return kept(laws, Infinity, balancing, () => ({
     depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
@@ -37,12 +40,12 @@ export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCa
   }));
 }
 
-/** The depth law of a key. `make` computes it if it is not cached. */
+/** Returns the depth law of a key. `make` computes it if it is not cached. */
 export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => GroupDepth): DepthLaws {
   return depths(key, () => ({ means: make(), blocks: [] }));
 }
 
-/** What determines a residency of a depth law. */
+/** The values that determine a residency of a depth law. */
 interface ResidencyKey {
   readonly groupsPerBlock: number;
   readonly lastFilled: number;
@@ -53,7 +56,7 @@ interface ResidencyKey {
   readonly schedulers: Schedulers;
 }
 
-/** The block law of a depth law at a residency, with the cycles of an iteration at this residency. */
+/** Returns the block law of a depth law at a residency, with the cycles of an iteration at this residency. */
 export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: ResidencyKey): Residency {
   const { groupsPerBlock, lastFilled, at, residentBlocks, cyclesPerIteration, schedulers } = key;
   let known = laws.blocks[groupsPerBlock];
@@ -62,7 +65,7 @@ export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: Resi
     known = { law: makeBlockLaw(getDepthTable(laws.means), groupsPerBlock, arena, lastFilled), residencies: [] };
     laws.blocks[groupsPerBlock] = known;
   }
-  // Another predictor that shares the caches may have other devices, so the residency must match.
+  // Predictors that share the caches may have different devices, so the cached residency is checked.
   const last = known.residencies[at];
   if (
     last?.residentBlocks === residentBlocks &&
@@ -73,7 +76,7 @@ export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: Resi
   return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration, schedulers));
 }
 
-/** Makes room for other block laws if little is left, by reusing the memory of the current ones. */
+/** Drops the current block laws if little memory for further ones is left. */
 export function makeRoom({ arena }: Caches): void {
   if (arena.at >= MAX_SLABS) clearArena(arena);
 }

@@ -11,9 +11,9 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /**
- * A design for a CPU partitions the units over some of its cores. It takes as long as the memory traffic of these
- * cores, by the two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no cost
- * here.
+ * A design for a CPU partitions the units over some of its cores. Its time is the time that the memory traffic of these
+ * cores takes, by the two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no
+ * cost here.
  */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
@@ -34,7 +34,7 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
   return { kernel, units, ordered: bundleLengths(ordered), bytes: new Map() };
 }
 
-/** Bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
+/** Computes the bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
 export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   const known = loads.bytes.get(key);
@@ -51,11 +51,14 @@ export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing,
 
 export interface CpuPrediction {
   readonly timeMs: number;
-  /** Largest load over the mean load of the cores, ≥ 1. */
+  /** Largest load divided by the mean load of the cores, ≥ 1. */
   readonly loss: number;
 }
 
-/** @param cores 1 … the cores of the device */
+/**
+ * Predicts the time of a design on a CPU.
+ * @param cores number of cores in use, from 1 to the number of the device
+ */
 export function predictCpu(
   loads: CpuLoads,
   device: CpuDevice,
@@ -67,8 +70,9 @@ export function predictCpu(
 }
 
 /**
- * Explains the time of a CPU design in three steps, each closer to the design: all bytes at full bandwidth → + at the
- * bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
+ * Explains the time of a CPU design by three idealised machines, each closer to the design: all bytes at full bandwidth
+ * → + at the bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads
+ * (imbalance).
  */
 export function explainCpu(
   loads: CpuLoads,

@@ -24,7 +24,10 @@ import { isSorted } from './time/dealt-launch.ts';
 
 /** The depths of the work groups of a design. */
 
-/** Reuses the results of the last design if the two designs differ only in their register cap. */
+/**
+ * Returns the values that all register caps of a design share. The values of the last design are reused if the two
+ * designs differ only in their register cap.
+ */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
     candidate;
@@ -104,10 +107,13 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
   }
 }
 
-/** What all designs share whose blocks have the same number of units, and whose slots search nothing. */
+/** The values of a design whose blocks all have the same number of units and whose slots search nothing. */
 const OF_ONE_KIND = { shorter: null, fullerBlocks: 0, searchShare: 0 };
 
-/** All slots run the same number of items, so only the setups of their units make groups differ. */
+/**
+ * Computes the depths of even shares. All slots run the same number of items, so groups differ only by the setups of
+ * their units.
+ */
 function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBalancing): DepthOfDesign {
   const { predictor, itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
   const { law } = predictor.plan;
@@ -124,7 +130,7 @@ function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBal
     searchShare: overhead / depth,
   });
   if (setup === 0) {
-    // All groups are equal, so a law of depth 1 is scaled.
+    // All groups are equally deep, so one law of depth 1, scaled by the depth, serves them all.
     const means = compute();
     const laws = getCachedDepth(known, 0, () => ({ ...means, meanDepth: 1, values: Float64Array.of(1) }));
     return ofDepth(means, laws, means.meanDepth, means.meanDepth);
@@ -140,14 +146,14 @@ function getShareStarts(law: LengthLaw, balancing: EvenShareBalancing): ShareSta
   return keptFor(knownStarts, law, Infinity, balancing.kind, () => computeShareStarts(law, balancing));
 }
 
-/** The depth law of one work group. */
+/** Returns the depth law of one work group. */
 function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
   const { predictor, balancing, unitsPerGroup, loopAt, balancingAt } = candidate;
   const { plan } = predictor;
   if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[loopAt];
-  // Groups of fully sorted units have the same law, whatever their number of units. The loop matters only if
-  // independent lanes take more than one unit.
+  // Groups of fully sorted units have the same law, whatever their number of units. The form of the loop matters only
+  // if lanes are independent and take more than one unit.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
   const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);
@@ -165,7 +171,7 @@ function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: Tabulat
   });
 }
 
-/** The order in which groups fetch, if the units have a given order. */
+/** Returns the order in which groups fetch, if the units have a given order. */
 function getFetchedOrder(
   { predictor: { plan, fetchedOrders }, unitsPerGroup }: GpuCandidate,
   fetch: number | 'group' = 1,

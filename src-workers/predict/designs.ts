@@ -22,7 +22,7 @@ import { computeBalancingMs, computeBlockStartsMs, computeIterationFactor } from
 import type { Predictor } from './tables.ts';
 import type { CycleTable, Schedulers } from './time/cycles.ts';
 
-/** Counts designs by the code of their invalid reason (index 0: valid) without a prediction. */
+/** Counts designs by the code of their invalid reason (index 0: valid), without predicting them. */
 export function classifyDesigns(predictor: Predictor, first: number, count: number): Float64Array {
   const tally = new Float64Array(INVALID_REASONS.length);
   const positions = new Int32Array(predictor.counts.length);
@@ -103,12 +103,16 @@ export interface PlayableDesign {
   /** Units in flight in one block. The last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
-  /** Number of thread groups of a work group; more than 1 if the threads of a unit span several, which run in step. */
+  /**
+   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
+   * which run in step.
+   */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
   /**
-   * Setup iterations before the first iteration of each unit. They include combining results of several thread groups.
+   * Setup iterations before the first iteration of each unit. They include the work to combine the results of several
+   * thread groups.
    */
   readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
@@ -121,9 +125,12 @@ export interface PlayableDesign {
    * `null` for other launches.
    */
   readonly fetches: SimulatedFetches | null;
-  /** Milliseconds of one cycle of t(w). The clock and the result of `computeIterationFactor` determine them. */
+  /** Milliseconds of one cycle of t(w), from the clock and `computeIterationFactor`. */
   readonly msPerCycle: number;
-  /** The shortest time of the launch, cycles of t(w): the device starts its blocks one after another. */
+  /**
+   * The shortest time of the launch in cycles of t(w): the time in which the device starts its blocks one after
+   * another.
+   */
   readonly leastCycles: number;
   /** Time before the launch, ms. It is not part of the kernel's time. */
   readonly balancingMs: number;
@@ -136,8 +143,8 @@ export interface PlayableLaunch {
 }
 
 /**
- * The launches of a design, in the order in which they run. A mixed design has one for each class, any other design has
- * one.
+ * Lists the launches of a design, in the order in which they run. A mixed design has one for each class, any other
+ * design has one.
  * @returns an empty list if the design is invalid or runs on a CPU
  */
 export function listPlayableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
@@ -151,7 +158,7 @@ export function listPlayableLaunches(whole: Predictor, index: number): readonly 
   }));
 }
 
-/** Milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
+/** Computes the milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
 export function computeBalancingTime(whole: Predictor, index: number): number {
   const { candidate } = examineDesign(whole, index);
   return candidate.invalid === 0 ? computeBalancingMs(candidate) : 0;

@@ -26,8 +26,8 @@ import type { Predictor } from './tables.ts';
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
  * machines, each one step closer to the design, so their sum is exactly the predicted time: all lanes busy and
- * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + blocks → +
- * last wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
+ * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + blocks → + last
+ * wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const { candidate } = examineDesign(whole, index);
@@ -52,7 +52,7 @@ function explainClasses(candidate: Candidate, classes: readonly ClassCandidate[]
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
-/** Rates that several launches together achieve over their total time. */
+/** Computes the rates that several launches together achieve over their total time. */
 function addAchieved(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
@@ -78,7 +78,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const toMs = 1 / (device.clockMhz * 1e3);
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const pace = getPace(candidate);
-  // An even share counts as one round. Its search is reported separately, below.
+  // An even share counts as one round. The time of its search is a separate part, computed below.
   const rounds = isEvenShare(balancing) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
   const round = getMeanRound(candidate, rounds);
   // Converts cycles per thread group and round into milliseconds for all rounds of one multiprocessor.
@@ -97,7 +97,8 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancing) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // With one thread per unit all lanes are busy. If sharing a unit is cheaper, the time with sharing is the limit.
+  // With one thread per unit all lanes are busy. If several threads that share a unit are faster in total, their time
+  // is the limit.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
@@ -125,7 +126,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const withStackMs = timed.timeMs - balancingMs;
   const wholeMs = withStackMs / computeStackFactor(candidate);
   const kernelMs = wholeMs * (1 - timed.searchShare);
-  // Whole waves in step wait less than this, so the remaining time is an upper limit.
+  // Blocks of whole waves that run in step wait less than this estimate, so the time that remains is an upper limit.
   const tail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const blockTail = Math.max(tail, Math.min(timed.blockStartsMs, kernelMs - latencyMs));
   const parts = {
@@ -165,15 +166,18 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
 }
 
 /**
- * Iterations of a round of the launch. The mean round of a single loop assumes independent draws. Neighbours in a given
- * order are similar, so their lanes end together more often.
+ * Returns the iterations of a round of the launch. The mean round of a single loop assumes independent draws
+ * (`ofDraws`). In a given order neighbours are similar, so their lanes end together more often and lose less.
  */
 function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
   const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
   return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/** The largest length that at least half a unit is expected to reach. For a list of lengths, it is the longest. */
+/**
+ * Finds the longest length that units are expected to reach: the largest for which at least half a unit is expected.
+ * For a list of lengths, it is the longest length.
+ */
 function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

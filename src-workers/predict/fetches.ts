@@ -16,7 +16,7 @@ import type { CycleTable } from './time/cycles.ts';
 
 /** The cycles that a launch spends on fetching its units. */
 
-/** Cost of the fetches of a candidate; `null` if it fetches nothing. */
+/** Returns the cost of the fetches of a candidate; `null` if it fetches nothing. */
 function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: SharedByCaps): FetchCost | null {
   if (!means.fetches) return null;
   const { workingBlocks, shape, device } = candidate;
@@ -25,7 +25,7 @@ function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: Sha
   return { ...cost, fetching: { ...cost.fetching, iterations: cost.fetching.iterations * scale } };
 }
 
-/** Cycles that fetches add to the launch of a candidate. */
+/** Computes the cycles that fetches add to the launch of a candidate. */
 export function computeFetchingCycles(candidate: GpuCandidate): number {
   return candidate.balancing.kind === 'dynamic-fetch' ? getFetchingCycles(candidate, getSharedByCaps(candidate)) : 0;
 }
@@ -35,7 +35,7 @@ export function getFetchingCycles(candidate: GpuCandidate, shared: SharedByCaps)
   return cost ? computeFetchCycles(getPace(candidate).pipeline, cost, countFetchingGroups(candidate)) : 0;
 }
 
-/** Cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
+/** Computes the cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
 export function computeCounterCycles({ predictor, balancing, device, unitsPerGroup }: GpuCandidate): number {
   if (balancing.kind !== 'dynamic-fetch') return 0;
   const unitsAtOnce = balancing.fetch === 'group' ? unitsPerGroup : countUnitsPerFetch(balancing);
@@ -43,7 +43,7 @@ export function computeCounterCycles({ predictor, balancing, device, unitsPerGro
   return predictor.plan.units / unitsAtOnce / lanes / ADDITIONS_PER_CYCLE;
 }
 
-/** Mean thread groups of a multiprocessor. */
+/** Returns the mean number of thread groups that fetch on a multiprocessor. */
 function countFetchingGroups({ workingBlocks, shape, device }: GpuCandidate): number {
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   return threadGroups / Math.min(device.multiprocessors, workingBlocks);

@@ -14,22 +14,25 @@ import { preparePipeline } from './predictor.ts';
 
 /** The costs of a launch that do not depend on how its units are dealt. */
 
-/** Time in which a device starts all blocks of a launch, ms: a lower limit of the launch. 0 if nothing is known. */
+/**
+ * Computes the time in which a device starts all blocks of a launch, ms, which is a lower limit of its time. The result
+ * is 0 if the rate of starts is unknown.
+ */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {
   const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
 /**
- * The shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that time is added
- * separately.
+ * Returns the shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that time is
+ * added separately.
  */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
 /**
- * Computes the time of an iteration of the launch, divided by the cycle table's time. The factor contains the other
+ * Computes the time of an iteration of the launch divided by the time in the cycle table. The factor contains the other
  * phases and the reconvergence stack.
  */
 export function computeIterationFactor(candidate: GpuCandidate): number {
@@ -37,10 +40,10 @@ export function computeIterationFactor(candidate: GpuCandidate): number {
 }
 
 /**
- * The factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes leave the
- * loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The group waits
- * in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is 1 if there
- * is no stack.
+ * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes
+ * leave the loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The
+ * group waits in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is
+ * 1 if there is no stack.
  */
 export function computeStackFactor(candidate: GpuCandidate): number {
   const { balancing, device, deviceAt, unitsPerGroup, threadsPerUnit } = candidate;
@@ -66,8 +69,8 @@ export function computeStackFactor(candidate: GpuCandidate): number {
 }
 
 /**
- * Milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones; 0 on a CPU.
- * They depend only on strategy and device.
+ * Computes the milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones;
+ * 0 on a CPU. They depend only on the balancing and the device.
  */
 export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;

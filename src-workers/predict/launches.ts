@@ -30,7 +30,7 @@ import { makeResidency, makeResidencyOnDemand, type Residency } from './time/res
 
 /** The launch of a design: independent blocks of a depth law, or blocks to which its listed units are dealt. */
 
-/** The launch whose time is computed. */
+/** Makes the launch whose time is computed. */
 export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlocks }: DepthOfDesign): TimedLaunch {
   const { balancing, workingBlocks, meanUnitsPerThread, device } = candidate;
   if (laws === null || isSorted(balancing)) return timeDealtLaunch(candidate);
@@ -40,13 +40,13 @@ export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlock
   return shorter ? { ...launch, shorter: getResidency(candidate, shorter), fullerBlocks } : launch;
 }
 
-/** Independent blocks of a depth law, at the residency of the candidate. */
+/** Returns independent blocks of a depth law, at the residency of the candidate. */
 function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   const { predictor, deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt, balancing } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const { axes } = predictor.plan;
   const slotsPerBlock = axes.blockThreads[blockAt] / threadsPerUnit;
-  // Fetching lanes have units until the units run out, and lanes with even shares are equally long. So no group is
+  // Lanes that fetch have units until the units run out, and lanes with even shares are equally long. So no group is
   // partly empty.
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
@@ -61,7 +61,7 @@ function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   });
 }
 
-/** A launch of listed units: all its blocks if they are few and fit the device at once, otherwise a sample. */
+/** Makes a launch of listed units: all its blocks if they are few and fit the device at once, otherwise a sample. */
 function timeDealtLaunch(candidate: GpuCandidate): TimedLaunch {
   const launch = getDealtLaunch(candidate);
   const { residentBlocks } = candidate.shape;
@@ -94,34 +94,38 @@ export function makeDealing(candidate: GpuCandidate): Dealing {
   };
 }
 
-/** Whether slots take even shares of units in a given order. The setups of these units make groups differ. */
+/**
+ * Returns whether slots take even shares of units in a given order. In that case groups differ by the setups of these
+ * units.
+ */
 export function hasGivenShares(candidate: GpuCandidate): boolean {
   return isEvenShare(candidate.balancing) && isInGivenOrder(candidate) && getPace(candidate).setupIterations > 0;
 }
 
-/** The launch of a candidate whose units are listed: they have a given order, or they are sorted. */
+/** Returns the launch of a candidate whose units are listed: they have a given order, or they are sorted. */
 export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const { predictor, balancing, balancingAt, device, gridBlocks, shape, unitsPerGroup, itemsPerSlot } = candidate;
   const { plan, meanLength } = predictor;
   const dealing = makeDealing(candidate);
   const given = getGivenOrder(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
-  // Blocks that start in order are all computed, whatever the device.
+  // Blocks that start in order need no such listing, because all of them are computed on any device.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // If lanes keep their places, a flattened loop without setup is as deep as a nested one. With single units or even
-  // shares, both loops are the same.
+  // If lanes keep their places, a flattened loop without setup is as deep as a nested one. If slots have one unit each
+  // or even shares, both loops are the same.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 &&
       isSorted(balancing) &&
       keepsLanes(countWindowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // The number of groups per block follows from these numbers. Even 2³¹ − 1 blocks make an exact key.
+  // The key need not contain the number of groups per block, which follows from these numbers. It is exact for up to
+  // 2³¹ − 1 blocks.
   const key =
     (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
     Number(dealt.loop === 'flattened');
-  // In addition to its shape, a launch depends only on setups and the overhead of shares.
+  // A launch depends on its shape, and otherwise only on the setup and the overhead of even shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? getPace(candidate).overheadIterations : 0;
   return predictor.laws[balancingAt].launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {

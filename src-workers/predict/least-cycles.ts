@@ -15,7 +15,8 @@ import { countWindowUnits, isSorted } from './time/dealt-launch.ts';
 /** Lower limits of the cycles of a launch, from its longest unit and from its work. */
 
 /**
- * Cycles of the longest unit alone on a multiprocessor: a lower limit. It is 0 for even shares, because they cut units.
+ * Computes the cycles of the longest unit alone on a multiprocessor, a lower limit of the launch. The result is 0 for
+ * even shares, because they cut units.
  */
 export function computeAloneCycles(candidate: GpuCandidate): number {
   if (isEvenShare(candidate.balancing)) return 0;
@@ -25,8 +26,9 @@ export function computeAloneCycles(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
- * and sorted draws whose groups cross the ends of windows, get a lower limit: their lanes are assumed to lose nothing.
+ * Counts the iterations of all work groups together, without following the launch. Two cases get a lower limit, in
+ * which their lanes lose nothing: flattened loops over a given order, and sorted draws whose groups cross the ends of
+ * windows.
  */
 function countWorkIterations(candidate: GpuCandidate): number {
   const { plan, meanLength } = candidate.predictor;
@@ -52,9 +54,9 @@ function countWorkIterations(candidate: GpuCandidate): number {
 }
 
 /**
- * The minimum number of iterations of all work groups, in any launch with the candidate's values of all other axes.
- * Nested lanes take their units in turns and lose as much as with one unit each. Other lanes may balance a short unit
- * by a long one, so they are assumed to lose nothing.
+ * Counts the fewest iterations that all work groups can have together, over all launches with the candidate's values of
+ * the other axes. Nested lanes take their units in turns and lose as much as with one unit each. Other lanes may
+ * balance a short unit by a long one, so they are assumed to lose nothing.
  */
 export function countFewestIterations(candidate: GpuCandidate): number {
   const { balancing, loopAt } = candidate;
@@ -66,9 +68,9 @@ export function countFewestIterations(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups if no lane waits for another. The setups count unless lanes may share them:
- * those of even shares may run at the same time, and the last starts of units that are fetched in a given order are
- * estimates.
+ * Counts the iterations of all work groups if no lane waits for another. Setups are left out in two cases: with even
+ * shares, lanes may run them at the same time; if units are fetched in a given order, the number of the last starts is
+ * only an estimate.
  */
 export function countLosslessIterations(candidate: GpuCandidate): number {
   const { balancing, unitsPerGroup } = candidate;
@@ -79,8 +81,8 @@ export function countLosslessIterations(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts iterations that all work groups of a flattened loop over listed units almost surely exceed, including losses
- * from lanes that wait; 0 for other loops.
+ * Counts iterations that all work groups of a flattened loop over listed units almost certainly exceed, including the
+ * losses of lanes that wait; 0 for other loops.
  */
 function countFlattenedIterations(candidate: GpuCandidate): number {
   if (takesTurns(candidate)) return 0;
@@ -97,15 +99,15 @@ function countFlattenedIterations(candidate: GpuCandidate): number {
   return (plan.units / candidate.unitsPerGroup) * longest + dealing.setupIterations * starts;
 }
 
-/** Whether the lanes of a group start their units together, or have one unit each. */
+/** Returns whether the lanes of a group start their units together, or have one unit each. */
 function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: GpuCandidate): boolean {
   return predictor.plan.axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
 }
 
 /**
- * The minimum number of cycles for the work of a launch: all working multiprocessors do the same work, at their best
- * rate. In one wave of draws, some multiprocessor has one block more than others, with the smallest number of units
- * that a slot has.
+ * Computes the minimum number of cycles for the work of a launch. All working multiprocessors do the same work, at
+ * their best rate. In one wave of draws, one multiprocessor may hold one block more than the mean; its slots have at
+ * least the smallest number of units that a slot has.
  */
 export function computeBusyCycles(candidate: GpuCandidate, iterations = countWorkIterations(candidate)): number {
   const { workingBlocks, shape, meanUnitsPerThread, device } = candidate;
@@ -121,8 +123,8 @@ export function computeBusyCycles(candidate: GpuCandidate, iterations = countWor
 }
 
 /**
- * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop surely lose by waiting, estimated
- * on a sample of groups. For sorted launches, the block in which the last round ends is excluded, because its depths
+ * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting,
+ * estimated on a sample of groups. For sorted launches, the block in which the last round ends is excluded: its depths
  * are interpolated and may miss the longest one.
  */
 export function computeCloseBusyCycles(candidate: GpuCandidate): number {
@@ -131,7 +133,7 @@ export function computeCloseBusyCycles(candidate: GpuCandidate): number {
   return computeBusyCycles(candidate, sure * iterations);
 }
 
-/** Whether blocks differ in the number and the lengths of their units only by chance. */
+/** Returns whether blocks differ in the number and the lengths of their units only by chance. */
 function isDealtAlike(candidate: GpuCandidate): boolean {
   const { balancing } = candidate;
   return !isInGivenOrder(candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';

@@ -10,5 +10,8 @@ export function makeRoomForOrders(lengths: number): void {
   threadBudget.bytes = KEPT_BYTES + lengths * KEPT_BYTES_PER_LENGTH;
 }
 
-/** The memory of a thread for block laws. Only the current design needs its laws to stay. */
+/**
+ * The memory of a thread for block laws. It may be cleared at any time except while the laws of the current design are
+ * in use.
+ */
 export const threadArena = createArena(SLAB_LENGTH);

@@ -11,7 +11,9 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
    * of them.
    */
   readonly iterations: Lengths;
-  /** Number of units that the entries represent: their own number, or more if a saved run's entries bundle units. */
+  /**
+   * Number of units that the entries represent. It exceeds the number of entries if those of a saved run bundle units.
+   */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
@@ -20,7 +22,7 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
 /** Ordered lengths in any kind of array. A predictor keeps them in the smallest. */
 export type CompactOrder = OrderedLengths<CompactNumbers>;
 
-/** The order that a workload gives its units. */
+/** Makes the order that a workload gives its units. */
 export function makeGivenLengths<Lengths extends CompactNumbers>(iterations: Lengths): OrderedLengths<Lengths> {
   return { units: iterations.length, iterations, given: true };
 }
@@ -32,7 +34,7 @@ export function shareValues(values: CompactNumbers): Float64Array {
   return copy;
 }
 
-/** Independent draws from a law, if the order is unknown: one draw per unit, but at most `MAX_ENTRIES`. */
+/** Draws lengths from a law if the order is unknown: one draw per unit, but at most `MAX_ENTRIES`. */
 export function drawLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
@@ -40,7 +42,9 @@ export function drawLengths(law: LengthLaw, units: number, seed: number): Ordere
   return { units: iterations.length, iterations, given: false };
 }
 
-/** The same lengths in at most `MAX_ENTRIES` entries. Beyond them, each entry bundles neighbouring units. */
+/**
+ * Returns the same lengths in at most `MAX_ENTRIES` entries. If there are more, each entry bundles neighbouring units.
+ */
 export function bundleLengths<Lengths extends CompactNumbers>({
   units,
   iterations,
@@ -60,7 +64,7 @@ const laws = new WeakMap<CompactNumbers, { readonly units: number; readonly law:
 export const keepLawOfUnits = ({ iterations }: CompactOrder, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 
-/** The law of `units` units in a given order: the first ones, or all with repetitions. */
+/** Returns the law of `units` units in a given order: the first lengths, or all lengths with repetitions. */
 export function makeUnitLaw(label: string, { iterations }: CompactOrder, units: number): LengthLaw {
   const known = laws.get(iterations);
   if (known?.units === units && known.law.label === label) return known.law;
@@ -86,7 +90,7 @@ export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, un
 }
 
 /**
- * The number of consecutive units that a part keeps together. Neighbours are similar, and designs run them together.
+ * Number of consecutive units that a part keeps together, because neighbours are similar and designs run them together.
  */
 const STRETCH = 256;
 

@@ -6,12 +6,15 @@ import { makePaddedLaw } from './depth/padded.ts';
 import type { GpuCandidate } from './design/candidate.ts';
 import type { Predictor } from './tables.ts';
 
-/** Whether the units of a candidate have the order of the workload, or an order that a balancing derives from it. */
+/**
+ * Returns whether the units of a candidate have the order of the workload, or an order that a balancing derives from
+ * it.
+ */
 export function isInGivenOrder({ predictor, balancing }: GpuCandidate): boolean {
   return predictor.plan.ordered?.given === true && balancing.kind !== 'shuffle';
 }
 
-/** The order of a design's units, if the workload gives an order. */
+/** Returns the order of a design's units, if the workload gives an order. */
 export function getOrder(
   { predictor: { plan }, unitsPerGroup }: GpuCandidate,
   balancing: GivenBalancing,

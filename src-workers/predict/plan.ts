@@ -12,8 +12,8 @@ export interface SweepPlan {
   readonly law: LengthLaw;
   readonly units: number;
   /**
-   * The order of the units, in shared memory: given by the workload, or drawn for CPUs to partition. `null` if the
-   * workload has none and there is no CPU, or if designs are only classified.
+   * The order of the units, in shared memory: given by the workload, or drawn for CPUs to partition. It is `null` if
+   * the workload has no order and there is no CPU, or if designs are only classified.
    */
   readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */
@@ -30,19 +30,19 @@ export interface SweepPlan {
   >;
 }
 
-/** The lengths of the units in the order in which launches take them; `null` if they are independent draws. */
+/** Returns the lengths of the units in the order in which launches take them; `null` if they are independent draws. */
 export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactNumbers | null {
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** The same plan with another number of units. Its designs are the same, with the blocks that these units need. */
+/** Returns the plan with another number of units. Its designs are the same, with the blocks that these units need. */
 export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;
   return { ...plan, id: `${plan.id}-units-${units}`, units, law: own };
 }
 
-/** The plan with a GPU at another clock. Loads take the same time, and so a different number of cycles. */
+/** Returns the plan with a GPU at another clock. Loads take the same time, and so a different number of cycles. */
 export function replanClock(plan: SweepPlan, deviceId: string, clockMhz: number): SweepPlan {
   const devices = plan.axes.devices.map((device) =>
     device.kind === 'gpu' && device.id === deviceId
@@ -52,12 +52,12 @@ export function replanClock(plan: SweepPlan, deviceId: string, clockMhz: number)
   return { ...plan, id: `${plan.id}-clock-${clockMhz}`, axes: { ...plan.axes, devices } };
 }
 
-/** The plan with a part of its units, for a measurement that takes only that part. */
+/** Returns the plan with a part of its units, for a measurement that takes only that part. */
 export function takePartOfPlan(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return replanUnits(plan, units);
   const iterations = takePart(repeatUnits(ordered.iterations, plan.units), units);
-  // Stretches from all parts of an image do not form an image.
+  // The kept stretches come from all parts of an image, so together they do not form an image.
   return replanUnits(
     { ...plan, id: `${plan.id}-part`, ordered: makeGivenLengths(iterations), width: undefined },
     units,

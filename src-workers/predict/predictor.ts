@@ -21,15 +21,17 @@ import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
- * Creates the predictor of a plan. Cheap values that every design needs are computed at once, laws on demand.
+ * Creates the predictor of a plan. Values that every design needs and that take little time are computed at once, and
+ * laws on demand.
  * @param caches caches of another predictor whose plan has the same units (see `Predictor`)
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  // A plan without an order leaves the room of the last one, to which the user may return.
+  // A plan without an order does not reduce the memory that the last order needed, because the user may return to it.
   if (!isClass && plan.ordered) makeRoomForOrders(plan.ordered.iterations.length);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
-  // A kernel changes laws only through its setup, and the keys of the laws contain the setup.
+  // A kernel influences laws only through its setup, which the keys of the laws contain, so implementations share
+  // caches.
   const own = implementations.map(({ name, kernel, allows }) =>
     makePredictor({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, markAllowed(plan.axes, allows)),
   );
@@ -48,10 +50,13 @@ function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed
   };
 }
 
-/** What a predictor of lanes or tiles takes over from the predictor of whole units. */
+/** The tables that a predictor of lanes or tiles takes over from the predictor of whole units. */
 type OfUnits = Partial<Pick<Predictor, 'shapes' | 'elements' | 'cpuLoads'>>;
 
-/** @param allowed values of the axes that the plan's kernel supports; `null` for all */
+/**
+ * Makes a predictor.
+ * @param allowed values of the axes that the plan's kernel supports; `null` for all
+ */
 function makePredictor(
   plan: SweepPlan,
   caches: Caches,
@@ -114,8 +119,8 @@ function makePredictor(
 }
 
 /**
- * The predictor for designs with this number of threads per unit. When a unit's iterations are divided among u threads,
- * each gets ⌈length / u⌉, and every law describes one thread's share.
+ * Returns the predictor for designs with this number of threads per unit. If a unit's iterations are dealt to u
+ * threads, each gets ⌈length / u⌉ of them, and every law describes one thread's share.
  * @param threadsAt position of the threads per unit on their axis
  */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
@@ -146,8 +151,8 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
 }
 
 /**
- * The predictor for designs whose blocks take units by tiles. It has the units in the order of the tiles. Units without
- * an order keep their predictor, since draws have the same law everywhere.
+ * Returns the predictor for designs whose blocks take units by tiles. It has the units in the order of the tiles. Units
+ * without an order keep their predictor, since draws have the same law everywhere.
  */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
@@ -185,7 +190,8 @@ function countSpilled(plan: SweepPlan, cap: number | null): number {
 }
 
 /**
- * Pipeline parameters of the plan's kernel on a device: measured if the study has them, otherwise derived.
+ * Returns the pipeline parameters of the plan's kernel on a device: measured ones if the study has them, otherwise
+ * derived ones.
  * @param bytesPerIteration traffic of one lane, bytes
  */
 export function preparePipeline(
@@ -200,8 +206,8 @@ export function preparePipeline(
   });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // The parameters belong to the kernel as it was compiled. A register cap or another number of threads per unit scales
-  // them as it scales derived parameters.
+  // The measured parameters belong to the kernel as it was compiled. A register cap or another number of threads per
+  // unit scales them by the same factor as derived parameters.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {
@@ -212,7 +218,7 @@ export function preparePipeline(
   };
 }
 
-/** The longest of this number of units (see `Predictor`). */
+/** Computes the expected longest of this number of units, and the widest open step (see `Predictor`). */
 function findLongest(
   { support, probability }: LengthLaw,
   units: number,

@@ -44,8 +44,9 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // A family has one implementation, granularity, loop and balancing. Within a family, a block size has the same laws
-  // for all launches, and a launch is nearly the same on every device and with every register cap.
+  // A family has one implementation, number of threads per unit, loop and balancing. Within a family, all launches with
+  // the same block size have the same laws, and a launch is nearly the same on every device and with every register
+  // cap. So the designs of a family are predicted one block size after another.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));
@@ -71,7 +72,7 @@ export function predictRanges(
   return chunks;
 }
 
-/** Predicts the design at `positions` into entry `i`. */
+/** Predicts the design at `positions` and writes the result to entry `i`. */
 export function predictInto(
   columns: PredictionColumns,
   i: number,
@@ -84,7 +85,7 @@ export function predictInto(
   writeInto(columns, i, candidate, timed);
 }
 
-/** Predicts an examined candidate into entry `i`. */
+/** Predicts an examined candidate and writes the result to entry `i`. */
 export function writeInto(columns: PredictionColumns, i: number, candidate: Candidate, timed: TimedDesign): void {
   columns.invalidReason[i] = candidate.invalid;
   columns.occupancyFraction[i] = candidate.shape.occupancyFraction;

@@ -42,11 +42,11 @@ export interface Predictor {
   /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
   /**
-   * The widest gap between two lengths of which it is uncertain whether the longest unit reaches the upper one,
-   * iterations.
+   * The widest gap between two lengths, in iterations, among the gaps of which it is uncertain whether the longest unit
+   * lies below or above.
    */
   readonly openStep: number;
-  /** `null` if no CPU is predicted. */
+  /** Loads of the cores of CPUs; `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** Laws of padded units, by the number of units in a slice (see `depth/padded.ts`). */
   readonly paddedLaws: Map<number, LengthLaw>;
@@ -73,8 +73,8 @@ export interface UnitClass {
 }
 
 /**
- * A number or a text that identifies a law. It is a text if a law depends on more than a number: a setup that
- * cooperation lengthens, or items of a share.
+ * A number or a text that identifies a law. It is a text if a law depends on more than a number: on a setup that
+ * cooperation lengthens, or on the items of a share.
  */
 export type LawKey = number | string;
 
@@ -90,18 +90,18 @@ export interface Allowed {
 /** The cost of the iterations of a launch. */
 export interface Pace {
   /**
-   * Cycles of an iteration by active work groups, computed at the first call. `iterationFactor` scales them to the
-   * launch.
+   * Returns the cycles of an iteration by active work groups, computed at the first call. `iterationFactor` scales them
+   * to the launch.
    */
   readonly getCycles: () => CycleTable;
-  /** The minimum number of cycles per iteration of a group, with at most this many active groups. */
+  /** Returns the minimum number of cycles per iteration of a group, with at most this number of active groups. */
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
-  /** The schedulers of a multiprocessor, in work groups. */
+  /** The schedulers of a multiprocessor. Their groups are counted in work groups. */
   readonly schedulers: Schedulers;
   /** The same costs as pipeline parameters, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
-  /** Cycles of an iteration and of the start of a unit, for a group alone on its multiprocessor. */
+  /** Cycles of an iteration and of the start of a unit, for a group that is alone on its multiprocessor. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
   /** Cycles to issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
@@ -115,7 +115,7 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
-/** The paces of one predictor. Designs without phases share tables. */
+/** The paces of one predictor. Designs whose kernels have no other phases share tables. */
 export interface Paces {
   /** Whether the kernel consists of iterations only, without any other phase. */
   readonly hasNoPhases: boolean;
@@ -141,7 +141,7 @@ export interface MeanRound {
 export interface Caches {
   /** The memory that the depth laws and launches may take. */
   readonly budget: Budget;
-  /** By the text of the balancing, because its position on the axis changes with the axis. */
+  /** The laws by the text of the balancing, because its position on the axis changes with the axis. */
   readonly laws: Map<string, LawCaches>;
   /** The memory of the block laws. */
   readonly arena: Arena;
@@ -166,7 +166,7 @@ export interface LawCaches {
 export interface DepthLaws {
   /** The law of a work group's depth, with its means. */
   readonly means: GroupDepth;
-  /** Block laws by W_b, each for the `lastFilled` of the most recent design that used it. */
+  /** Block laws by W_b. Each is for the `lastFilled` of the last design that used it. */
   blocks: (CachedBlock | undefined)[];
 }
 
@@ -188,7 +188,7 @@ export interface SharedByCaps {
   /** The register cap changes this value only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Iterations that each start of a unit adds. The cap changes them only through the residency. */
+  /** Iterations that each start of a unit adds. The register cap changes them only through the residency. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
   readonly balancingMs: number;
@@ -197,14 +197,14 @@ export interface SharedByCaps {
 /** The depth laws of a design. Several designs share the laws, and each has its own means and factors. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
-  /** Mean units per slot of the design, over the mean for which `means` was computed. */
+  /** Mean units per slot of the design divided by the mean for which `means` was computed. */
   readonly scale: number;
   /** The law of the blocks; `null` if the units have a given order. */
   readonly laws: DepthLaws | null;
   /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
-  /** Mean units per slot of the design, over the mean for which the time was computed. */
+  /** Mean units per slot of the design divided by the mean for which the time was computed. */
   readonly timeScale: number;
   /** Fraction of the depth for search and carry, 0…1; 0 unless slots take even shares. */
   readonly searchShare: number;

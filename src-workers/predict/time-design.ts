@@ -19,7 +19,7 @@ import { findRegime, type TimedLaunch } from './time/regimes.ts';
 
 /**
  * The prediction of a valid design: depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch.
- * `design/candidate.ts` finds invalid designs before. See README.md.
+ * Invalid designs were found before, by `design/candidate.ts`. See README.md.
  */
 
 export interface TimedDesign {
@@ -34,9 +34,11 @@ export interface TimedOnGpu extends TimedDesign {
   /** The time by which starting the blocks lengthens the launch, ms. */
   blockStartsMs: number;
   depth: DepthMeans;
-  /** Mean units per slot over the number of units of the depth law. */
+  /** Mean units per slot divided by the number of units of the depth law. */
   scale: number;
-  /** Share of the cycles in which slots search the start of their share and pass on the unit that its end cuts, 0…1. */
+  /**
+   * Share of the cycles in which slots search for the start of their share and pass on the unit that its end cuts, 0…1.
+   */
   searchShare: number;
   launch: TimedLaunch;
   /** The part of the time that fetching units takes, ms. */
@@ -92,8 +94,8 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // The blocks that represent a launch of listed units may contain too little of its work, so its busy time is a lower
-  // limit.
+  // The sampled blocks of a launch of listed units may contain less work than the launch, so the cycles for its work
+  // are a lower limit.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

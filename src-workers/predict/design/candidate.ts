@@ -76,7 +76,7 @@ export interface ClassCandidate {
   readonly candidate: GpuCandidate;
 }
 
-/** Whether an examined candidate is one launch on a GPU, and not one launch for each class of a mixed design. */
+/** Returns whether an examined candidate is one launch on a GPU; a mixed design has one launch for each class. */
 export function isOneLaunch(candidate: Candidate): candidate is GpuCandidate {
   return candidate.device.kind === 'gpu' && isLockstep(candidate.balancing);
 }
@@ -140,7 +140,7 @@ export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind:
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Whether the implementation supports these values. */
+/** Returns whether the implementation supports these values. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||
@@ -154,11 +154,12 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 
 /**
  * Finds the predictor that knows the units of a design, starting from the predictor of the implementation. If blocks
- * take units by tiles, it predicts that order. If threads are dealt the iterations of a unit, it predicts the lanes.
+ * take units by tiles, this is a predictor of the tiled order. If threads are dealt the iterations of a unit, it is a
+ * predictor of the lanes.
  */
 function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
-  // Even shares deal all items at once, not unit by unit.
+  // Even shares deal all items at once, not unit by unit, so they need no predictor of lanes.
   if (isEvenShare(implementation.balancing[positions[AXIS.balancing]])) return implementation;
   const tile = implementation.plan.axes.blockWidth && findTile(implementation, positions);
   return getDealtPredictor(
@@ -168,14 +169,15 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
 }
 
 /**
- * The tile of units that a block takes. `null` if the block is one row, or if the width is impossible: it must divide
- * the threads of the block and be a multiple of the threads per unit, and the tile must fit in the image.
+ * Finds the tile of units that a block takes. The result is `null` if the block is one row, or if the width is
+ * impossible: it must divide the threads of the block and be a multiple of the threads per unit, and the tile must fit
+ * in the image.
  */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
-  // Only balancing `none` keeps units in their places. Other orders move units, and a slot that fetches takes the next
-  // unit.
+  // Only the balancing `none` keeps units in their places. Other balancings move units, and a slot that fetches takes
+  // the next unit.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
@@ -205,7 +207,7 @@ export function examineDesign(
 }
 
 /**
- * Examines all launches with the same values of the other axes together. It finds the reasons that make all of them
+ * Examines all launches with the same values of the other axes together. Finds the reasons that make all of them
  * invalid, and skips the reasons that depend on the launch.
  * @param positions with the first launch; if there is a GPU, the first launch of a GPU
  */
@@ -305,13 +307,13 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   const blockThreads = plan.axes.blockThreads[candidate.blockAt];
   const launchValue = plan.axes.launch[positions[AXIS.launch]] as GridLaunch;
   let launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
-  // A class may have fewer units than the design has slots. Then every slot takes one.
+  // A class may have fewer units than the design has slots. Every slot then takes one unit at most.
   if (predictor.isClass && !launch.everyBlockWorks)
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Some blocks may get no work and end at once. In a fetching launch, blocks after the first wave find no units left.
-  // Shares are whole numbers of items, so the last shares may be empty.
+  // Not every block has work. In a fetching launch, blocks after the first wave find no units left. Even shares are
+  // whole numbers of items, so the last shares may be empty.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
@@ -336,7 +338,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   else candidate.invalid = 0;
 }
 
-/** Whether blocks have no work because no slot has more than one item. */
+/** Returns whether blocks have no work although no slot has more than one item. */
 function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
   return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }
@@ -386,7 +388,10 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/** Settings for a GPU have no meaning on a CPU, so the plain value of each represents all its values. */
+/**
+ * Returns whether the settings for GPUs have their plain values. These settings have no meaning on a CPU, so the plain
+ * values represent all others.
+ */
 function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
   return (
     axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&

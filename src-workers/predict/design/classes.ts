@@ -12,17 +12,19 @@ import { getGivenOrder, type SweepPlan } from '../plan.ts';
 import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
-/** Maximum number of classes whose units and laws are kept, because edits of a kernel often choose the same ones. */
+/**
+ * Maximum number of class plans that are kept with their laws, because edits of a kernel often choose the same classes.
+ */
 const KEPT_CLASSES = 16;
 /** The units of each class. The key is the order of all units. */
 const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
-/** Number of threads that share a unit of a class, in blocks of this size. */
+/** Returns the number of threads that share a unit of a class, in blocks of this size. */
 export function resolveThreads(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
   return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
 }
 
-/** The non-empty classes of a mixed balancing on a device. */
+/** Returns the non-empty classes of a mixed balancing on a device. */
 export function getClasses(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
   const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
   let byDevice = predictor.classes.get(balancing);
@@ -45,7 +47,7 @@ export function getClasses(predictor: Predictor, balancing: MixedBalancing, devi
   return classes;
 }
 
-/** The plan of the units of one class, in their given order; `null` if the class is empty. */
+/** Makes the plan of the units of one class, in their given order; `null` if the class is empty. */
 function makeClassPlan(
   plan: SweepPlan,
   threads: LengthClass['threads'],
@@ -88,10 +90,10 @@ function makeClassPlan(
 }
 
 /**
- * Chooses at most `most` classes whose threads and thresholds minimise the total time of their launches. The time of a
- * launch is estimated from the work of its lockstep groups over all multiprocessors, its longest unit and its start.
- * Dynamic programming over some possible cuts makes the choice optimal for this estimate. The prediction then computes
- * the launches in full.
+ * Chooses at most `most` classes. Their threads and thresholds minimise the estimated total time of their launches. The
+ * time of a launch is estimated from the work of its lockstep groups over all multiprocessors, its longest unit and its
+ * start. Dynamic programming over a limited set of cuts makes the choice optimal for this estimate. The prediction
+ * later computes the launches in full.
  */
 export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,
@@ -145,7 +147,7 @@ export function chooseClasses(
   const classes: LengthClass[] = [];
   for (let stage = stages.length - 1, end = points; end > 0; stage--) {
     const { from, choice } = stages[stage];
-    // This stage did not improve on fewer classes.
+    // One more class brought no improvement here.
     if (from[end] < 0) continue;
     const upTo = support[cuts[end] - 1];
     classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
@@ -160,7 +162,10 @@ interface PossibleClass {
   readonly depth: number;
 }
 
-/** The classes into which a law may be cut. They do not depend on the kernel, so they stay valid when it is edited. */
+/**
+ * Finds the classes into which a law may be cut. They do not depend on the kernel, so they stay valid when it is
+ * edited.
+ */
 const findPossibleClasses = keptWith((law: LengthLaw) => {
   const { support, probability } = coarsenLaw(law);
   // A class may end after each of these positions of the law.
@@ -180,9 +185,9 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
     return { share, depth };
   };
   /**
-   * Lists the classes by the position of their first cut, then of their last.
+   * Lists the possible classes by the position of their first cut, then of their last.
    * @param n units of a group
-   * @param lanes lanes that a unit is dealt to
+   * @param lanes lanes to which a unit is dealt
    */
   const classes = (n: number, lanes: number): readonly (readonly PossibleClass[])[] =>
     kept(known, Infinity, `${n} ${lanes}`, () =>
@@ -193,7 +198,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
   return { support, cuts, points, classes };
 });
 
-/** A law of about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
+/** Reduces a law to about `CLASS_POINTS` lengths. The longest of some neighbouring lengths represents all of them. */
 function coarsenLaw({ support, probability }: LengthLaw): Pick<LengthLaw, 'support' | 'probability'> {
   const cuts = chooseEvenCuts(probability, CLASS_POINTS);
   const ends = Int32Array.from(cuts.slice(1));
@@ -209,7 +214,10 @@ function listPowersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
-/** Positions, from 0 to the number of masses, that cut them into about `most` equal parts. The tail has more cuts. */
+/**
+ * Finds positions, from 0 to the number of masses, that cut the masses into about `most` equal parts. The tail has more
+ * cuts.
+ */
 function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];
@@ -219,7 +227,8 @@ function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // Halving the rest repeatedly gives the few long units a separate class.
+    // A cut wherever the remaining mass falls below a half, a quarter and so on gives the few long units classes of
+    // their own.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

@@ -12,6 +12,7 @@ export interface ResolvedLaunch {
 }
 
 /**
+ * Resolves a value of the launch axis.
  * @param units units of the workload
  * @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1
  */
@@ -23,7 +24,8 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty. No slot gets more units than the launch states.
+    // The last block may be partly empty, so the mean can be below the value of the axis. No slot gets more units than
+    // that.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

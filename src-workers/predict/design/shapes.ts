@@ -18,8 +18,8 @@ export interface Shape {
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
   /**
-   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups.
-   * These then run together.
+   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
+   * which then run in step.
    */
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
@@ -41,7 +41,7 @@ const NO_SHAPE = {
 };
 
 /**
- * The shape of blocks on a GPU with this number of registers per thread and threads per unit.
+ * Makes the shape of blocks on a GPU with this number of registers per thread and threads per unit.
  * @param meanLength mean length of the units, iterations
  */
 export function makeShape(
@@ -83,7 +83,7 @@ export function makeShape(
   };
 }
 
-/** The shape of a launch on a CPU: one thread on each core. */
+/** Makes the shape of a launch on a CPU: one thread on each core. */
 export function makeCoresShape(device: CpuDevice, launch: Launch): Shape {
   if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
   if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };
