@@ -9,13 +9,13 @@ export interface MeasuredDesigns {
   readonly measuredMs: Float64Array;
   /** The position of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Number of valid designs of their run; if omitted, the number of measured designs. */
+  /** Number of valid designs of their run; by default the number of measured designs. */
   readonly designsOfRun?: number | undefined;
 }
 
 /** A figure with its 95 % bootstrap interval over designs; `null` if there are too few designs. */
 export interface Estimate {
-  /** NaN if the figure does not exist, such as a correlation of equal values. */
+  /** NaN if the figure does not exist, such as the correlation of equal values. */
   readonly value: number;
   readonly interval: { readonly low: number; readonly high: number } | null;
 }
@@ -23,11 +23,14 @@ export interface Estimate {
 /** The result of measuring the first k designs of the model's ranking, compared with random designs. */
 export interface Shortlist {
   readonly k: number;
-  /** Best measured time of these designs, ms; an expectation if equal predictions leave their order open. */
+  /**
+   * Best measured time of these designs, ms. It is an expected value if equal predictions leave the order of designs
+   * open.
+   */
   readonly bestMs: number;
-  /** `bestMs` over the best measured time of all designs, minus 1; ≥ 0. */
+  /** `bestMs` divided by the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /** Minimum number of random measurements whose best is expected to be as good. */
+  /** Minimum number of random measurements whose best is expected to be as good as `bestMs`. */
   readonly randomMeasurements: number;
 }
 
@@ -42,9 +45,9 @@ export interface AxisValueResiduals {
 export interface AxisResiduals {
   readonly axis: string;
   /**
-   * Share of the residuals' variance that the axis alone explains, 0…1, minus the share that as many groups explain by
-   * chance (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one
-   * design, or if all residuals are equal.
+   * Share of the residuals' variance that the axis alone explains, 0…1, minus the share that the same number of groups
+   * explains by chance (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value
+   * has one design, or if all residuals are equal.
    */
   readonly explained: number | null;
   /** Numbers in ascending order, texts in the order of their first occurrence. */
@@ -57,7 +60,7 @@ export interface Agreement {
   readonly spearman: Estimate;
   /** Kendall's τ-b. */
   readonly kendall: Estimate;
-  /** Median of measured/predicted: the best single factor for the predictions. */
+  /** Median of measured/predicted: the best single factor to scale the predictions. */
   readonly scale: Estimate;
   /** Median error of the scaled predictions. */
   readonly medianError: Estimate;
@@ -80,10 +83,13 @@ export interface AgreementOptions {
 }
 
 const SHORTLISTS = [1, 2, 5, 10, 20];
-/** The minimum number of designs. With fewer, resampling cannot show the spread. */
+/** Minimum number of designs for an interval. With fewer designs, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/** The maximum number of drawn designs. More designs need fewer resamples, because their intervals are narrow. */
+/**
+ * Maximum number of designs that are drawn in all resamples together. With more designs, fewer resamples are drawn,
+ * because the intervals are narrow.
+ */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 
@@ -156,8 +162,8 @@ function computeFigures(predicted: Float64Array, measured: Float64Array): Figure
 }
 
 /**
- * Percentile intervals over resampled designs. Resamples without a correlation do not count for the correlation.
- * Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
+ * Computes percentile intervals over resampled designs. Resamples without a correlation do not count for the
+ * correlation. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
  */
 function bootstrap(
   predicted: Float64Array,

@@ -19,9 +19,8 @@ export interface BandwidthCalibration {
 }
 
 /**
- * The staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). Repeated
- * measurements of a number of cores count by their median.
- *
+ * Computes the staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). If a
+ * number of cores was measured several times, the median counts.
  * @returns `bad-input` without a measurement of one core, which β needs, or if a bandwidth is not positive
  */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {

@@ -22,14 +22,16 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/** A spill step is reported only if it exceeds 0 by this many standard errors. Chance does not produce such a step. */
+/**
+ * A spill step is reported only if it is above 0 by this many standard errors, because chance does not produce such a
+ * step.
+ */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
- * Least squares of cycles = base + a·(divergent branches) + s·(spills), with the counts of the emulated reconvergence
- * stack. a is the slope over n, and s the step from n = 16 on. If the step could be chance, it is omitted: the device
- * then has no reconvergence stack.
- *
+ * Fits cycles = base + a·(divergent branches) + s·(spills) by least squares, with the counts of the emulated
+ * reconvergence stack. a is the slope over n, and s the step from n = 16 on. A step that could be chance is omitted,
+ * and the device then has no reconvergence stack.
  * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
  */
 export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
@@ -78,7 +80,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     };
     const squares = sumOfSquares(y, x, z, both.branch, both.spill);
     const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
-    // Exact times have no error, so a step below a thousandth of a branch counts as 0.
+    // Exact times have no error, so a step below a thousandth of a branch's cycles also counts as 0.
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;

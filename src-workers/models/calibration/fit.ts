@@ -6,41 +6,52 @@ import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 export interface FitParameter {
   readonly name: string;
-  /** The value before the fit. It stays if the data do not determine the parameter. */
+  /** The value before the fit. It is kept if the data do not determine the parameter. */
   readonly initial: number;
   readonly lower: number;
   /** Upper bound, above `lower`; may be Infinity. */
   readonly upper: number;
-  /** Whether the fit moves the parameter itself or its logarithm (then lower > 0). */
+  /** Whether the fit moves the parameter itself or its logarithm; a logarithm requires `lower` > 0. */
   readonly coordinate: 'linear' | 'log';
-  /** Step of numeric derivatives, in the coordinate: small, but above the model's own rounding and steps. */
+  /**
+   * Step of numeric derivatives, in the coordinate. It is small, but above the rounding errors and steps of the model.
+   */
   readonly step: number;
   /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;
-  /** Whether the model takes much longer at a new value; if so, the parameter is only refined from the best result. */
+  /**
+   * Whether the model takes much longer at a new value of this parameter. If so, the parameter is only refined from the
+   * best result.
+   */
   readonly slow?: boolean;
 }
 
 export interface FitProblem {
-  /** The parameters in descending order of importance. If the data cannot separate several, the later ones are held. */
+  /**
+   * The parameters in descending order of importance. If the data cannot separate several of them, the later ones keep
+   * their initial values.
+   */
   readonly parameters: readonly FitParameter[];
-  /** The model: times of all designs, ms, for values in the order of `parameters`. */
+  /** Returns the times of all designs by the model, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
-  /** The model without the approximations of `predict`, for the last steps of a fit. */
+  /** Returns the times without the approximations of `predict`, for the last steps of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
-  /** Standard error of each measured time over that time; 0 if unknown. */
+  /** Standard error of each measured time divided by that time; 0 if unknown. */
   readonly relativeErrors: Float64Array;
-  /** Sets of start values, at least one; the best result counts. */
+  /** Sets of start values, at least one. The fit descends from each of them and keeps the best result. */
   readonly starts: readonly (readonly number[])[];
 }
 
 export interface FittedParameters {
   readonly values: readonly number[];
-  /** Standard errors in units of the parameters; `null` if the parameter was held, or if only a bound is known. */
+  /**
+   * Standard errors in the units of the parameters; `null` if the parameter was held at its initial value, or if only a
+   * bound is known.
+   */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Times of all designs, ms, including the ones excluded from the fit. */
+  /** Times of all designs, ms, including the designs excluded from the fit. */
   readonly predictedMs: Float64Array;
 }
 
@@ -49,25 +60,26 @@ export interface FittedParameters {
  * 1981, doi:10.1002/0471725250).
  */
 const HUBER_DEVIATIONS = 1.345;
-/** The deviation for the first fit, ln units. There are no residuals yet. */
+/** The standard deviation for the first fit, ln units, because there are no residuals yet. */
 const FIRST_HUBER = 0.2;
-/** The number of further fits. Each of them uses the deviation from the previous one. */
+/** The number of further fits. Each of them uses the standard deviation of the residuals of the previous one. */
 const ROUNDS = 3;
-/** The smallest deviation that is used. Deviations below 0.01 % have no effect. */
+/** The smallest standard deviation that is used, because deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
-/** The 95 % quantile of χ² with one degree of freedom. A parameter is held at its value if this costs no more. */
+/**
+ * The 95 % quantile of χ² with one degree of freedom. A parameter is held at its initial value if this costs no more.
+ */
 const HOLD_COST = 3.841459;
 
-/** Minimum number of designs for a fit of this many parameters: two more, so that the fit can be judged. */
+/** Returns the minimum number of designs for a fit of this many parameters: two more, so that the fit can be judged. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
 
 /**
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
- * Parameters that the data do not determine are held at their initial values, the last one first. The result is
- * deterministic.
- *
+ * Parameters that the data do not determine are held at their initial values, beginning with the last one. The result
+ * is deterministic.
  * @param included designs to fit; all if omitted
  * @returns `bad-input` if there are too few designs, a measured time is not positive, or the model has no time for a
  * design
@@ -103,7 +115,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     const coordinates = best.coordinates.slice();
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
-    // A deviation too small to matter is always allowed.
+    // The variance is at least that of the smallest deviation, so that a cost that does not matter is always allowed.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), MIN_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;
@@ -123,8 +135,8 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 }
 
 /**
- * Predicts every design's time, ms, by a fit that excludes the design. Designs are dealt into `folds` at random, and
- * each fit excludes one fold.
+ * Predicts every design's time, ms, by a fit that excludes the design. The designs are divided into `folds` parts at
+ * random, and each fit excludes one part.
  * @param folds 2 … number of designs
  */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
@@ -144,14 +156,17 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
-/** Assigns each design a fold, 0 … folds − 1, in nearly equal numbers. */
+/** Assigns each design a fold, 0 … folds − 1. The folds are nearly equal in size. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   shuffle(fold, uniform);
   return fold;
 }
 
-/** @param predictedMs,measuredMs same length ≥ 1, positive */
+/**
+ * Computes the errors of a calibration.
+ * @param predictedMs,measuredMs same length ≥ 1, positive
+ */
 export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float64Array): CalibrationFigures {
   const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i] - 1)).sort();
   const correlation = spearman(predictedMs, measuredMs);
@@ -196,12 +211,12 @@ function toCoordinate({ coordinate, lower, upper }: FitParameter, value: number)
 }
 
 function toValue({ coordinate, lower, upper }: FitParameter, x: number): number {
-  // Rounding of a logarithm may exceed the bounds.
+  // Rounding of a logarithm may move the value beyond a bound.
   return Math.min(upper, Math.max(lower, coordinate === 'log' ? Math.exp(x) : x));
 }
 
 interface Loss {
-  /** 0 for an excluded design; below 1 if the time is uncertain. */
+  /** Weights of the designs: 0 for an excluded design; below 1 if the time is uncertain. */
   readonly weights: Float64Array;
   /** The residual above which the loss grows linearly, ln units. */
   readonly huber: number;
@@ -226,7 +241,7 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
-/** The loss of the next fit, from the robust deviation of the residuals about zero. */
+/** Makes the loss of the next fit, from the robust deviation of the residuals about zero. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));
@@ -239,7 +254,10 @@ function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
 const MAX_STEPS = 60;
 const MAX_DAMPING = 1e9;
 
-/** Levenberg–Marquardt with reweighted residuals. A parameter is fixed at a bound that the descent would cross. */
+/**
+ * Minimises the loss by Levenberg–Marquardt with reweighted residuals. A parameter is fixed at a bound that a step
+ * would cross.
+ */
 function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
   const { parameters } = problem;
   const lower = parameters.map((parameter) => toCoordinate(parameter, parameter.lower));
@@ -283,7 +301,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   return fit;
 }
 
-/** JᵀWJ and JᵀWr, where W are the weights of the loss. Rows of parameters that are not free are 0. */
+/** Computes JᵀWJ and JᵀWr, where W are the weights of the loss. Rows of parameters that are not free are 0. */
 function normalEquations(
   problem: FitProblem,
   fit: Fit,
@@ -323,7 +341,10 @@ function normalEquations(
   return { normal, gradient };
 }
 
-/** Variance of the residuals under Huber's loss: Σψ²/(N − k) over the squared share of unclipped residuals. */
+/**
+ * Computes the variance of the residuals under Huber's loss: Σψ²/(N − k) divided by the squared share of unclipped
+ * residuals.
+ */
 function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
   let designs = 0;
   let clipped = 0;
@@ -340,21 +361,22 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
 }
 
 /**
- * A parameter is a combination of the other parameters, to numeric accuracy, if they inflate its variance by this
- * factor.
+ * If the other parameters inflate a parameter's variance by this factor, it is a combination of them, to numeric
+ * accuracy.
  */
 const MAX_INFLATION = 1e6;
 
 /**
- * Standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6). Infinity if a parameter has
- * no influence or cannot be distinguished from others; 0 if it is not free.
+ * Computes standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6). They are infinite
+ * if a parameter has no influence or cannot be distinguished from others, and 0 if it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // With a unit diagonal, a pivot near 0 means a combination of other parameters, whatever their units are.
+  // With a unit diagonal, a pivot near 0 shows a combination of other parameters, whatever the units of the parameters
+  // are.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

@@ -11,7 +11,7 @@ import {
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
- * Summarises the repeats of one measurement. Times of a kernel are skewed and have outliers, so the summary is the
+ * Summary of the repeats of one measurement. Times of a kernel are skewed and have outliers, so the summary is the
  * median with its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
@@ -25,7 +25,10 @@ export interface RepeatsSummary {
   readonly maxNs: number;
   /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
-  /** Number of first repeats that were slower than the second half of all repeats. Above 0, more warm-up was needed. */
+  /**
+   * Number of repeats at the start that were slower than the second half of all repeats. Above 0, more warm-up was
+   * needed.
+   */
   readonly slowStarts: number;
   /** The trend of the times from first to last repeat; `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
@@ -34,7 +37,7 @@ export interface RepeatsSummary {
 
 /** A monotone trend over a series. */
 export interface Trend {
-  /** Change from the first to the last value along the Theil–Sen line, over the median: 0.02 for 2 % slower. */
+  /** Change from the first to the last value along the Theil–Sen line, divided by the median: 0.02 for 2 % slower. */
   readonly relativeChange: number;
   /** Two-sided p-value of the Mann–Kendall test against no trend. */
   readonly pValue: number;
@@ -59,12 +62,13 @@ const OUTLIER_SCORE = 3.5;
 /** A difference below 1 % is never flagged, because it does not decide between designs. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
-/** Minimum number of values of a trend: with 5 even a strictly monotone series has p = 2/5! > 0.01. */
+/** Minimum number of values of a trend. With 5 values, even a strictly monotone series has p = 2/5! > 0.01. */
 export const MIN_TREND = 6;
 /** Minimum number of repeats whose second half shows the steady state. */
 const MIN_STEADY = 6;
 
 /**
+ * Summarises the repeats of one measurement.
  * @param timesNs times of all launches in order, including warm-ups
  * @param warmUp whether each launch was a warm-up; same length
  * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts
@@ -112,18 +116,18 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
 }
 
 /**
- * Robust standard deviation about a centre, from the median absolute deviation. If more than half of the values are
- * equal (a coarse clock), it comes from the mean absolute deviation.
- * Source: Iglewicz and Hoaglin (1993).
+ * Estimates the standard deviation about a centre robustly, from the median absolute deviation. If more than half of
+ * the values are equal (a coarse clock), the estimate comes from the mean absolute deviation. Source: Iglewicz and
+ * Hoaglin (1993).
  */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;
-  // √(π/2) is the standard deviation of a normal law over its mean absolute deviation.
+  // √(π/2) is the standard deviation of a normal law divided by its mean absolute deviation.
   return Math.sqrt(Math.PI / 2) * mean(values.map((value) => Math.abs(value - centre)));
 }
 
-/** Repeats whose modified z-score exceeds 3.5 and that differ from the median by 1 % or more. */
+/** Finds the repeats whose modified z-score exceeds 3.5 and that differ from the median by 1 % or more. */
 function outlierPositions(times: Float64Array): number[] {
   const centre = median(times);
   const beyond = Math.max(RELEVANT * centre, OUTLIER_SCORE * robustDeviation(times, centre));
@@ -134,7 +138,7 @@ function outlierPositions(times: Float64Array): number[] {
   return found;
 }
 
-/** Number of leading repeats that are slow outliers of the second half. */
+/** Counts the repeats at the start that are slow outliers of the second half. */
 function slowStartCount(times: Float64Array): number {
   if (times.length < MIN_STEADY) return 0;
   const steady = times.subarray(times.length >> 1);
@@ -144,10 +148,13 @@ function slowStartCount(times: Float64Array): number {
   return first < 0 ? times.length : first;
 }
 
-/** A trend needs all pairs, so longer series are first reduced to the medians of this many blocks. */
+/** The tests of a trend compare all pairs, so longer series are first reduced to the medians of this many blocks. */
 const MAX_TREND = 512;
 
-/** @param values at least `MIN_TREND` values, in order */
+/**
+ * Finds the trend of a series.
+ * @param values at least `MIN_TREND` values, in order
+ */
 export function findTrend(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
@@ -169,14 +176,14 @@ export function findTrend(values: Float64Array): Trend {
   };
 }
 
-/** Up to this length, and without ties, the law of the test is exact. */
+/** Maximum length for which the law of the test is computed exactly, if there are no ties. */
 const MAX_EXACT = 12;
 
 /**
- * Two-sided p-value of Kendall's score of a series against its order, under the assumption of independent repeats
- * without trend. It is exact for short series without ties, otherwise normal with the correction for ties and
- * continuity.
- * Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed. (1975).
+ * Computes the two-sided p-value of Kendall's score of a series against its order, under the assumption of independent
+ * repeats without trend. It is exact for short series without ties, otherwise normal with the correction for ties and
+ * continuity. Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed.
+ * (1975).
  */
 export function mannKendall(series: Float64Array): number {
   const n = series.length;
@@ -196,10 +203,11 @@ export function mannKendall(series: Float64Array): number {
   return Math.min(1, 2 * normalUpperTail((Math.abs(score) - 1) / Math.sqrt(variance / 18)));
 }
 
-/** P(|score| ≥ s) over all orders of n different values. The score is n(n − 1)/2 − 2·inversions. */
+/** Computes P(|score| ≥ s) over all orders of n different values. The score is n(n − 1)/2 − 2·inversions. */
 function exactScoreTail(n: number, score: number): number {
   const pairs = (n * (n - 1)) / 2;
-  // probability[k] is the probability of k inversions. The m-th value adds 0 … m − 1 of them with equal probability.
+  // probability[k] is the probability of k inversions. The m-th value adds from 0 to m − 1 inversions with equal
+  // probability.
   let probability = new Float64Array(pairs + 1);
   probability[0] = 1;
   for (let m = 2; m <= n; m += 1) {

@@ -6,13 +6,15 @@ export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandw
 /** Bandwidth by active cores, GB/s: entry i is BW_i, for i active cores; entry 0 is 0. Length: cores + 1. */
 export type BandwidthCurve = Float64Array;
 
-/** K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each could use its own in full. */
+/**
+ * Returns K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each core could use its own bandwidth in full.
+ */
 export function saturatingCores(memory: MemorySystem): number {
   return Math.ceil(memory.fullBandwidthGbS / memory.singleCoreBandwidthGbS);
 }
 
 /**
- * The max-rate curve: BW_i = min(i·β, ρ). Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, as
+ * Returns the max-rate curve: BW_i = min(i·β, ρ). Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, as
  * Langguth, Cai, Trotter apply it to cores.
  */
 export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurve {
@@ -21,7 +23,7 @@ export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurv
   );
 }
 
-/** Milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */
+/** Returns the milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */
 export function transferMs(bytes: number, gbPerSecond: number): number {
   return bytes / (gbPerSecond * 1e6);
 }

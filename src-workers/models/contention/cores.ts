@@ -7,23 +7,23 @@ export interface CoreSweep {
   readonly timeMs: Float64Array;
   /** The smallest number of cores with the shortest time. Times that differ only by rounding are equal. */
   readonly bestCores: number;
-  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the smallest; more cores are wasted. */
+  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the shortest time; more cores are wasted. */
   readonly enoughCores: number;
 }
 
-/** Two times this close are equal for the choice of `enoughCores`. */
+/** Maximum relative difference from the shortest time at which a number of cores is enough. */
 export const ENOUGH_FRACTION = 0.01;
 
 /**
- * Two times that differ by at most this fraction differ only by rounding, so the smaller number of cores is chosen. The
- * fraction is far above the rounding of a staircase of a thousand steps.
+ * Times that differ by at most this fraction differ only by rounding, so the smaller number of cores is chosen. The
+ * fraction is far above the rounding errors of a staircase of a thousand steps.
  */
 const SAME_FRACTION = 1e-9;
 
 /**
- * Time by the staircase for 1 … all cores of the curve. On the max-rate curve, the staircase is the two-phase model.
- * Fewer cores can be faster if the loads contain a task that does not shrink with more cores (`indivisibleTaskLoads`).
- *
+ * Computes the time by the staircase for 1 … all cores of the curve. On the max-rate curve, the staircase is the
+ * two-phase model. Fewer cores can be faster if the loads contain a task that does not shrink with more cores
+ * (`indivisibleTaskLoads`).
  * @param loadBytesFor loads of a number of cores, one entry each
  */
 export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) => Float64Array): CoreSweep {
@@ -54,7 +54,7 @@ export interface SparseTraffic {
   readonly bytesPerRow: number;
 }
 
-/** Bytes that each worker of a partition moves. */
+/** Returns the bytes that each worker of a partition moves. */
 export function partitionLoads(partition: Partition, traffic: SparseTraffic): Float64Array {
   return partition.nonZeros.map(
     (nonZeros, w) => nonZeros * traffic.bytesPerNonZero + partition.rows[w] * traffic.bytesPerRow,

@@ -24,7 +24,7 @@ interface PublishedAmdahl {
 }
 
 interface PublishedTriangular extends PublishedAmdahl {
-  /** The prediction of the staircase. We cannot repeat it, because the bandwidths by active cores are not printed. */
+  /** The prediction of the staircase. It cannot be repeated, because the bandwidths by active cores are not printed. */
   readonly staircase: PublishedPrediction;
   readonly phase1Percent: number;
 }

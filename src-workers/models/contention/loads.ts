@@ -1,9 +1,8 @@
 /** The work of the processors of a shared memory machine, bytes per processor. The order has no effect in any model. */
 
 /**
- * The unbalanced workload of a dense triangular matrix with the same number of rows per processor: processor i of P
- * gets a share ∝ 2i − 1.
- *
+ * Returns the unbalanced workload of a dense triangular matrix with the same number of rows per processor: processor i
+ * of P gets a share ∝ 2i − 1.
  * @param totalBytes ΣM
  * @returns array of length `cores`, ascending, with the sum `totalBytes`
  */
@@ -12,9 +11,8 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
 }
 
 /**
- * The workload of Amdahl's law, with half of it on one processor: M₁ = (P + 1)·S, and S on each other processor, with S
- * = ΣM/(2P).
- *
+ * Returns the workload of Amdahl's law, with half of the work on one processor: M₁ = (P + 1)·S, and S on each other
+ * processor, with S = ΣM/(2P).
  * @param totalBytes ΣM
  * @returns array of length `cores`, the large load first, with the sum `totalBytes`
  */
@@ -24,8 +22,8 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * One indivisible task on its own core, and other work that is spread evenly over the other cores. Here fewer cores can
- * be faster, because the task then shares the memory with fewer others.
+ * Returns one indivisible task on a core of its own, and other work that is spread evenly over the other cores. Here
+ * fewer cores can be faster, because the task then shares the memory with fewer others.
  * @returns array of length `cores`; a single core gets everything
  */
 export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {
@@ -33,17 +31,17 @@ export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));
 }
 
-/** ΣM. */
+/** Returns ΣM. */
 export function totalLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((sum, load) => sum + load, 0);
 }
 
-/** M₁, the largest load; 0 if there is none. */
+/** Returns M₁, the largest load; 0 if there is none. */
 export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }
 
-/** M₁ ≥ M₂ ≥ …, in the numbering of the models; index 0 is M₁. */
+/** Returns M₁ ≥ M₂ ≥ …, in the numbering of the models; index 0 is M₁. */
 export function descending(loadBytes: Float64Array): Float64Array {
   return loadBytes.slice().sort().reverse();
 }

@@ -1,7 +1,7 @@
 import { saturatingCores, type MemorySystem } from './bandwidth.ts';
 import { contentionMs, twoPhases } from './time.ts';
 
-/** The simple models. The regime is the one closest to the two-phase time. */
+/** The simple models. The regime of a machine is the model whose time is closest to the two-phase time. */
 export const CONTENTION_REGIMES = [
   { id: 'no-imbalance', label: 'Bandwidth-bound', text: 'all work at full bandwidth: only the total counts' },
   {
@@ -15,18 +15,17 @@ export type ContentionRegime = (typeof CONTENTION_REGIMES)[number]['id'];
 
 export interface RegimePoint {
   readonly regime: ContentionRegime;
-  /** Fraction of the two-phase time after the bandwidth stops being saturated, 0…1. */
+  /** Fraction of the two-phase time in which the bandwidth is no longer saturated, 0…1. */
   readonly phase2Fraction: number;
-  /** Time of the regime's model over the two-phase time. */
+  /** Time of the regime's model divided by the two-phase time. */
   readonly ratio: number;
 }
 
 /**
- * The regime of a machine with `cores` active cores, where one core has `imbalance` times the mean load and the others
- * have equal loads (Amdahl's loads have imbalance (P + 1)/2). Of two equally close models, the earlier of
- * `CONTENTION_REGIMES` wins.
- *
- * @param imbalance M₁ over the mean load, 1 … `cores`
+ * Finds the regime of a machine with `cores` active cores, where one core has `imbalance` times the mean load and the
+ * others have equal loads (Amdahl's loads have imbalance (P + 1)/2). If two models are equally close, the earlier of
+ * `CONTENTION_REGIMES` is chosen.
+ * @param imbalance M₁ divided by the mean load, 1 … `cores`
  */
 export function findRegime(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
   const others = cores === 1 ? 0 : (cores - imbalance) / (cores - 1);
@@ -40,7 +39,7 @@ export function findRegime(memory: MemorySystem, cores: number, imbalance: numbe
   return { ...best!, phase2Fraction: phases.phase2Ms / phases.timeMs };
 }
 
-/** Rounding must not decide between models that are equal in exact arithmetic. */
+/** Relative difference below which two models are equally close, so that rounding does not decide between them. */
 const TIE = 1e-12;
 
 /** Regimes over a grid, for a phase diagram. */
@@ -53,7 +52,8 @@ export interface RegimeMap {
   readonly saturatingCores: number;
   /**
    * For each entry of `cores`, the imbalance at which the longest task alone takes as long as all work at full
-   * bandwidth, M₁/β = ΣM/ρ: P·β/ρ. This line separates "only the total counts" from "only the longest task counts".
+   * bandwidth: M₁/β = ΣM/ρ gives the imbalance P·β/ρ. This line separates "only the total counts" from "only the
+   * longest task counts".
    */
   readonly balanceLine: readonly number[];
 }

@@ -23,11 +23,16 @@ const table = makeTables(
 /** The tolerance follows from the printed digits: β, ρ and most results are printed to 0.01 GB/s. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
-/** Half a unit of the last printed digit, plus the rounding of the measurement that the error is relative to. */
+/**
+ * Half a unit of the last printed digit, plus the effect of rounding the measurement to which the error is relative.
+ */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/** The same for errors with two decimals: 0.005 GB/s of measured 20 GB/s, for predictions up to 6 times as large. */
+/**
+ * Half a unit of the last of two decimals, plus the effect of 0.005 GB/s in a measured 20 GB/s, for predictions up to 6
+ * times as large as the measurement.
+ */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
-/** Half of the last printed digit (0.1 points), plus the rounding of β and ρ. */
+/** Half a unit of the last printed digit (0.1 points), plus the effect of rounding β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
 /** An arbitrary total, because a bandwidth does not depend on it. */
@@ -46,7 +51,8 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
 }
 
 /**
- * Both result tables of the slides with their printed errors, and the values of their printed formula if it differs.
+ * Compares both result tables of the slides, with their printed errors, with our models. Where the printed formula does
+ * not give the printed table, the values of the formula are compared too.
  */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
@@ -61,7 +67,10 @@ function makeRows(
   return LANGGUTH_CPUS.map((cpu, i) => reproductionRow(cpu.cpu, paper(i), ours(cpu), tolerance, errorKind));
 }
 
-/** The printed errors of one column, computed from our prediction and the printed measurement, in points. */
+/**
+ * Makes the rows for the printed errors of one column, in points. Our errors come from our prediction and the printed
+ * measurement.
+ */
 function errorRows(
   what: string,
   ours: (cpu: PublishedCpu) => number,
@@ -142,7 +151,10 @@ function triangular(): ReproductionTable[] {
   ];
 }
 
-/** The largest excess of a measured bandwidth over the max-rate curve that the plots of the slides allow. */
+/**
+ * The largest amount by which a measured bandwidth exceeds the max-rate curve, as a fraction, read from the plots of
+ * the slides.
+ */
 const STAIRCASE_EXCESS = 0.005;
 
 /**

@@ -7,17 +7,17 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
  * β is the bandwidth of one core alone, ρ the bandwidth of all cores. Times are in milliseconds.
  */
 
-/** M₁·P/ρ is the time of the longest task with the bandwidth that each core has while all cores are active. */
+/** Returns M₁·P/ρ, the time of the longest task with the bandwidth that each core has while all cores are active. */
 export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
 }
 
-/** M₁/β is the time of the longest task as if it ran alone. */
+/** Returns M₁/β, the time of the longest task as if it ran alone. */
 export function noContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
 }
 
-/** ΣM/ρ is the time of all work at the full bandwidth to the end. */
+/** Returns ΣM/ρ, the time of all work at the full bandwidth to the end. */
 export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
 }
@@ -32,11 +32,11 @@ export interface ContentionStep {
 }
 
 /**
- * Staircase: while i cores are active, each moves BW_i/i, and the core with the least remaining work stops first.
- * Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34 (2023), 1580–1593.
- *
+ * Computes the steps of the staircase. While i cores are active, each moves data at BW_i/i, and the core with the least
+ * remaining work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems
+ * 34 (2023), 1580–1593.
  * @param curve bandwidth by active cores; throws `RangeError` if it is shorter than the number of loads
- * @returns the steps by time, without empty ones; empty if there is no work
+ * @returns the steps in order of time, without empty ones; no steps if there is no work
  */
 export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): ContentionStep[] {
   if (curve.length <= loadBytes.length) {
@@ -55,14 +55,17 @@ export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): 
   return steps;
 }
 
-/** Time of the staircase (see `staircaseSteps`). */
+/** Computes the time of the staircase (see `staircaseSteps`). */
 export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): number {
   return staircaseSteps(curve, loadBytes).at(-1)?.toMs ?? 0;
 }
 
 /**
+ * The two forms of the two-phase time.
+ *
  * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it equals the staircase on
  * the max-rate curve.
+ *
  * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which gives the slides' table of triangular workloads. It counts
  * the work above M_K of processors 2 … K in the first phase. It is never faster than `derived`, and equal to it for
  * Amdahl's loads.
@@ -70,7 +73,7 @@ export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): num
 export type TwoPhaseForm = 'derived' | 'tabulated';
 
 export interface TwoPhases {
-  /** Time with all bandwidth in use. */
+  /** Time in which the whole bandwidth is in use. */
   readonly phase1Ms: number;
   /** Time in which the bandwidth of one core limits the longest task. */
   readonly phase2Ms: number;
@@ -78,10 +81,9 @@ export interface TwoPhases {
 }
 
 /**
- * The two-phase model.
- *
- * @param knee K, cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or a source's `kneeCores`;
- * with fewer loads than K, M_K is 0
+ * Computes the two-phase model.
+ * @param knee K, the number of cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or a source's
+ * `kneeCores`; with fewer loads than K, M_K is 0
  */
 export function twoPhases(
   memory: MemorySystem,
@@ -99,7 +101,7 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** The bandwidth that follows from a time: ΣM/T, GB/s. The slides print every result in this form. */
+/** Returns the bandwidth that follows from a time: ΣM/T, GB/s. The slides print every result in this form. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }
@@ -116,8 +118,8 @@ export const CONTENTION_MODELS = [
 export type ContentionModel = (typeof CONTENTION_MODELS)[number]['id'];
 
 /**
- * Time by one of the models, ms. Both two-phase forms take K = ⌈ρ/β⌉ here. The staircase takes `curve`, by default the
- * max-rate curve of the machine.
+ * Computes the time by one of the models, ms. Both two-phase forms use K = ⌈ρ/β⌉ here. The staircase uses `curve`, by
+ * default the max-rate curve of the machine.
  */
 export function contentionMs(
   model: ContentionModel,

@@ -19,14 +19,14 @@ export const STACK_COSTS = {
   'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
 } as const satisfies Readonly<Record<string, StackCosts>>;
 
-/** The operations of one thread group on its stack. Expected numbers may be fractions. */
+/** The operations of one thread group on its stack. Expected numbers need not be whole. */
 export interface Divergence {
   readonly divergentBranches: number;
-  /** Chunks spilled and loaded back. */
+  /** Number of chunks that are spilled and loaded back. */
   readonly spills: number;
 }
 
-/** Cycles that the stack adds to a run without divergence. */
+/** Returns the cycles that the stack adds to a run without divergence. */
 export function stackCycles(costs: StackCosts, divergence: Divergence): number {
   return (
     costs.cyclesPerDivergentBranch * divergence.divergentBranches + costs.cyclesPerSpillAndLoad * divergence.spills
@@ -34,10 +34,9 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 }
 
 /**
- * Cycles of a run on a device where every instruction takes the same time: the instructions of the program without
- * divergence, plus the costs of the stack. The cost of a divergent branch includes the carrier instruction that it
- * executes in addition.
- *
+ * Returns the cycles of a run on a device where every instruction takes the same time: the instructions of the program
+ * without divergence, plus the costs of the stack. The cost of a divergent branch includes the carrier instruction that
+ * it executes in addition.
  * @param cyclesPerInstruction 0 leaves only the cycles of the stack
  */
 export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
@@ -52,10 +51,10 @@ export interface DeviceStack {
 }
 
 /**
- * The reconvergence stack of a device. Maxwell's cost of a divergent branch is taken from the fit, unless `maxwell`
- * selects the summary. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section
- * "Independent Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar
- * branches.
+ * Returns the reconvergence stack of a device. Maxwell's cost of a divergent branch is taken from the fit, unless
+ * `maxwell` selects the summary. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608),
+ * section "Independent Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and
+ * scalar branches.
  */
 export function deviceStack(
   device: Pick<GpuDevice, 'occupancy'>,
@@ -114,8 +113,7 @@ export interface DivergenceCycles {
 }
 
 /**
- * The cost of divergence for a thread group of a device, for a composite prediction.
- *
+ * Computes the cost of divergence for a thread group of a device, for a composite prediction.
  * @param divergence operations of one thread group over its whole life: from a run, or `expectedDivergence`
  */
 export function divergenceCycles(

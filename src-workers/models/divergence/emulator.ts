@@ -6,7 +6,7 @@ import { checkProgram, STACK_LANES, type Operand, type Program } from './program
  * Strzelecki, "Benchmarking the cost of thread divergence in CUDA", 2015, arXiv:1504.01650, after US patent 8,312,254.
  */
 
-/** A synchronisation token. Masks have one bit per lane, lane 0 lowest. */
+/** A synchronisation token. Its mask has one bit per lane, with lane 0 in the lowest bit. */
 export interface Token {
   readonly mask: number;
   readonly id: 'SYNC' | 'DIV';
@@ -46,11 +46,11 @@ export interface StackRun {
   readonly maxDepth: number;
   readonly pushes: number;
   readonly pops: number;
-  /** Branches that only some active lanes take: the number of pushed DIV tokens. */
+  /** Number of branches that only some active lanes take: the number of pushed DIV tokens. */
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;
-  /** Pushes and pops in order, from which the stack can be drawn at any step. */
+  /** Pushes and pops in order, from which the state of the stack at any step can be drawn. */
   readonly events: readonly StackEvent[];
 }
 

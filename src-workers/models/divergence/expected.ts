@@ -3,23 +3,21 @@ import type { Divergence } from './costs.ts';
 import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
 
 /**
- * Divergence of one loop whose n lanes draw their lengths from a law. Lanes of equal length leave together, so every
- * distinct length except one costs a divergent branch:
+ * Computes the divergence of one loop whose n lanes draw their lengths from a law. Lanes of equal length leave
+ * together, so every distinct length except one costs a divergent branch:
  *
  *     E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
  *
  * Spills follow from the number D of distinct lengths above 0. (Lanes of length 0 leave before the loop, and their
- * token is gone by then.) There are at most D tokens; the first spill occurs when the fast part is full, and one more
- * for each further chunk. The law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is
- * P(D = d).
- * Derived here; both are checked against the emulator of Bialas, Strzelecki 2015. The time is proportional to support ×
- * n².
- *
+ * token is gone by then.) There are at most D tokens. The first spill occurs when the fast part is full, and each
+ * further chunk causes one more. The law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at
+ * yᵈ·zⁿ is P(D = d). Both formulas are derived here and checked against the emulator of Bialas, Strzelecki 2015. The
+ * time is proportional to support × n².
  * @param lanes n, 1 … 64
  */
 export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackShape = PUBLISHED_STACK): Divergence {
   let distinct = 0;
-  // By rounding, the probability of a single length may exceed 1.
+  // Rounding may make the probability of a single length exceed 1.
   for (const f of law.probability) distinct += -Math.expm1(lanes * Math.log1p(-Math.min(1, f)));
   let spills = 0;
   distinctLengths(law, lanes).forEach((probability, d) => {
@@ -31,7 +29,7 @@ export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackSh
 /** Terms of e^{f·z} − 1 that are smaller by this factor than the result for n lanes have no effect. */
 const NEGLIGIBLE = 1e-18;
 
-/** P(D = d): d distinct lengths above 0 among n lanes; array of length n + 1. */
+/** Computes P(D = d): d distinct lengths above 0 among n lanes; array of length n + 1. */
 export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
   const size = lanes + 1;
   // state[d·size + k] is the coefficient at yᵈ·zᵏ of the product so far.
@@ -51,7 +49,7 @@ export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
       last = j;
     }
     const step = length === 0 ? 0 : 1;
-    // The loop runs from high to low, so that a row is read before this length is added to it.
+    // The loop runs downwards, so that a row is read before this length is added to it.
     for (let d = lanes - step; d >= 0; d--) {
       for (let k = lanes - 1; k >= 0; k--) {
         const from = state[d * size + k];

@@ -3,11 +3,14 @@ import { runCycles, STACK_COSTS, type StackCosts } from './costs.ts';
 import { runProgram, type StackRun } from './emulator.ts';
 import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts';
 
-/** Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run, the others all 32. */
+/**
+ * Data of the figures of Bialas, Strzelecki 2015, from the emulator. Figures 3–5 need one run, the other figures all
+ * 32.
+ */
 
 export type LoopKernel = 'single' | 'double';
 
-/** A run of the kernel with n divergent lanes (Table I), 0 … 31. `depths` is the stack history of Figures 4 and 5. */
+/** Runs the kernel with n divergent lanes (Table I), 0 … 31. `depths` is the stack history of Figures 4 and 5. */
 export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   const limits = loopLimits(divergentLanes);
   return unwrap(
@@ -15,7 +18,7 @@ export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   );
 }
 
-/** Number of pushes in the paper: n + 1 for the single loop, n(65 − n)/2 + 33 for the double loop. */
+/** Returns the number of pushes by the paper: n + 1 for the single loop, n(65 − n)/2 + 33 for the double loop. */
 export function publishedPushes(kernel: LoopKernel, divergentLanes: number): number {
   return kernel === 'single' ? divergentLanes + 1 : (divergentLanes * (65 - divergentLanes)) / 2 + 33;
 }
@@ -26,15 +29,14 @@ export interface LoopTimings {
   readonly divergentLanes: readonly number[];
   /** Cycles as in Figures 1, 2 and 7. */
   readonly cycles: readonly number[];
-  /** Figure 6: each spill counts as one more branch instruction. */
+  /** Number of spills, as in Figure 6. Each spill counts as one more branch instruction. */
   readonly spills: readonly number[];
   readonly runs: readonly StackRun[];
 }
 
 /**
- * Cycles by number of divergent lanes.
- *
- * @param cyclesPerInstruction base cost; 0 gives the stack's cycles alone. The paper prints none;
+ * Computes the cycles by number of divergent lanes.
+ * @param cyclesPerInstruction base cost; 0 gives the stack's cycles alone. The paper does not print this cost;
  * `keplerCyclesPerInstruction` derives one for Kepler.
  */
 export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInstruction: number): LoopTimings {
@@ -55,8 +57,8 @@ export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /**
- * Cycles per instruction on Kepler. The paper does not print this number. With this value, 14 divergent lanes cost the
- * single loop the ~25 % of the summary, so this value is only as accurate as that percentage.
+ * Returns the cycles per instruction on Kepler, which the paper does not print. With the returned value, 14 divergent
+ * lanes cost the single loop the ~25 % of the summary, so the value is only as accurate as that percentage.
  */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);

@@ -5,15 +5,16 @@ export type Operand = number | { readonly register: string };
 
 /**
  * One instruction of a small SIMT machine with a reconvergence stack, reduced to what the stack needs. Targets are
- * positions in the program; a target equal to the program's length ends it.
+ * positions in the program; a target equal to the program's length ends the program.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
- * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that stay, if any.
+ * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that do not jump, if any.
  * - `less`: sets the predicate in the active lanes to left < right.
  * - `set`, `add`: change integer registers of the active lanes.
  * - `work`: any other instruction, from NOP to floating-point arithmetic.
  *
- * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes; not allowed on `ssy` and `branch`.
+ * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes. It is not allowed on `ssy` and
+ * `branch`.
  */
 export type Instruction = { readonly text: string; readonly pop?: true } & (
   | { readonly op: 'ssy'; readonly target: number }
@@ -32,7 +33,7 @@ export interface Program {
 /** Lanes of one thread group on devices with this stack; masks have 32 bits. */
 export const STACK_LANES = 32;
 
-/** Refuses targets outside the program, and a pop-bit where the machine would ignore it. */
+/** Returns a failure for targets outside the program, and for a pop-bit where the machine would ignore it. */
 export function checkProgram(program: Program): Result<Program> {
   const { instructions } = program;
   for (const [position, instruction] of instructions.entries()) {
@@ -96,9 +97,8 @@ export const DOUBLE_LOOP: Program = {
 };
 
 /**
- * Loop limits with n divergent lanes: 32, except in the last n lanes. These have 31, 30, … 32 − n (Bialas, Strzelecki
- * 2015, Table I).
- *
+ * Returns loop limits with n divergent lanes: 32, except in the last n lanes. These have 31, 30, … 32 − n (Bialas,
+ * Strzelecki 2015, Table I).
  * @param divergentLanes n, 0 … 31
  * @returns one limit per lane
  */

@@ -17,7 +17,7 @@ const table = makeTables(
 /** The summary says "about 20 %", so values between 17.5 and 22.5 pass. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
 
-/** Slope of the least-squares line through (0, y₀), (1, y₁), … */
+/** Returns the slope of the least-squares line through (0, y₀), (1, y₁), … */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const height = mean(values);
@@ -30,7 +30,7 @@ function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
 
-/** Reproduces the counts by the emulator, and the resulting cycles by the printed costs. */
+/** Reproduces the paper's counts by the emulator, and its cycles by the printed costs. */
 export function reproduceBialas(): ReproductionTable[] {
   const base = keplerCyclesPerInstruction();
   const single = loopTimings('single', STACK_COSTS.kepler, base);
@@ -40,7 +40,8 @@ export function reproduceBialas(): ReproductionTable[] {
 }
 
 /**
- * Checks that pushes follow the paper's closed form, that pops are as many, and that the deepest stack is n + `extra`.
+ * Checks that the number of pushes follows the paper's closed form, that there are as many pops, and that the deepest
+ * stack has n + `extra` tokens.
  */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;

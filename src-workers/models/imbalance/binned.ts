@@ -3,15 +3,18 @@ import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import { latticeStep, spreadOnLattice, sumWindow, type Masses } from '../../numeric/lattice.ts';
 import { lossDistribution, lossDistributionCost, type LossDistribution } from './distribution.ts';
 
-/** The number of bins for the logarithm of the loss, which lies between the logarithms of 1 and n. */
+/** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
-/** Probability outside the transform's window at either end, and of longest units that are too short to matter. */
+/**
+ * Probability that is left out: beyond each end of the transform's window, and of longest units that are too short to
+ * matter.
+ */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Budget for all lengths together: transform points times lengths, about 30 ns each. */
+/** Maximum of transform points times lengths (about 30 ns each) up to which all lengths are handled together. */
 const WHOLE_BUDGET = 5e6;
-/** Budget for one octave, if the lengths are handled in octaves. */
+/** Maximum of transform points times lengths for one octave, if the lengths are handled octave by octave. */
 const OCTAVE_BUDGET = 1.2e6;
 /** Number of lattice points for the estimate of a window. */
 const WINDOW_POINTS = 1024;
@@ -21,9 +24,8 @@ const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
 /**
- * The distribution of the loss for any law and group size, within about half a second. It is exact if that is fast
- * enough, otherwise binned; `method` and `resolution` say which.
- *
+ * Computes the distribution of the loss for any law and group size, within about half a second. It is exact if that is
+ * fast enough, otherwise binned; `method` and `resolution` say which.
  * @param n integer ≥ 1; a RangeError otherwise
  */
 export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
@@ -36,7 +38,7 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
 }
 
 /**
- * The distribution of the loss in 65,536 logarithmic bins. Each bin has the mean of its outcomes.
+ * Computes the distribution of the loss in 65,536 logarithmic bins. The loss of a bin is the mean of its outcomes.
  *
  * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026), over a window of sums that excludes at most 1e-13 at either end. Differences in
@@ -44,7 +46,6 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  * wide a range, they are handled octave by octave, from the longest down, each on the finest lattice that the budget
  * allows. `resolution` is then the largest lattice step relative to the longest unit, or the bin width if that is
  * larger.
- *
  * @param n integer ≥ 1; a RangeError otherwise
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
@@ -70,8 +71,8 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
     const longest = support[end - 1];
     const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
-    // If all lengths fit, one panel on the law's own lattice covers them. Otherwise the upper octave takes a coarser
-    // one.
+    // If all lengths fit, one panel on the law's own lattice covers them. Otherwise the upper octave gets a coarser
+    // lattice.
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
     let step = ownStep;
@@ -125,18 +126,21 @@ interface Panel {
   /** Lengths are on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /** Shorter lengths. They are separate from `counted`, because a coarse lattice may merge points of the two. */
+  /**
+   * Masses of the lengths below the counted ones. They are separate from `counted`, because a coarse lattice may merge
+   * points of the two.
+   */
   readonly below: Masses;
-  /** A counted group has at least one of these lengths. */
+  /** Masses of the counted lengths. The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability of the panel. The result of the lattice is scaled to it. */
+  /** Exact probability of the panel. The result from the lattice is scaled to this probability. */
   readonly expected: number;
 }
 
 /**
- * A law that is reduced to fewer points. Its Chernoff windows are also valid for the original, because spreading raises
- * the moments.
+ * Reduces a law to fewer points. Chernoff windows of the reduced law are also valid for the original, because spreading
+ * raises the moments.
  */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
@@ -146,8 +150,8 @@ function coarsened(masses: Masses, step: number): Masses {
 }
 
 /**
- * A window of sums for lengths that are spread on a lattice. Each length moves by less than a step, and all together
- * move further than this with probability `EXCLUDED` at most (Hoeffding).
+ * Widens a window of sums for lengths that are spread on a lattice. Each length moves by less than a step. The
+ * probability that all together move further than the added width is at most `EXCLUDED` (Hoeffding).
  */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
@@ -242,7 +246,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
 
 /**
  * Writes (re + i·im)ⁿ for every frequency into the power arrays. The difference from their old values goes into the
- * spectrum `packed`, times i if `part` is 1, with the conjugate frequencies filled in.
+ * spectrum `packed`, multiplied by i if `part` is 1, with the conjugate frequencies filled in.
  */
 function raise(
   re: Float64Array,
@@ -258,7 +262,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // Squarings before the first factor of the product. A power of two needs only these.
+    // These squarings come before the first factor of the product. For a power of two, nothing else is needed.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

@@ -9,18 +9,18 @@ export interface LossMoments {
   readonly meanLoss: number;
   /** Standard deviation of X_W(n). */
   readonly standardDeviationLoss: number;
-  /** E[W_(n:n)] / E[W]: total lockstep time over total work, the loss of a long-running workload. */
+  /** E[W_(n:n)] / E[W]: total lockstep time divided by total work, the loss of a long-running workload. */
   readonly aggregateLoss: number;
 }
 
-/** The trapezoidal rule in log s; `lossMoments` states its error. */
+/** The trapezoidal rule in log s; the comment of `lossMoments` states its error. */
 interface LogRule {
   readonly step: number;
   /** The rest of an integral is dropped if it is below this fraction of the integral. */
   readonly droppedFraction: number;
   /**
-   * The nodes s = 1, e^−h, e^−2h, … have an infinite, nearly constant tail: a measure on (0, 1] with geometric masses.
-   * Its Gauss rule replaces it by a few nodes.
+   * At the nodes s = 1, e^−h, e^−2h, … the integrand is nearly constant, and their masses are geometric. A few nodes of
+   * a Gauss rule replace this infinite series of nodes.
    */
   readonly tail: QuadratureRule;
 }
@@ -37,14 +37,14 @@ function logRule(step: number, droppedFraction: number, tailNodes: number): LogR
   return { step, droppedFraction, tail: discreteGaussRule(points, masses, tailNodes) };
 }
 
-/** The rule for an error of a mean below 1e-12. */
+/** The rule with which the error of a mean is below 1e-12. */
 const FULL_RULE = logRule(0.3, 1e-13, 6);
-/** The rule for an error of a mean below 2e-5, with a third of the nodes. */
+/** The rule with which the error of a mean is below 2e-5. It has a third of the nodes. */
 const QUICK_RULE = logRule(0.7, 1e-6, 4);
 
 /**
- * Mean, standard deviation and aggregate performance loss for several group sizes in one pass, without the
- * distribution.
+ * Computes the mean, the standard deviation and the aggregate performance loss for several group sizes in one pass,
+ * without the distribution.
  *
  * With M the longest of n units and S their sum, X = n·M/S (Eq. 5, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026), and 1/S = ∫₀^∞ e^{−Ss} ds, so
@@ -56,8 +56,8 @@ const QUICK_RULE = logRule(0.7, 1e-6, 4);
  * whose units are all empty has loss 1 by convention.
  *
  * The integral is computed by the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 +
- * 2πi/h)| (times 2π/h for the second moment) at any rate. One bound therefore holds for every law, also a skewed one:
- * 2e-13 of the mean.
+ * 2πi/h)| (times 2π/h for the second moment) at any rate. So 2e-13 of the mean bounds the error for every law, even a
+ * skewed one.
  *
  * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise
  * @returns one entry per group size, in the order of `groupSizes`
@@ -66,7 +66,7 @@ export function lossMoments(law: AtomLaw, groupSizes: readonly number[]): LossMo
   return momentsByRule(law, groupSizes, FULL_RULE);
 }
 
-/** Mean losses as in `lossMoments`, with a relative error below 2e-5. */
+/** Computes mean losses as in `lossMoments`, with a relative error below 2e-5. */
 export function quickMeanLosses(law: AtomLaw, groupSizes: readonly number[]): number[] {
   return momentsByRule(law, groupSizes, QUICK_RULE).map(({ meanLoss }) => meanLoss);
 }
@@ -107,7 +107,7 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
   for (let k = 1, converged = false; !converged; k++) {
     const s = tailStart * Math.exp(k * rule.step);
     addNode(s, s * rule.step);
-    // Beyond s the integrand falls at least as fast as e^{−s·smallestSum}.
+    // Beyond this s, the integrand falls at least as fast as e^{−s·smallestSum}.
     converged = groupSizes.every((n, i) => {
       const reach = 1 / smallestSum[i];
       return (
@@ -133,9 +133,9 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
 }
 
 /**
- * E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in buffers that are kept between calls. The differences
- * D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b + G_{v−}^a·D_b. Every term keeps its
- * relative accuracy, and all powers of two come from the same squarings.
+ * Returns a function that computes E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in buffers that are
+ * kept between calls. The differences D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b +
+ * G_{v−}^a·D_b. So every term keeps its relative accuracy, and all powers of two come from the same squarings.
  */
 function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const start = law.support[0] === 0 ? 1 : 0;
@@ -150,13 +150,13 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const levels = Math.floor(Math.log2(largest)) + 1;
   const maximum = new Float64Array(groupSizes.length);
   const maximumSquared = new Float64Array(groupSizes.length);
-  /** Products of the powers so far, for group sizes that are not a power of two. */
+  /** Products of the powers so far, for group sizes that are not powers of two. */
   const products = groupSizes.map((n) => {
     if (Number.isInteger(Math.log2(n))) return null;
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // A length that exceeds the shortest by this much has no effect, even weighted by M² and counted n times.
+  // A length that exceeds the shortest by this much has no effect, even if it is weighted by M² and counted n times.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 
@@ -168,7 +168,8 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     let gapFactor = 1;
     let decay = 1;
     for (; used < count && lengths[used] <= longest; used++) {
-      // Equal gaps take one product each. The exact exponential every 64 steps bounds the product's rounding error.
+      // If gaps are equal, one multiplication replaces an exponential. An exact exponential every 64 steps bounds the
+      // rounding error of the product.
       if (used % 64 === 0) {
         decay = Math.exp(-s * lengths[used]);
       } else {

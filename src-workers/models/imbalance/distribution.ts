@@ -6,13 +6,16 @@ import { weightedQuantile } from '../../numeric/statistics.ts';
 /** Law of the performance loss X_W(n) of one work group. */
 export interface LossDistribution {
   readonly n: number;
-  /** Possible losses, strictly increasing, ≥ 1. Exact ones are n·(longest unit)/(sum of the group). */
+  /** Possible losses, strictly increasing, ≥ 1. An exact loss is n·(longest unit)/(sum of the group). */
   readonly loss: Float64Array;
   /** P(X = loss[i]) > 0; sums to 1 within rounding. */
   readonly probability: Float64Array;
-  /** `exact`: one outcome per irreducible fraction. `binned`: outcomes closer than `resolution` share their mean. */
+  /**
+   * `exact`: one outcome per irreducible fraction. `binned`: outcomes closer than `resolution` are replaced by their
+   * mean.
+   */
   readonly method: 'exact' | 'binned';
-  /** Largest relative error of a single loss; 0 if exact. */
+  /** Largest relative error of a single loss; 0 if the method is exact. */
   readonly resolution: number;
 }
 
@@ -20,7 +23,7 @@ export interface LossDistribution {
 const MAX_OPERATIONS = 2e9;
 /** Maximum number of pairs (longest, sum); each takes several times 16 bytes. */
 const MAX_OUTCOMES = 1.6e7;
-/** The binomial coefficients of larger groups overflow a double. */
+/** Maximum group size; the binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
 export function lossDistributionCost(
@@ -35,15 +38,15 @@ export function lossDistributionCost(
 }
 
 /**
- * The full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
+ * Computes the full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022,
+ * doi:10.1109/MASCOTS56607.2022.00026).
  *
- * The differences of convolution powers in Eq. 10 cancel. Instead, support points are added one at a time in ascending
- * order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k ≥ 1 of i = n are
- * the groups whose longest unit is a. Only positive terms are added, so every probability is accurate to a few n·EPS.
- *
- * Equal fractions give equal doubles: below 2^26 the quotients of two different fractions always differ.
- *
- * @returns `unsupported` if it needs too much work or memory; `binnedLossDistribution` (binned.ts) is then the
+ * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
+ * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k
+ * ≥ 1 of i = n are the groups whose longest unit is a. Only positive terms are added, so every probability is accurate
+ * to a few n·EPS. Equal fractions give equal doubles: below 2^26 the quotients of two different fractions always
+ * differ.
+ * @returns `unsupported` if the result needs too much work or memory; `binnedLossDistribution` (binned.ts) is then the
  * alternative
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
@@ -78,7 +81,8 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
     const cell = (support[a] - first) / step;
     const powers = Float64Array.from({ length: n + 1 }, (_, k) => probability[a] ** k);
     const withLongest = new Float64Array(n * cell + 1);
-    // The loop starts at the largest group, so that smaller groups still hold the sums without this length.
+    // The loop starts at the largest group, so that the sums of smaller groups do not yet include this length when they
+    // are read.
     for (let i = n; i >= 1; i--) {
       const target = i === n ? withLongest : sums[i];
       for (let k = 1; k <= i; k++) {
@@ -103,12 +107,12 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
   return ok({ n, ...mergedOutcomes(losses, masses), method: 'exact', resolution: 0 });
 }
 
-/** target[shift + c] += factor·source[c] for c = 0…end. */
+/** Adds factor·source[c] to target[shift + c] for c = 0…end. */
 function addScaled(target: Float64Array, shift: number, source: Float64Array, end: number, factor: number): void {
   for (let c = 0; c <= end; c++) target[shift + c] += factor * source[c];
 }
 
-/** Rows 0…n of binomial coefficients. */
+/** Returns the rows 0…n of binomial coefficients. */
 function pascalTriangle(n: number): readonly Float64Array[] {
   const rows = [Float64Array.of(1)];
   for (let i = 1; i <= n; i++) {
@@ -118,7 +122,7 @@ function pascalTriangle(n: number): readonly Float64Array[] {
   return rows;
 }
 
-/** Merges ascending lists of losses: equal losses become one outcome with the sum of their probabilities. */
+/** Merges ascending lists of losses. Equal losses become one outcome with the sum of their probabilities. */
 function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float64Array[]) {
   const total = losses.reduce((sum, list) => sum + list.length, 0);
   const sorted = new Float64Array(total);
@@ -133,7 +137,8 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   const loss = sorted.slice(0, distinct);
   const probability = new Float64Array(distinct);
 
-  // A grid over the losses gives the start of the search; every list then walks forward.
+  // A grid over the losses gives the place at which the search in each list starts; from there the search walks
+  // forward.
   const low = loss[0];
   const scale = loss.length / (loss[distinct - 1] - low || 1);
   const grid = new Int32Array(distinct + 2);
@@ -154,7 +159,7 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   return { loss, probability };
 }
 
-/** Smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
+/** Returns the smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
 export function quantile(distribution: LossDistribution, q: number): number {
   // The probabilities sum to 1 only within rounding.
   return weightedQuantile(distribution.loss, distribution.probability, q * (1 - 1e-12));
@@ -162,16 +167,16 @@ export function quantile(distribution: LossDistribution, q: number): number {
 
 /** Equal-width bins of a loss distribution, for plots. */
 export interface LossHistogram {
-  /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses above its edge, at most 1e-5 of all. */
+  /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses above its upper edge, at most 1e-5 of all. */
   readonly edges: Float64Array;
   /** P(edges[i] ≤ X < edges[i+1]). */
   readonly probability: Float64Array;
 }
 
-/** Bins of equal width from 1 to the loss that only 1e-5 of the groups exceed. */
+/** Makes bins of equal width from 1 to the loss that only 1e-5 of the groups exceed. */
 export function lossHistogram(distribution: LossDistribution, bins: number): LossHistogram {
   const top = quantile(distribution, 1 - 1e-5);
-  // A law with one outcome also needs bins of some width.
+  // A law with a single outcome also needs bins of some width.
   const width = (top > 1 ? top - 1 : 1) / bins;
   const probability = new Float64Array(bins);
   for (let i = 0; i < distribution.loss.length; i++) {

@@ -4,7 +4,7 @@ import { lossHistogram } from './distribution.ts';
 
 /** Modelled, simulated and measured losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
-  /** bins + 1 edges. The first edge is 1. The first and the last bin also hold the losses outside. */
+  /** bins + 1 edges. The first edge is 1. The first and the last bin also hold the losses beyond the edges. */
   readonly edges: Float64Array;
   /** Probability of each bin in the model. */
   readonly modelled: Float64Array;
@@ -14,10 +14,9 @@ export interface LossComparison {
 
 /**
  * Compares the modelled loss of groups of n units with observed losses.
- *
  * @param samples sets of losses per group, simulated or measured, none of them empty; noise may put measured losses
  * below 1
- * @param bins number of bins, ≥ 1, whose edges are the model's
+ * @param bins number of bins, ≥ 1; the model determines their edges
  */
 export function lossComparison(
   law: LengthLaw,

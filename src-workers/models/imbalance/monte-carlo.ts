@@ -17,10 +17,10 @@ export interface SampledLoss {
 }
 
 /**
- * Mean and aggregate loss of `groups` work groups of n sampled units: a check that shares no formula with the models.
- * It is Algorithm 1 of Swatman et al. 2022 (doi:10.1109/MASCOTS56607.2022.00026) without the device. The aggregate loss
- * has the standard error of a ratio of sums (delta method).
- *
+ * Estimates the mean and the aggregate loss from `groups` work groups of n sampled units. This checks the models,
+ * because it shares no formula with them. It is Algorithm 1 of Swatman et al. 2022
+ * (doi:10.1109/MASCOTS56607.2022.00026) without the device. The aggregate loss has the standard error of a ratio of
+ * sums (delta method).
  * @param n,groups integers ≥ 1
  */
 export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: UniformSource): SampledLoss {

@@ -26,10 +26,14 @@ const PAPER_GROUPS = 2 ** 18;
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
 /**
- * The maximum deviation of a sampled figure from its expectation, in standard errors. A larger one counts as an error.
+ * Maximum deviation of a sampled figure from its expectation, in standard errors. A larger deviation counts as an
+ * error.
  */
 const STANDARD_ERRORS = 4.5;
-/** Claims of the paper (abstract, section IV-C): relative distance of the model to simulation and to measurement. */
+/**
+ * Claims of the paper (abstract, section IV-C): relative distance of the model from the simulation, and from the
+ * measurement.
+ */
 const SIMULATION_MARGIN = 0.001;
 const MEASUREMENT_MARGIN = 0.02;
 /** Tolerance for measured means that miss the paper's margin. */
@@ -108,7 +112,10 @@ export function reproduceSwatman(): ReproductionTable[] {
   ];
 }
 
-/** Relative error as the paper defines it under Table I: the distance to the modelled mean, over the modelled mean. */
+/**
+ * Computes the relative error as the paper defines it under Table I: the distance from the modelled mean, divided by
+ * the modelled mean.
+ */
 function computeMargin(row: ReproductionRow): number {
   return Math.abs(row.paper / row.ours - 1);
 }

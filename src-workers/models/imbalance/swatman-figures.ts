@@ -49,7 +49,7 @@ export interface PublicGroups {
   readonly measuredAggregate: number;
 }
 
-/** Number of groups behind every row of `PUBLIC_GROUPS`. */
+/** Number of groups from which every row of `PUBLIC_GROUPS` was computed. */
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**

@@ -4,11 +4,11 @@ import type { Dataset } from '../../domain/evidence.ts';
 export interface LaunchDataset extends Dataset {
   /** Whether the data show which of two designs is faster. Losses of groups do not show this. */
   readonly decides: boolean;
-  /** Whether times are predicted only up to a factor. The other designs of the family give this factor. */
+  /** Whether times are predicted only up to a factor. The factor comes from the other designs of the family. */
   readonly proportional: boolean;
   /**
-   * What weakens the figures, as part of a sentence. It stands wherever the figures are shown. Launches with a caveat
-   * determine no tie band, no range of a time and no chance.
+   * What weakens the figures, as part of a sentence that is shown wherever the figures are shown. Launches with a
+   * caveat are not used for tie bands, for ranges of times or for chances.
    */
   readonly caveat?: string;
   /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */
@@ -17,9 +17,9 @@ export interface LaunchDataset extends Dataset {
 }
 
 export interface LaunchGpu {
-  /** The name in the source. */
+  /** The name of the device in the source. */
   readonly column: string;
-  /** The id in the catalogue. */
+  /** The id of the device in the catalogue. */
   readonly device: string;
   readonly implementation: string;
   readonly takes: string;

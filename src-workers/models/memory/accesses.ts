@@ -16,15 +16,15 @@ export interface AccessingThreads {
   readonly threadsPerUnit: number;
   /** Resident threads of a multiprocessor, > 0. */
   readonly residentThreads: number;
-  /** Shared memory that these threads' blocks use, bytes. */
+  /** Shared memory of the blocks of these threads, bytes. */
   readonly sharedMemoryBytes: number;
   /** Mean length of a unit, iterations; also the number of elements of its runs. */
   readonly unitElements: number;
 }
 
 /**
- * Describes the default launch. It has one thread for each long unit and as many threads as the device can hold, and
- * uses no shared memory.
+ * Describes the default launch: one thread for each unit, long units, as many threads as the device can hold, and no
+ * shared memory.
  */
 function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): AccessingThreads {
   const residentThreads = limits.maxThreadGroupsPerMultiprocessor * threadGroupWidth;
@@ -32,8 +32,8 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 }
 
 /**
- * Traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a kernel, or the
- * sum over its accesses.
+ * Computes the traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a
+ * kernel, or the sum over its accesses.
  *
  * - `along-unit`: u threads read u consecutive elements of their unit. The rest of a sector serves the next iterations
  *   if it stays in the first-level cache (`hitFraction` of all that resident threads touch in an iteration); otherwise
@@ -61,7 +61,8 @@ export function bytesOfIteration(
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
   const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
-  // The cache was measured with sectors at random addresses. All of its traffic is assumed to be like them.
+  // The bandwidth of the cache was measured with sectors at random addresses, and all of its traffic is assumed to be
+  // like that.
   const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
   const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
   let far = 0;
@@ -70,7 +71,8 @@ export function bytesOfIteration(
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
-    // The assumed fraction of gathers that miss is fitted to times, so it includes the cost of random addresses.
+    // The assumed fraction of gathers that miss was fitted to times, so it already includes the cost of random
+    // addresses.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
     far += bytes * beyondSecond * (isRandom ? random : 1);
   }
@@ -86,16 +88,16 @@ export function bytesOfIteration(
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory. It is assumed. It was chosen in view of the
- * products of `test/data/cycle-sim`, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of
- * 0.13 (four of five are 0.02 to 0.25), because rows and neighbours share sectors.
+ * Fraction of gathers that need a separate sector from device memory. It is assumed. It was chosen for the products of
+ * `test/data/cycle-sim`, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.13 (four
+ * of five are 0.02 to 0.25), because rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
  * Returns the fraction of sectors that miss the first-level cache, and the fraction of these that miss the level-2
- * cache. Sectors hit a cache if they fit in it. Of the others, gathers share some, which hit either cache with equal
- * probability.
+ * cache. Sectors hit a cache if they fit in it. Gathers also share some of the sectors that do not fit, and these hit
+ * either cache with equal probability.
  */
 function countMisses(
   { l2Bytes }: GpuDevice,
@@ -113,9 +115,9 @@ function countMisses(
 }
 
 /**
- * Fraction of a run's sectors that an iteration finds in the first-level cache, because the iteration before needed
- * them. While a thread group waits for a load, other groups touch their sectors and may evict these. Unrolled
- * iterations that wait together are not affected.
+ * Computes the fraction of a run's sectors that an iteration finds in the first-level cache because the previous
+ * iteration needed them. While a thread group waits for a load, other groups touch their sectors and may evict these.
+ * Unrolled iterations that wait together are not affected.
  */
 function computeReuse(
   device: GpuDevice,
@@ -132,8 +134,8 @@ function computeReuse(
 }
 
 /**
- * Bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even if it has fetched
- * only one sector of them.
+ * Computes the bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even if
+ * it has fetched only one sector of them.
  */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
@@ -152,7 +154,7 @@ function touchedBytes(
   }
 }
 
-/** Bytes of the sectors that are read for one element of one lane. */
+/** Computes the bytes of the sectors that are read for one element of one lane. */
 function sectorTraffic(
   { pattern, elementBytes }: MemoryAccess,
   { threadsPerUnit, unitElements }: AccessingThreads,
@@ -174,23 +176,23 @@ function wholeSectors(bytes: number, sector: number): number {
 }
 
 /**
- * Latency of a level-2 hit over the latency of device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100 (Jia
- * et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device.
+ * Latency of a level-2 hit divided by the latency of device memory: 193 of 434 cycles on a V100, 200 of 552 on an A100
+ * (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device.
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
- * Latency of a load from a page whose address is known, over the latency of the device. The latency of the device was
- * measured at random addresses in 1 GB, so it includes address translation: 296 of 496 cycles on Turing (Jia et al.,
- * 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ * Latency of a load from a page whose address is known, divided by the latency of the device. The latency of the device
+ * was measured at random addresses in 1 GB, so it includes address translation: 296 of 496 cycles on Turing (Jia et
+ * al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
-/** Latency of a first-level hit over the latency of device memory. Assumed for every device. */
+/** Latency of a first-level hit divided by the latency of device memory. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 
 /**
- * Latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device memory unless the
- * kernel lists its accesses. Then runs come first on the chain and gathers last, and each waits for the farthest memory
- * that any active lane needs.
+ * Computes the latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device
+ * memory unless the kernel lists its accesses. If it does, runs come first on the chain and gathers last, and each
+ * waits for the farthest memory that any active lane needs.
  * @param anyUnit fraction of a group's iterations in which any unit needs something, if each unit needs it with this
  * probability
  */
@@ -209,7 +211,7 @@ export function loadLatencyCycles(
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = countMisses(device, access, cache);
-      // A run needs a new sector only when the last one is used up, if that one stayed in the cache.
+      // A run needs a new sector only when the previous one is used up, if the previous one stayed in the cache.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
       const beyondFirst = share * (reuse * next + 1 - reuse);

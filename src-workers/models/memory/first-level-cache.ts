@@ -2,7 +2,10 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** Data cache of a multiprocessor. With `withShared`, shared memory takes part of it; `largestKib` is its maximum. */
+/**
+ * Data cache of a multiprocessor. With `withShared`, shared memory takes part of the cache, and `largestKib` is the
+ * cache's largest size.
+ */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -10,7 +13,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** The device has no first-level cache, or loads from device memory do not use it by default. */
+/** For devices without a first-level cache, and devices whose loads from device memory do not use it by default. */
 const NONE = own(0);
 
 /**
@@ -53,9 +56,9 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * The vector cache of a multiprocessor. On RDNA a multiprocessor has two compute units. Source: ROCm documentation,
- * "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA): 16 KiB up to
- * CDNA 2 and RDNA 2, 32 from CDNA 3 and RDNA 3 on.
+ * Returns the vector cache of a multiprocessor. On RDNA a multiprocessor has two compute units. Source: ROCm
+ * documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA):
+ * 16 KiB up to CDNA 2 and RDNA 2, 32 KiB from CDNA 3 and RDNA 3 on.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);
@@ -98,7 +101,7 @@ function describeCache(rules: OccupancyRules): FirstLevelCache {
 }
 
 /**
- * First-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if none is known.
+ * Returns the first-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if its size is unknown.
  * @param sharedMemoryBytes shared memory of the resident blocks; on many devices the cache gets the rest
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {

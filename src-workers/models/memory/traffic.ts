@@ -8,30 +8,30 @@ import type { GpuDevice } from '../../domain/device.ts';
  */
 
 /**
- * Size of a transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA
- * guides, L2 requests).
+ * Returns the size of a transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD:
+ * 64 (CDNA ISA guides, L2 requests).
  */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }
 
 /**
- * Bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
- * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For others 64 is assumed.
+ * Returns the bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
+ * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For other vendors 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
 }
 
 /**
- * Sharpness of the fall of the hit rate when a footprint exceeds the cache. A cyclic pass over an LRU cache is a step;
- * hashed sets and other replacement soften it. The value is assumed; values of 2 to 4 fit the times of `db/evidence`
- * equally well.
+ * Exponent that sets how sharply the hit rate falls when a footprint exceeds the cache. For a cyclic pass over an LRU
+ * cache the hit rate would be a step; hashed sets and other replacement soften it. The value is assumed; values of 2 to
+ * 4 fit the times of `db/evidence` equally well.
  */
 const CAPACITY_SHARPNESS = 3;
 
 /**
- * Fraction of accesses that hit a cache which the same launch filled before, 0…1.
+ * Returns the fraction of accesses that hit a cache which the same launch filled before, 0…1.
  * @param footprintBytes bytes touched between two uses, ≥ 0
  * @param cacheBytes 0 if there is no cache of this level
  */
@@ -42,8 +42,8 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 }
 
 /**
- * Fraction of random accesses that hit a cache: the part of the footprint that the cache holds. If the two are about
- * equal, `CAPACITY_SHARPNESS` softens the fraction.
+ * Returns the fraction of random accesses that hit a cache: the part of the footprint that the cache holds. If
+ * footprint and cache are about equal, `CAPACITY_SHARPNESS` softens the fraction.
  * @param footprintBytes size of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {
@@ -52,9 +52,9 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 }
 
 /**
- * Traffic of one element, bytes, if each lane walks along its own run (a thread per CSR row), or several threads do so
- * together. A read may begin anywhere in a sector. If runs are short, the other elements of the sector serve
- * neighbouring lanes. They serve the next iterations only if the sector stays in the first-level cache.
+ * Computes the traffic of one element, bytes, if each lane walks along its own run (a thread per CSR row), or several
+ * threads do so together. A read may begin anywhere in a sector. If runs are short, the other elements of the sector
+ * serve neighbouring lanes. They serve the next iterations only if the sector stays in the first-level cache.
  * @param elementBytes size of an element
  * @param runElements mean elements of a run
  * @param reuseFraction fraction of sectors that stay until they are used up, 0…1

@@ -28,7 +28,7 @@ export interface AmdOccupancyRules {
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;
   readonly ldsGranuleBytes: number;
-  /** Number of barriers. A block of more than one wave needs one. */
+  /** Number of barriers. A block of more than one wave needs one barrier. */
   readonly barriers: number;
 }
 
@@ -64,7 +64,10 @@ const ISAS: Readonly<Record<string, Family>> = {
 /** Every known AMD instruction set, by its LLVM name. */
 export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
 
-/** Constants of each family for waves of 64; wave32 doubles the vector registers and their granule. */
+/**
+ * Constants of each family for waves of 64 lanes. With waves of 32 lanes, the vector registers and their granule
+ * double.
+ */
 const FAMILIES = {
   gcn2: { slots: 10, vectors: 256, granule: 4, scalars: 512, scalarGranule: 8, perThread: 256, ldsUnit: 512 },
   gcn3: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
@@ -128,7 +131,7 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
   }),
 );
 
-/** Rules of an instruction set (`gfx90a`) at a wave size; `unsupported` if the pair does not exist. */
+/** Returns the rules of an instruction set (`gfx90a`) at a wave size; `unsupported` if the pair does not exist. */
 export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);
@@ -138,12 +141,12 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   );
 }
 
-/** Waves of one multiprocessor that a register file holds, in whole waves per SIMD. */
+/** Counts the waves of one multiprocessor that a register file holds, in whole waves per SIMD. */
 function countWaves(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }
 
-/** Resident blocks for valid rules and usage. The waves of a block may be on any of the SIMDs. */
+/** Computes the resident blocks for valid rules and usage. The waves of a block may be on any of the SIMDs. */
 export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Residency {
   const { limits, simds } = rules;
   const waves = Math.ceil(usage.blockThreads / rules.waveSize);

@@ -46,7 +46,7 @@ const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
 /** Every known `MTLGPUFamily`, by its number. */
 export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 
-/** Rules of a GPU family; `unsupported` if it is not known. */
+/** Returns the rules of a GPU family; `unsupported` if it is not known. */
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   const rules = RULES.get(gpuFamily);
   if (rules) return ok(rules);

@@ -6,22 +6,28 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly label: string;
   /** Unit of the values; `''` for a count or ratio. */
   readonly unit: string;
-  /** The better end; `none` if neither is better (a width, a year). */
+  /** Which values are better; `none` if neither (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }
 
-/** Peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one per cycle, without dual issue. */
+/**
+ * Returns the peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one per cycle, without dual
+ * issue.
+ */
 export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }
 
-/** Thread groups in flight that hide the latency of dependent arithmetic (Little's law): latency × lanes / width. */
+/**
+ * Returns the thread groups in flight that hide the latency of dependent arithmetic (Little's law): latency × lanes /
+ * width.
+ */
 function groupsToHideArithmetic(device: GpuDevice): number {
   return (device.dependentIssueLatencyCycles * device.fp32LanesPerMultiprocessor) / device.threadGroupWidth;
 }
 
-/** Bytes in flight on the whole device that keep the memory busy (Little's law), KiB. */
+/** Returns the bytes in flight on the whole device that keep the memory busy (Little's law), KiB. */
 function kibInFlight(device: GpuDevice): number {
   const latencySeconds = device.memoryLatencyCycles / (device.clockMhz * 1e6);
   return (latencySeconds * device.memoryBandwidthGbS * 1e9) / 1024;
@@ -72,11 +78,11 @@ export interface DeviceComparisonRow {
   readonly better: DeviceMetric['better'];
   /** One value for each device, in the given order. */
   readonly values: readonly number[];
-  /** Indices of the devices with the best value; empty if neither end is better, or if all are equal. */
+  /** Indices of the devices with the best value; empty if no values are better than others, or if all are equal. */
   readonly best: readonly number[];
 }
 
-/** Some metrics of devices of one kind, side by side. */
+/** Compares some metrics of devices of one kind. */
 export function deviceComparison<Kind>(
   metrics: readonly DeviceMetric<Kind>[],
   devices: readonly Kind[],

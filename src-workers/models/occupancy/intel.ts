@@ -13,8 +13,8 @@ export type IntelSimdWidth = 8 | 16 | 32;
  *
  * Sources: Intel, "Intel GPU Occupancy Calculator" (oneAPI-samples, Tools/GPU-Occupancy-Calculator): engines, threads,
  * local memory, work-groups, barriers, group widths; Intel, "oneAPI GPU Optimization Guide", "Small Register Mode vs.
- * Large Register Mode" and "Thread Mapping and GPU Occupancy". It is assumed that the compiler takes the large mode if
- * the small one is too small, as with `-ze-opt-intel-enable-auto-large-GRF-mode`.
+ * Large Register Mode" and "Thread Mapping and GPU Occupancy". It is assumed that the compiler uses large mode if small
+ * mode has too few registers, as with `-ze-opt-intel-enable-auto-large-GRF-mode`.
  */
 export interface IntelOccupancyRules {
   readonly architecture: string;
@@ -90,7 +90,7 @@ const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
   ),
 );
 
-/** Rules of an architecture (`xe-hpg`) at a group width; `unsupported` if the pair does not exist. */
+/** Returns the rules of an architecture (`xe-hpg`) at a group width; `unsupported` if the pair does not exist. */
 export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);
@@ -100,7 +100,7 @@ export function intelOccupancyRules(architecture: string, simdWidth: number): Re
   );
 }
 
-/** Resident blocks for valid rules and usage. In large mode, a block must fit in half of the threads. */
+/** Computes the resident blocks for valid rules and usage. In large mode, a block must fit in half of the threads. */
 export function intelResidency(rules: IntelOccupancyRules, usage: BlockUsage): Residency {
   const { limits } = rules;
   const groups = Math.ceil(usage.blockThreads / rules.simdWidth);

@@ -23,7 +23,7 @@ export interface NvidiaOccupancyRules {
   /** Parts of the register file. A thread group is in one part, and the groups of a block are distributed evenly. */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
-  /** Shared memory that the system reserves for every block, in addition to the kernel's. */
+  /** Shared memory that the system reserves for every block, in addition to the kernel's shared memory. */
   readonly reservedSharedMemoryBytesPerBlock: number;
 }
 
@@ -119,7 +119,7 @@ const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
 /** Every compute capability with known rules, oldest first. */
 export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 
-/** Rules of a compute capability written as `major.minor`; `unsupported` if it is not in the table. */
+/** Returns the rules of a compute capability written as `major.minor`; `unsupported` if it is not in the table. */
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
@@ -129,7 +129,9 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   );
 }
 
-/** Number of blocks that the register file holds; 0 above `maxPerThread` registers of a thread. */
+/**
+ * Returns the number of blocks that the register file holds; 0 if a thread needs more than `maxPerThread` registers.
+ */
 function registerLimit(
   rules: NvidiaOccupancyRules,
   warps: number,
@@ -139,7 +141,8 @@ function registerLimit(
   const { limits, registerAllocationUnit, registerFileParts } = rules;
   if (registersPerThread > maxPerThread) return 0;
   if (registersPerThread === 0) return Infinity;
-  // A block is charged for a number of thread groups that divides evenly over the parts of the register file.
+  // Registers are allocated as if the block had a number of thread groups that divides evenly over the parts of the
+  // register file.
   const chargedWarps = roundUpTo(warps, registerFileParts);
   if (rules.registersAllocatedTo === 'block') {
     const blockRegisters = roundUpTo(chargedWarps * WARP * registersPerThread, registerAllocationUnit);
@@ -159,9 +162,8 @@ function sharedMemoryLimit(rules: NvidiaOccupancyRules, bytes: number): number {
 }
 
 /**
- * Resident blocks for valid rules and usage: the largest shared memory partition, the opt-in limit per block, no
- * partitioned global caching, at most one barrier per block.
- *
+ * Computes the resident blocks for valid rules and usage, with the largest shared memory partition, the opt-in limit
+ * per block, no partitioned global caching, and at most one barrier per block.
  * @param maxRegistersPerThread the allocator's limit, unless a device's own limit is lower
  */
 export function nvidiaResidency(
@@ -172,8 +174,8 @@ export function nvidiaResidency(
   const { limits } = rules;
   const warps = Math.ceil(usage.blockThreads / WARP);
   let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
-  // 6.0 also refuses a launch that the four-part register files of the other Pascal chips cannot hold, so that every
-  // 6.x binary runs on every 6.x chip.
+  // Capability 6.0 also refuses a launch that does not fit the four-part register files of the other Pascal chips, so
+  // that every 6.x binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;
@@ -186,8 +188,8 @@ export function nvidiaResidency(
 }
 
 /**
- * Resident blocks of a launch on a compute capability. A launch that cannot run gives 0 blocks; an unknown capability
- * or an invalid usage is a failure.
+ * Computes the resident blocks of a launch on a compute capability. A launch that cannot run gives 0 blocks; an unknown
+ * capability or an invalid usage is a failure.
  */
 export function nvidiaResidentBlocks(computeCapability: string, usage: BlockUsage): Result<Residency> {
   const rules = nvidiaOccupancyRules(computeCapability);

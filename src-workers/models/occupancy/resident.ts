@@ -6,7 +6,7 @@ import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import { type BlockUsage, type Residency, checkUsage, computeResidency, fitSharedMemory } from './usage.ts';
 
-/** Resident blocks of a device without known allocation rules: its limits, without rounding. */
+/** Computes the resident blocks of a device without known allocation rules, from its limits and without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
@@ -24,8 +24,8 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
 }
 
 /**
- * The limits and width that follow from a family's occupancy rules; `null` for `generic`, which has only limits. A
- * catalogue entry repeats these numbers and must agree with them.
+ * Returns the limits and width that follow from a family's occupancy rules; `null` for `generic`, which has only
+ * limits. A catalogue entry repeats these numbers and must agree with them.
  */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
   switch (rules.family) {
@@ -51,11 +51,10 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
 }
 
 /**
- * Resident blocks of a multiprocessor, by the allocation rules of the device's family (`nvidia.ts`, `amd.ts`,
- * `intel.ts`, `apple.ts`). A launch that the device refuses has 0 blocks, and `limitedBy` says why.
- *
- * Throws `FailureError` if the usage is invalid or the device names unknown rules. Callers check both first
- * (`checkUsage`, `validateDevice`), so such an error is a bug. A call takes well under a microsecond.
+ * Computes the resident blocks of a multiprocessor, by the allocation rules of the device's family (`nvidia.ts`,
+ * `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses has 0 blocks, and `limitedBy` says why. Throws
+ * `FailureError` if the usage is invalid or the device names unknown rules. Callers check both first (`checkUsage`,
+ * `validateDevice`), so such an error is a bug. A call takes well under a microsecond.
  */
 export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
   const checked = unwrap(checkUsage(usage));
@@ -90,8 +89,8 @@ export interface OccupancyPoint {
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
 /**
- * Occupancy for every value of one property of the launch that the device allows, with the others fixed. Block sizes
- * step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
+ * Computes the occupancy for every value of one property of the launch that the device allows, with the other
+ * properties fixed. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
  */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;

@@ -12,7 +12,7 @@ export interface BlockUsage {
   readonly scalarRegistersPerThreadGroup?: number;
 }
 
-/** Number of blocks that fit by each resource alone; `Infinity` if it sets no limit. */
+/** Number of blocks that fit by each resource alone; `Infinity` if the resource sets no limit. */
 export interface ResidencyLimits {
   readonly warps: number;
   readonly registers: number;
@@ -21,10 +21,10 @@ export interface ResidencyLimits {
 }
 
 export interface Residency {
-  /** 0 if the block cannot be launched at all; `limitedBy` then names the cause. */
+  /** Resident blocks; 0 if the block cannot be launched at all. `limitedBy` then names the cause. */
   readonly blocksPerMultiprocessor: number;
   readonly threadGroupsPerMultiprocessor: number;
-  /** Resident thread groups over thread-group slots, 0…1. */
+  /** Resident thread groups divided by thread-group slots, 0…1. */
   readonly occupancyFraction: number;
   /** Bit mask of `LIMITING_FACTORS`: every resource whose limit equals the result. */
   readonly limitedBy: number;
@@ -35,7 +35,10 @@ export function roundUpTo(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** Blocks whose shared memory fits, if each gets `allocated` bytes; 0 if one asks for more than a block may have. */
+/**
+ * Returns the number of blocks whose shared memory fits, if each gets `allocated` bytes; 0 if a block asks for more
+ * than it may have.
+ */
 export function fitSharedMemory(
   { sharedMemoryBytesPerMultiprocessor: all, maxSharedMemoryBytesPerBlock: most }: DeviceLimits,
   { sharedMemoryBytesPerBlock: bytes }: BlockUsage,
@@ -46,7 +49,7 @@ export function fitSharedMemory(
 }
 
 /**
- * The smallest of the four limits, and the resources that set it.
+ * Computes the smallest of the four limits, and the resources that set it.
  * @param groupsPerBlock thread groups of a block, which limit the blocks by the slots of the multiprocessor
  */
 export function computeResidency(
@@ -80,8 +83,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * Refuses a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A usage that is
- * only too large for the device is valid and gives 0 blocks.
+ * Returns a failure for a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A
+ * usage that is only too large for the device is valid and gives 0 blocks.
  */
 export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
   for (const [field, least] of FIELDS) {

@@ -4,13 +4,16 @@ import { firstIndex } from '../../numeric/search.ts';
 
 /** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes). */
 export interface Partition {
-  /** Rows that each worker finishes; their sum is the number of rows. A cut row counts for the worker with its end. */
+  /**
+   * Rows that each worker finishes; their sum is the number of rows. A row that is cut counts for the worker that has
+   * its end.
+   */
   readonly rows: Float64Array;
   /** Entries (non-zeros) of each worker; their sum is the number of entries. */
   readonly nonZeros: Float64Array;
 }
 
-/** Even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
+/** Returns the partition by even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
 export function evenRows(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
@@ -19,7 +22,10 @@ export function evenRows(rowLengths: CompactNumbers, workers: number): Partition
   });
 }
 
-/** Even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
+/**
+ * Returns the partition by even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the
+ * entry before them.
+ */
 export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
@@ -31,8 +37,9 @@ export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Parti
 }
 
 /**
- * Merge path: rows and entries are merged at the ends of rows, and the list is cut into equal parts. So no worker gets
- * more than ⌈(R + N)/p⌉ of both together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
+ * Returns the partition by merge path: the ends of rows are merged with the entries, and the list is cut into equal
+ * parts. So no worker gets more than ⌈(R + N)/p⌉ rows and entries together. Merrill, Garland, SC 2016,
+ * doi:10.1109/SC.2016.57.
  */
 export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
@@ -45,7 +52,7 @@ export function mergePath(rowLengths: CompactNumbers, workers: number): Partitio
   });
 }
 
-/** Largest load over the mean load of the workers, ≥ 1; 1 if there is no load. */
+/** Returns the largest load divided by the mean load of the workers, ≥ 1; 1 if there is no load. */
 export function loadImbalance(loads: Float64Array): number {
   let sum = 0;
   let largest = 0;
@@ -56,7 +63,7 @@ export function loadImbalance(loads: Float64Array): number {
   return sum === 0 ? 1 : (largest * loads.length) / sum;
 }
 
-/** The number of entries up to the end of each row. All partitions of the rows share it. */
+/** Counts the entries up to the end of each row. All partitions of the rows share the result. */
 const getRowEnds = keptWith((rowLengths: CompactNumbers): CompactNumbers => {
   let end = 0;
   return compactNumbers(Float64Array.from(rowLengths, (length) => (end += length)));

@@ -17,16 +17,17 @@ export interface PipelineOptions {
 }
 
 /**
- * Soft-saturation parameters of a kernel on a device, from public figures alone. A calibration replaces them.
+ * Derives the soft-saturation parameters of a kernel on a device, from public figures alone. A calibration replaces
+ * them.
  *
  * 1. Instructions of one iteration: I = instructionsPerIteration + spilledRegisters · spillInstructionsPerRegister.
  * 2. Issue: a thread-group instruction occupies ω of the SM's FP32 lanes, so an iteration of one thread group takes
- * I·ω/lanes cycles of the SM. Instructions of other classes have their own lanes, if the profile gives their shares
- * (`instruction-classes.ts`); otherwise every instruction counts at the FP32 rate.
+ *   I·ω/lanes cycles of the SM. Instructions of other classes have their own lanes, if the profile gives their shares
+ *   (`instruction-classes.ts`); otherwise every instruction counts at the FP32 rate.
  * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), at one SM's even share of bandwidth / (SMs
- * · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
+ *   · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
  * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, for the
- * longest chain of an iteration executed alone. Without a stated chain, all instructions are on it.
+ *   longest chain of an iteration executed alone. Without a stated chain, all instructions are on it.
  * 5. q: the schedulers of the SM; p: the kernel's.
  *
  * @returns τ and c in cycles at `device.clockMhz`
@@ -55,7 +56,7 @@ export function pipelineParameters(
   };
 }
 
-/** Latency, cycles, of a chain of dependent instructions, exchanges and loads. */
+/** Returns the latency, cycles, of a chain of dependent instructions, exchanges and loads. */
 function chainCycles(device: GpuDevice, instructions: number, exchanges: number, loads: number): number {
   return (
     instructions * device.dependentIssueLatencyCycles +
@@ -70,7 +71,7 @@ export interface Demand {
   readonly issueCycles: number;
 }
 
-/** Demand of a phase of a kernel; zero if the kernel has no such phase. */
+/** Computes the demand of a phase of a kernel; zero if the kernel has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;
@@ -82,7 +83,7 @@ export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand
   };
 }
 
-/** One multiprocessor's even share of the device-memory bandwidth, bytes per cycle. */
+/** Returns one multiprocessor's even share of the device-memory bandwidth, bytes per cycle. */
 export function bytesPerMultiprocessorCycle(device: GpuDevice): number {
   return (device.memoryBandwidthGbS * 1e9) / (device.multiprocessors * device.clockMhz * 1e6);
 }

@@ -17,7 +17,7 @@ export interface LaunchSurface {
   readonly values: Float64Array;
 }
 
-/** The axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads; 78 × 32 = 2,496 launches, the number in the paper. */
+/** The axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads. 78 × 32 = 2,496 launches, as many as in the paper. */
 export const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
 export const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
 
@@ -30,7 +30,7 @@ function surface(
   return { blocks, threadsPerBlock, values };
 }
 
-/** Time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a). */
+/** Computes the time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a). */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
 }
@@ -39,16 +39,15 @@ export interface HasanModelSurfaces {
   /** The surfaces of Fig. 1 (a) and (b), by Eq. 1–3: time, ms, and efficiency, 0…1. */
   readonly equationTimeMs: LaunchSurface;
   readonly equationEfficiency: LaunchSurface;
-  /** The same quantities by soft-saturation waves; efficiency is the paper's τ over the time. */
+  /** The same quantities by soft-saturation waves; the efficiency is the paper's τ divided by the time. */
   readonly softTimeMs: LaunchSurface;
   readonly softEfficiency: LaunchSurface;
 }
 
 /**
- * Model surfaces over launches, by default the launches of Fig. 1 (Hasan et al. 2014,
+ * Computes the model surfaces over launches, by default the launches of Fig. 1 (Hasan et al. 2014,
  * doi:10.1007/978-3-662-44917-2_65). The caption of its Fig. 2 swaps the ranges of the axes: no block has 1,248
  * threads.
- *
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanModelSurfaces(
@@ -66,7 +65,7 @@ export function hasanModelSurfaces(
 }
 
 export interface HasanMeasuredSurfaces {
-  /** Fig. 2 (a), (b), for the launches in Table 2: 160 of the 2,496. */
+  /** Time and efficiency as in Fig. 2 (a) and (b), for the launches in Table 2: 160 of the 2,496. */
   readonly timeMs: LaunchSurface;
   readonly efficiency: LaunchSurface;
   /** Predicted minus measured efficiency, percentage points. */
@@ -75,7 +74,7 @@ export interface HasanMeasuredSurfaces {
 }
 
 /**
- * Table 2 and the errors of both models on it.
+ * Computes the surfaces of Table 2 and the errors of both models on it.
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {

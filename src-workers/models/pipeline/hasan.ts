@@ -15,7 +15,10 @@ export interface HasanDevice {
   readonly threadGroupWidth: number;
 }
 
-/** Kepler K20 as in the paper: 64·32·13 resident threads; the jump at 208 blocks is 16 blocks on 13 SMs. */
+/**
+ * Kepler K20 as in the paper. It has 64·32·13 resident threads; the jump at 208 blocks comes from 16 blocks on each of
+ * 13 SMs.
+ */
 export const HASAN_KEPLER20: HasanDevice = {
   multiprocessors: 13,
   residentThreadGroups: 64,
@@ -26,12 +29,15 @@ export const HASAN_KEPLER20: HasanDevice = {
 /** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
-/** Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
+/** Computes Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
 export function residentBlockTime(device: HasanDevice, blocks: number, idealTime: number): number {
   return Math.max(1, Math.ceil(blocks / (device.residentBlocks * device.multiprocessors))) * idealTime;
 }
 
-/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ), printed without a ceiling. */
+/**
+ * Computes Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ). It is printed without a
+ * ceiling.
+ */
 export function residentThreadGroupTime(
   device: HasanDevice,
   blocks: number,
@@ -41,7 +47,7 @@ export function residentThreadGroupTime(
   return ((blocks * threadsPerBlock) / residentThreads(device)) * idealTime;
 }
 
-/** Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is set to 1. */
+/** Computes Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is set to 1. */
 export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
   const fits = blocks * threadsPerBlock <= residentThreads(device);
   const waves = fits ? 1 : residentBlockTime(device, blocks, 1);

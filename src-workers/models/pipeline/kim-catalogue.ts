@@ -9,16 +9,17 @@ import { bytesPerMultiprocessorCycle } from './derive.ts';
 import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from './kim.ts';
 
 /**
- * A device of the catalogue in the terms of Kim's poster, for one kernel.
+ * Describes a device of the catalogue in the terms of Kim's poster, for one kernel. Limits and state buffers come from
+ * the device's occupancy rules.
  *
- * Limits and state buffers come from the device's occupancy rules. Two functional units represent the kernel's
- * iteration. Arithmetic has the latency of its dependent instructions, and is as wide as the thread groups that hide it
- * (latency × lanes/ω). Device memory is modelled in the same way by its bandwidth. Lanes and bandwidth are those of a
- * whole multiprocessor, so each unit counts once and there is one partition.
+ * Two functional units represent the kernel's iteration. The arithmetic unit has the latency of the dependent
+ * instructions, and is as wide as the thread groups that hide it (latency × lanes/ω). Device memory is a unit of the
+ * same form, with the width given by its bandwidth. Lanes and bandwidth are those of a whole multiprocessor, so each
+ * unit counts once and there is one partition.
  *
- * Unlike the occupancy model, the poster's formula does not include that a register file is split, that registers or
- * barriers may run out for other reasons, or what a block reserves (this is added to the launch). N_slot is therefore
- * at least the `residentBlocks`.
+ * Unlike the occupancy model, the poster's formula leaves out three things: that a register file is split, that
+ * registers or barriers may run out for other reasons, and what the system reserves for a block (this is added to the
+ * launch). N_slot is therefore at least the `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;
@@ -45,7 +46,7 @@ export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   };
 }
 
-/** A launch of the kernel in the poster's terms, including shared memory that the system reserves. */
+/** Describes a launch of the kernel in the poster's terms, including the shared memory that the system reserves. */
 export function kimLaunch(
   device: GpuDevice,
   kernel: KernelProfile,
@@ -74,7 +75,7 @@ function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit
   };
 }
 
-/** The memory unit; empty if the kernel does not wait for device memory or moves no bytes. */
+/** Returns the memory unit; an empty list if the kernel does not wait for device memory or moves no bytes. */
 function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
   const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const bytes = kernel.bytesPerIteration * device.threadGroupWidth;
@@ -88,7 +89,7 @@ interface Allocation {
   readonly granularity: number;
   readonly sharedMemoryGranularityBytes: number;
   readonly reservedBytes: number;
-  /** A second register file, per thread group, if scalar registers can run out. */
+  /** A second register file, with registers per thread group, if scalar registers can run out. */
   readonly scalarFile?: KimRegisterFile;
 }
 
@@ -98,7 +99,8 @@ function allocation(device: GpuDevice): Allocation {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
       return {
-        // Before compute capability 2.0 a block gets its registers as a whole, so there is no granularity per thread.
+        // Before compute capability 2.0, registers are allocated to a whole block, so there is no granularity per
+        // thread.
         granularity:
           found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
         sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,
@@ -124,7 +126,7 @@ function allocation(device: GpuDevice): Allocation {
         },
       };
     }
-    // Registers belong to the hardware thread, so they are not allocated one by one.
+    // A hardware thread owns a fixed set of registers, so they are not allocated one by one.
     case 'intel': {
       const found = unwrap(intelOccupancyRules(rules.architecture, rules.simdWidth));
       return {

@@ -23,7 +23,7 @@ export interface KimRegisterFile {
   readonly maxPerBlock: number;
   /** R_i: registers of the multiprocessor, in the same unit as r_i·b. */
   readonly registers: number;
-  /** r_i,min: registers are allocated in multiples of this. */
+  /** r_i,min: registers are allocated in multiples of this number. */
   readonly granularity: number;
 }
 
@@ -34,7 +34,7 @@ export interface KimFunctionalUnit {
   readonly latencyCycles: number;
   /** m_u: number of units of this kind. */
   readonly count: number;
-  /** s_u: thread groups that it takes in one issue (its width over ω). */
+  /** s_u: thread groups that the unit takes in one issue (its width divided by ω). */
   readonly widthThreadGroups: number;
 }
 
@@ -63,19 +63,18 @@ export interface KimDevice {
   readonly functionalUnits: readonly KimFunctionalUnit[];
 }
 
-/** b = ⌈B/ω⌉. */
+/** Returns b = ⌈B/ω⌉. */
 export function groupsPerBlock(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.threadsPerBlock / device.threadGroupWidth);
 }
 
-/** g = ⌈G/n_mp⌉. */
+/** Returns g = ⌈G/n_mp⌉. */
 export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
 
 /**
- * Limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
- *
+ * Applies the limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
  * @returns one sentence for each broken limit, with the value and the limit
  */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
@@ -95,9 +94,9 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
 }
 
 /**
- * State buffers: N_slot, the blocks resident at once on a multiprocessor. It is the minimum over block slots,
- * thread-group slots, shared memory and each register file. Memory and registers are allocated in whole multiples of
- * their granularity (the poster divides by the smallest allocation that holds the block).
+ * Computes N_slot from the state buffers: the blocks that are resident at once on a multiprocessor. It is the minimum
+ * over block slots, thread-group slots, shared memory and each register file. Memory and registers are allocated in
+ * whole multiples of their granularity (the poster divides by the smallest allocation that holds the block).
  */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
@@ -117,9 +116,9 @@ export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number
 }
 
 /**
- * Functional units: fu(c), cycles for c thread groups: the work of the slowest unit over its copies and partitions,
- * times the issues that c thread groups need; at least 1. The poster's brackets are read as ceilings here: with floors,
- * a unit wider than c would cost nothing. fu(0) is 0.
+ * Computes fu(c) of the functional units, the cycles for c thread groups: the work of the slowest unit divided by its
+ * copies and partitions, times the issues that c thread groups need; at least 1. The poster's brackets are read as
+ * ceilings: with floors, a unit wider than c would cost nothing. fu(0) is 0.
  */
 export function functionalUnitCycles(device: KimDevice, threadGroups: number): number {
   if (threadGroups === 0) return 0;
@@ -132,8 +131,7 @@ export function functionalUnitCycles(device: KimDevice, threadGroups: number): n
 }
 
 /**
- * Block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
- *
+ * Computes the time by the block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
  * @returns NaN if no block fits on a multiprocessor (`residentBlockSlots` is 0)
  */
 export function kimCycles(device: KimDevice, launch: KimLaunch): number {
@@ -147,8 +145,8 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Whether a kernel deadlocks in which every block waits for all others: with g > N_slot, the waiting blocks hold all
- * slots, and some blocks never start. The poster finds the sizes of the state buffers by such kernels.
+ * Returns whether a kernel deadlocks in which every block waits for all others. With g > N_slot, the waiting blocks
+ * hold all slots, and some blocks never start. The poster finds the sizes of the state buffers by such kernels.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
@@ -164,16 +162,15 @@ export interface KimGridSeries {
   readonly blocksPerMultiprocessor: readonly number[];
   /** T(g, b), cycles. */
   readonly cycles: readonly number[];
-  /** fu(b·g): the same thread groups, if no block had to wait for a slot. */
+  /** fu(b·g): the cycles of the same thread groups if no block had to wait for a slot. */
   readonly boundCycles: readonly number[];
   /** cycles / boundCycles ≥ 1: the cost of allocating slots in whole blocks, wave by wave. */
   readonly inefficiency: readonly number[];
 }
 
 /**
- * Block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The
- * number of blocks of `launch` is ignored.
- *
+ * Computes the block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for
+ * b ≥ 2. The number of blocks of `launch` is ignored.
  * @returns `cycles` is NaN if no block fits on a multiprocessor
  */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {

@@ -34,7 +34,9 @@ const kimTable = makeTables(
   'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
 );
 
-/** Rows of Table 2 (numbers of blocks) in the fit of the soft-saturation model; the other eleven are left out. */
+/**
+ * Rows of Table 2 (numbers of blocks) to which the soft-saturation model is fitted. The other eleven rows are held out.
+ */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
 /** Upper end of the prediction error that the paper claims, %. */
@@ -46,7 +48,7 @@ const HELD_OUT_TOLERANCE_PERCENT = 1.5;
 /** Maximum relative error of a single held-out time: the scatter of the fitted rows, rounded up. */
 const CELL_TOLERANCE = 0.1;
 
-/** A launch on the paper's Kepler K20, in the terms of the soft-saturation model. */
+/** Makes a launch on the paper's Kepler K20, in the terms of the soft-saturation model. */
 export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLaunch {
   const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
   const groupsPerBlock = Math.ceil(threadsPerBlock / threadGroupWidth);
@@ -57,7 +59,7 @@ export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLa
   };
 }
 
-/** One row of Table 2 as launches of the soft-saturation model. */
+/** Converts one row of Table 2 to launches of the soft-saturation model. */
 export function hasanLaunches(blocks: number, timeMs: readonly number[]): MeasuredLaunch[] {
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
@@ -143,8 +145,9 @@ const KIM_CASE: KimDevice = {
 };
 
 /**
- * Figures that follow from the poster's formulas; it prints no table of numbers. In its case study of block allocation,
- * time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
+ * Reproduces figures that follow from the poster's formulas, because the poster prints no table of numbers. In its case
+ * study of block allocation, time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k +
+ * 1.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({
@@ -180,7 +183,7 @@ export function reproduceKim(): ReproductionTable[] {
   ];
 }
 
-/** A device with every kind of limit and state buffer, each of which is the limit in some row below. */
+/** A device with every kind of limit and state buffer. Each of them is the binding limit in a row below. */
 const KIM_ALL: KimDevice = {
   threadGroupWidth: 32,
   multiprocessors: 3,
@@ -240,8 +243,8 @@ function kimLimits(): ReproductionTable {
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
   /**
-   * Finds the largest value from 1 on for which `holds` returns true. The probes increase the value until the device
-   * refuses it.
+   * Finds the largest value from 1 on for which `holds` returns true, as a microbenchmark would that increases the
+   * value until the device refuses it.
    */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;

@@ -7,15 +7,14 @@ import { dot, solveSymmetric } from '../../numeric/symmetric.ts';
  *
  *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
- * With few thread groups an iteration costs its latency τ, for any number of them. With many, the SM issues one
- * iteration of each in turn, so the cost grows by c per thread group, in whole rounds of the q schedulers. p is the
- * softness of the knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around it are
- * the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ * With few thread groups an iteration costs its latency τ, whatever their number. With many thread groups, the SM
+ * issues one iteration of each in turn, so the cost grows by c per thread group, in whole rounds of the q schedulers. p
+ * is the softness of the knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around
+ * it are the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
 
 /**
- * fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
- *
+ * Computes fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
  * @param groups active thread groups, ≥ 0, rounded up to whole rounds of the schedulers; 0 gives the latency floor τ
  * @returns cycles, or the unit of τ and c
  */
@@ -24,22 +23,22 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
   const issue = issueCycles * schedulers * Math.ceil(groups / schedulers);
   const larger = Math.max(latencyCycles, issue);
   if (larger === 0) return 0;
-  // The larger of the two is factored out, so that high powers neither overflow nor underflow.
+  // The larger of the two terms is factored out, so that high powers neither overflow nor underflow.
   const ratio = Math.min(latencyCycles, issue) / larger;
   return larger * Math.pow(1 + Math.pow(ratio, kneeSoftness), 1 / kneeSoftness);
 }
 
 /**
  * Softness of the knee between memory traffic and the rest of an iteration. Traffic queues before the memory is
- * saturated, so this knee is softer than the knee of issue. It is assumed; it was fitted with a simpler model of the
- * times of `db/evidence`.
+ * saturated, so this knee is softer than the knee of issue. The value is assumed; it was fitted to the times of
+ * `db/evidence` with a simpler model.
  */
 const MEMORY_SOFTNESS = 2.5;
 
 /**
- * fu(w) if each thread group also moves data through a memory that serves the groups one after another.
- *
- * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0; with 0 it is fu(w)
+ * Computes fu(w) if each thread group also moves data through a memory that serves the groups one after another.
+ * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0; with 0 the result
+ * is fu(w)
  */
 export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
   const cycles = cyclesPerIteration(parameters, groups);
@@ -51,8 +50,8 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
 }
 
 /**
- * Fraction of an iteration's cycles that each cycle of latency, issue and transfer of all groups adds: the derivatives
- * of `cyclesWithTraffic`.
+ * Cycles by which an iteration gets longer for each further cycle of latency, of issue per thread group, and of
+ * transfer per thread group: the derivatives of `cyclesWithTraffic`.
  */
 export interface MarginalCycles {
   readonly latency: number;
@@ -60,7 +59,10 @@ export interface MarginalCycles {
   readonly transfer: number;
 }
 
-/** fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to fu (Euler). */
+/**
+ * Computes the derivatives of fu. fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to
+ * fu (Euler).
+ */
 export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
   const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
   const inner = cyclesPerIteration(parameters, groups);
@@ -76,8 +78,7 @@ export function marginalCycles(parameters: PipelineParameters, transferCycles: n
 }
 
 /**
- * fu at 0, 1, …, `maxGroups` active thread groups; index 0 is the latency floor τ.
- *
+ * Tabulates fu at 0, 1, …, `maxGroups` active thread groups; index 0 is the latency floor τ.
  * @returns array of length `maxGroups` + 1, never decreasing
  */
 export function cycleTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
@@ -87,8 +88,8 @@ export function cycleTable(parameters: PipelineParameters, maxGroups: number): F
 }
 
 /**
- * The cycles at a number of active thread groups that need not be whole (an expectation), linear between the entries of
- * the table. Outside the table, the nearest entry counts.
+ * Returns the cycles at a number of active thread groups that need not be whole (an expected number), linear between
+ * the entries of the table. Outside the table, the nearest entry counts.
  */
 export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
@@ -109,8 +110,9 @@ export interface WaveLaunch {
 }
 
 /**
- * Time of a launch whose thread groups each run one iteration (or τ and c are for the whole kernel): T(g, b) =
- * ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation fu.
+ * Computes the time of a launch whose thread groups each run one iteration, or the whole kernel if τ and c are for the
+ * whole kernel: T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation
+ * fu.
  */
 export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): number {
   const { groupsPerBlock, blocksPerMultiprocessor, residentBlocks } = launch;
@@ -128,13 +130,12 @@ export interface MeasuredLaunch extends WaveLaunch {
 const MAX_SOFTNESS = 64;
 
 /**
- * Least squares on ln(time) for τ, c and p, by Levenberg–Marquardt in ln τ, ln c, ln p (all positive). q is the
+ * Fits τ, c and p by least squares on ln(time), with Levenberg–Marquardt in ln τ, ln c, ln p (all positive). q is the
  * candidate with the smallest sum of squares.
- *
  * @param rows at least 3 measured launches with positive times; some must be latency-bound and some not, to separate τ
  * from c
  * @param fixed candidates for q, the schedulers per multiprocessor
- * @returns the fit, or `bad-input` if there is too little to fit
+ * @returns the fit, or `bad-input` if there are too few launches to fit
  */
 export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],
@@ -167,8 +168,8 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start values: τ is as if latency bounded every wave, and c is as if issue bounded every thread group. Each comes
-  // from the row for which it is smallest.
+  // Start values: τ as if latency bounded every wave, and c as if issue bounded every thread group. Each comes from the
+  // row for which it is smallest.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {
@@ -190,7 +191,7 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
     const before = cost;
     let improved = false;
     while (!improved && damping < 1e12) {
-      // 1e-12 keeps the system regular if a parameter has no influence (p with no row near the knee).
+      // The 1e-12 keeps the system regular if a parameter has no influence (such as p, if no row is near the knee).
       const damped = normal.map((line, i) => line.map((v, j) => (i === j ? v * (1 + damping) + 1e-12 : v)));
       const delta = solveSymmetric(damped, gradient);
       const next = x.map((value, i) => value - delta[i]);

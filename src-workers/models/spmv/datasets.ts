@@ -8,7 +8,7 @@ export interface MeasuredGpu {
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
   /**
-   * The names of the implementations among which a user of the library chooses. If the library chooses itself among
+   * The names of the implementations among which a user of the library chooses. If the library itself chooses among
    * several of them, its own choice replaces them.
    */
   readonly choices: readonly string[];
@@ -25,9 +25,11 @@ export interface MeasuredImplementation {
 export interface SpmvDataset extends Dataset {
   readonly file: string;
   readonly gpus: readonly MeasuredGpu[];
-  /** The GPUs with too few measured matrices for a fit. They are only predicted, like an unmeasured GPU. */
+  /**
+   * The GPUs with too few measured matrices for a fit. They are only predicted, as a GPU without measurements would be.
+   */
   readonly unseen: readonly MeasuredGpu[];
-  /** Whether the source does not name the GPU, so that another GPU's data sheet is used. */
+  /** Whether the source does not name the GPU. The data sheet of another GPU is then used. */
   readonly unnamed?: boolean;
 }
 
@@ -108,7 +110,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
   },
 ];
 
-/** Ids of all devices that were measured. */
+/** Returns the ids of all devices that were measured. */
 export function evidenceDevices(): readonly string[] {
   return [...new Set(SPMV_DATASETS.flatMap(({ gpus, unseen }) => [...gpus, ...unseen].map(({ device }) => device)))];
 }

@@ -1,4 +1,4 @@
-/** The usual knowledge of a sparse matrix: its size, and figures of its row lengths. */
+/** What is usually known about a sparse matrix: its size, and figures of its row lengths. */
 export interface MatrixSummary {
   readonly name: string;
   readonly rows: number;
@@ -20,9 +20,9 @@ export interface MatrixSummary {
 export const SLICE_ROWS = 64;
 
 /**
- * Cells of the rows if `together` consecutive rows are padded to the longest of them; between nonzeros and rows × max.
- * At 64 it is exact if `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power of
- * the rows together.
+ * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them; between
+ * nonzeros and rows × max. At 64 the result is exact if `slicedCells` is known. Between the known points 1, 64 and all
+ * rows, cells grow as a power of `together`.
  * @param together ≥ 1, not necessarily an integer
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {
@@ -38,7 +38,7 @@ export function paddedCells(matrix: MatrixSummary, together: number): number {
   return Math.min(all, sliced * (n / SLICE_ROWS) ** exponent);
 }
 
-/** Cells if `together` independent rows are padded to the longest, by the quantiles of the summary. */
+/** Computes the cells if `together` independent rows are padded to the longest, by the quantiles of the summary. */
 function independentCells(matrix: MatrixSummary, together: number): number {
   let depth = 0;
   for (let i = 0; i < STEPS; i += 1) {
@@ -51,7 +51,8 @@ function independentCells(matrix: MatrixSummary, together: number): number {
 const STEPS = 64;
 
 /**
- * A quantile of the row lengths: linear between the quartiles. The last quarter rises as a power that gives the mean.
+ * Returns a quantile of the row lengths: linear between the quartiles. The last quarter rises as a power that gives the
+ * mean.
  * @param fraction 0…1
  */
 export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {

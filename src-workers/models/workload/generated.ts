@@ -15,8 +15,8 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
 };
 
 /**
- * The largest start of an orbit. Every orbit from a smaller start stays below 2^53, so doubles are exact; the highest
- * reaches about 6.0e13.
+ * The largest start of an orbit. Every orbit from a start up to this stays below 2^53, so doubles are exact; the
+ * highest point is about 6.0e13.
  */
 export const MAX_COLLATZ_COUNT = 10_000_000;
 export const MAX_MANDELBROT_PIXELS = 2 ** 24;
@@ -24,8 +24,8 @@ export const MAX_MANDELBROT_PIXELS = 2 ** 24;
 export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
 /**
- * Lengths of an example's units, in the order in which a program would launch them. Neighbours are similar. A law of
- * lengths cannot show this. Fails on sizes out of range.
+ * Returns the lengths of an example's units, in the order in which a program would launch them. Neighbours are similar,
+ * which a law of lengths cannot show. Fails on sizes out of range.
  */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {
@@ -58,7 +58,7 @@ const SHORT_LENGTHS = 65_536;
 /** Counts the occurrences of each length. */
 export function countLengths(lengths: CompactNumbers): Map<number, number> {
   const counts = new Map<number, number>();
-  // Even among millions of lengths, most are short. An array counts these ten times as fast.
+  // Even among millions of lengths, most are short. An array counts these ten times as fast as a map.
   const short = new Uint32Array(Math.min(lengths.length, SHORT_LENGTHS));
   for (let unit = 0; unit < lengths.length; unit += 1) {
     const length = lengths[unit];
@@ -70,15 +70,15 @@ export function countLengths(lengths: CompactNumbers): Map<number, number> {
 }
 
 /**
- * Total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (0 for n = 1; OEIS A006577).
- * `count` ≤ `MAX_COLLATZ_COUNT`; otherwise orbits may leave the exact integers.
+ * Computes the total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (0 for n = 1; OEIS A006577). `count` ≤
+ * `MAX_COLLATZ_COUNT`; otherwise orbits may exceed the exact integers.
  */
 export function collatzLengths(count: number): Float64Array {
   const lengths = new Float64Array(count);
   for (let start = 2; start <= count; start++) {
     let value = start;
     let steps = 0;
-    // An orbit that falls below its start continues as an orbit that is already known.
+    // An orbit that falls below its start continues as an orbit whose length is already known.
     while (value >= start) {
       value = value % 2 === 0 ? value / 2 : 3 * value + 1;
       steps++;
@@ -89,8 +89,8 @@ export function collatzLengths(count: number): Float64Array {
 }
 
 /**
- * Iterations of z → z² + c until |z| > 2, at most `maxIterations`, at the pixel centres of −2…0.5 × −1.25…1.25, row by
- * row from the top. It uses additions and multiplications only, so every machine counts the same.
+ * Computes the iterations of z → z² + c until |z| > 2, at most `maxIterations`, at the pixel centres of −2…0.5 ×
+ * −1.25…1.25, row by row from the top. It uses additions and multiplications only, so every machine counts the same.
  */
 export function mandelbrotLengths(width: number, height: number, maxIterations: number): Float64Array {
   const lengths = new Float64Array(width * height);
@@ -105,8 +105,8 @@ export function mandelbrotLengths(width: number, height: number, maxIterations: 
 }
 
 function escapeCount(real: number, imaginary: number, maxIterations: number): number {
-  // Inside the main cardioid and the period-2 disc no orbit escapes. They contain half of the pixels and most of the
-  // time.
+  // Inside the main cardioid and the period-2 disc no orbit escapes. These pixels are half of the image and would take
+  // most of the time.
   const fromCusp = real - 0.25;
   const q = fromCusp * fromCusp + imaginary * imaginary;
   if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;

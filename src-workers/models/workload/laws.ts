@@ -9,12 +9,18 @@ import { normalUpperTail } from './normal.ts';
 export const DEFAULT_TRUNCATION = 1e-6;
 /** Maximum number of points of a law: two columns of doubles, 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
-/** Maximum deviation from 1 of stated probabilities or weights: three printed digits. They are renormalised. */
+/**
+ * Maximum amount by which the sum of stated probabilities or weights may differ from 1: three printed digits. They are
+ * renormalised.
+ */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/** Points whose probability relative to the mode is below this are dropped; they would be subnormal after scaling. */
+/**
+ * Points whose probability divided by that of the mode is below this are dropped, because they would be subnormal after
+ * scaling.
+ */
 const NEGLIGIBLE_WEIGHT = 1e-290;
-/** Mass beyond the last computed weight, relative to the truncation. It only affects `truncatedMass`. */
+/** Mass beyond the last computed weight, as a fraction of the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
 
 export interface CategoricalPoint {
@@ -28,8 +34,8 @@ export interface MixturePart {
 }
 
 /**
- * binomial(trials, p): successes in `trials` tries, 0…trials.
- * Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or if more than `MAX_SUPPORT_POINTS` lengths are possible.
+ * Makes binomial(trials, p): successes in `trials` tries, 0…trials. Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤
+ * 1, or if more than `MAX_SUPPORT_POINTS` lengths are possible.
  */
 export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   const label = `binomial(${trials},${p})`;
@@ -48,8 +54,8 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
 }
 
 /**
- * geometric(p): tries up to and including the first success, 1, 2, …
- * Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
+ * Makes geometric(p): tries up to and including the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤
+ * truncation ≤ 0.5, or if too many lengths remain.
  */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
@@ -69,7 +75,10 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
   return ok({ label, support, probability, truncatedMass: Math.exp(last * logFailure) });
 }
 
-/** poisson(mean): 0, 1, 2, … Requires a finite mean ≥ 0, 1e-15 ≤ truncation ≤ 0.5, and not too many lengths. */
+/**
+ * Makes poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many
+ * lengths remain.
+ */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
   if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'mean', mean, 'a number ≥ 0');
@@ -84,7 +93,7 @@ export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Resul
   });
 }
 
-/** uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
+/** Makes uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
 export function uniformLaw(a: number, b: number): Result<LengthLaw> {
   const label = `uniform(${a},${b})`;
   if (!isLength(a)) return mustBe(label, 'a', a, 'an integer ≥ 0');
@@ -96,8 +105,8 @@ export function uniformLaw(a: number, b: number): Result<LengthLaw> {
 }
 
 /**
- * negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0.
- * Fails unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
+ * Makes negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0. Fails
+ * unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `negative-binomial(${r},${p})`;
@@ -117,7 +126,7 @@ export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_T
   });
 }
 
-/** zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
+/** Makes zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
 export function zipfLaw(s: number, max: number): Result<LengthLaw> {
   const label = `zipf(${s},${max})`;
   if (!(s >= 0 && s < Infinity)) return mustBe(label, 's', s, 'a finite number ≥ 0');
@@ -128,8 +137,8 @@ export function zipfLaw(s: number, max: number): Result<LengthLaw> {
 }
 
 /**
- * lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, …
- * Fails unless μ is finite, σ is finite and > 0, 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
+ * Makes lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, … Fails unless μ is finite, σ
+ * is finite and > 0, and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `lognormal(${mu},${sigma})`;
@@ -144,7 +153,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   let previous = -Infinity;
   for (let k = 1; k <= last; k++) {
     const z = standardised(k);
-    // Differences are taken in the smaller tail, so that neither end loses digits to 1 − tiny.
+    // Differences are taken in the smaller tail, because 1 − (a tiny number) would lose digits.
     weights[k - 1] =
       z <= 0 ? normalUpperTail(-z) - normalUpperTail(-previous) : normalUpperTail(previous) - normalUpperTail(z);
     previous = z;
@@ -152,7 +161,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   return ok(normalised(label, 1, weights, tail(last)));
 }
 
-/** constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
+/** Makes constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
 export function constantLaw(k: number): Result<LengthLaw> {
   const label = `constant(${k})`;
   if (!isLength(k)) return mustBe(label, 'k', k, 'an integer ≥ 0');
@@ -160,7 +169,7 @@ export function constantLaw(k: number): Result<LengthLaw> {
 }
 
 /**
- * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
+ * Makes categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
  * renormalised; points of probability 0 are dropped. Fails on an invalid or repeated length, an invalid probability, or
  * no points.
  */
@@ -188,8 +197,9 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
 }
 
 /**
- * mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must sum to
- * 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum over the parts.
+ * Makes mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must
+ * sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum over the
+ * parts.
  */
 export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   const label = `mixture(${parts.map((part) => `${part.weight}*${part.law.label}`).join(',')})`;
@@ -218,8 +228,8 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
 }
 
 /**
- * The law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0).
- * Fails on a length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
+ * Makes the law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0). Fails
+ * on a length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
@@ -231,7 +241,7 @@ export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empir
   return fromWeights(label, counts, 0);
 }
 
-/** Mean, standard deviation (iterations) and range of a law; two passes, compensated sums. */
+/** Computes the mean, standard deviation (iterations) and range of a law, in two passes with compensated sums. */
 export function moments(law: LengthLaw): LawMoments {
   const { support, probability } = law;
   const mean = compensatedSum(support.length, (i) => support[i] * probability[i]);
@@ -247,7 +257,7 @@ export function moments(law: LengthLaw): LawMoments {
   };
 }
 
-/** P(W ≤ support[i]) for every i; the last is exactly 1. */
+/** Computes P(W ≤ support[i]) for every i; the last is exactly 1. */
 export function cumulative(law: LengthLaw): Float64Array {
   const out = new Float64Array(law.probability.length);
   let sum = 0;
@@ -260,8 +270,8 @@ export function cumulative(law: LengthLaw): Float64Array {
 }
 
 /**
- * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). Rounding errors of the sum are
- * allowed for: the 0.8 quantile of uniform(1, 10) is 8.
+ * Returns the smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). Rounding errors of the sum
+ * are allowed for: the 0.8 quantile of uniform(1, 10) is 8.
  */
 export function quantile(law: LengthLaw, q: number): number {
   const { support, probability } = law;
@@ -272,21 +282,21 @@ interface UnimodalShape {
   readonly mode: number;
   /** The largest possible length, or Infinity. */
   readonly last: number;
-  /** P(k+1) / P(k). */
+  /** Returns P(k+1) / P(k). */
   readonly ratioUp: (k: number) => number;
   /** Mass to cut from an infinite tail; 0 for a finite support. */
   readonly truncation: number;
-  /** lim P(k+1)/P(k). With the present ratio, it bounds the tail by a geometric series. */
+  /** lim P(k+1)/P(k). Together with the ratio at the current point, it bounds the tail by a geometric series. */
   readonly limitRatio: number;
 }
 
 /**
- * A law from the ratio of neighbouring probabilities, walked outwards from the mode with weight 1. No weight underflows
- * before it is negligible, and no logarithm of a factorial costs digits.
+ * Makes a law from the ratios of neighbouring probabilities, outwards from the mode, which has weight 1. So no weight
+ * underflows before it is negligible, and no logarithms of factorials are needed, which would lose digits.
  */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
-  // An infinite tail is walked well past its cut, so points that the cut then removes are allowed.
+  // An infinite tail is followed far beyond its cut, so points that are then cut off are allowed.
   const walkLimit = 4 * MAX_SUPPORT_POINTS;
   const below: number[] = [];
   for (let k = mode, weight = 1; k > 0; k--) {
@@ -310,7 +320,7 @@ function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const first = mode - below.length;
   const weights = Float64Array.from([...below.reverse(), ...upper]);
   const total = compensatedSum(weights.length, (i) => weights[i]);
-  // The tail is summed from the smallest weight up. This is exact to rounding for any truncation.
+  // The tail is summed from the smallest weight up, which is exact to rounding for any truncation.
   let end = weights.length;
   let cut = 0;
   while (truncation > 0 && end > 1 && cut + weights[end - 1] <= truncation * total) cut += weights[--end];
@@ -318,7 +328,7 @@ function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   return ok(normalised(label, first, weights.subarray(0, end), cut / total));
 }
 
-/** The law of consecutive lengths from `first`, with weights scaled to sum to 1 and zero weights dropped. */
+/** Makes the law of consecutive lengths from `first`, with weights scaled to sum to 1 and zero weights dropped. */
 function normalised(label: string, first: number, weights: Float64Array, truncatedMass: number): LengthLaw {
   const total = compensatedSum(weights.length, (i) => weights[i]);
   const kept = weights.reduce((count, weight) => (weight / total > 0 ? count + 1 : count), 0);
@@ -352,7 +362,7 @@ function pointMass(label: string, length: number): LengthLaw {
   return { label, support: Float64Array.of(length), probability: Float64Array.of(1), truncatedMass: 0 };
 }
 
-/** Neumaier's compensated sum of `term(0)` … `term(count − 1)`. */
+/** Computes Neumaier's compensated sum of `term(0)` … `term(count − 1)`. */
 function compensatedSum(count: number, term: (i: number) => number): number {
   let sum = 0;
   let lost = 0;
@@ -373,7 +383,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** The law after an increasing function is applied to the lengths. */
+/** Applies an increasing function to the lengths of a law. */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];
@@ -402,5 +412,5 @@ function tooManyPoints(label: string, points: number): Result<never> {
   );
 }
 
-/** A label for a message; the label of a thousand points would not be readable. */
+/** Shortens a label for a message, because the label of a law of a thousand points would not be readable. */
 const inMessage = (label: string): string => shortened(label, 80);

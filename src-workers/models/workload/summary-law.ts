@@ -15,23 +15,30 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/** A section with at most this many lengths keeps all. A longer one gets this many points, denser at its lower end. */
+/**
+ * A section with at most this many lengths keeps all of them. A longer one gets this many points, denser at its lower
+ * end.
+ */
 const SECTION_POINTS = 20_000;
-/** Without a maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ of its mass above. */
+/**
+ * Without a maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ of its mass beyond that.
+ */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean, as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
 const SPREAD_TOLERANCE = 0.01;
 const SKEWNESS_TOLERANCE = 0.05;
-/** Minimum probability of a stated end, too small to change a moment. */
+/** Minimum probability of a stated end. It is too small to change a moment. */
 const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * The law of least assumption with the given figures: the law of maximum entropy among all laws with these quartiles,
- * moments and ends. Between two quartiles it is exp of a polynomial. The polynomial is the same in every section, and a
- * factor gives each section its mass. The moments are fitted, so the law is marked `fitted`. Source: Jaynes, Phys. Rev.
- * 106 (1957), doi:10.1103/PhysRev.106.620.
+ * Makes the law of least assumption with the given figures: the law of maximum entropy among all laws with these
+ * quartiles, moments and ends.
+ *
+ * Between two quartiles it is exp of a polynomial. The polynomial is the same in every section, and a factor gives each
+ * section its mass. The moments are fitted, so the law is marked `fitted`. Source: Jaynes, Phys. Rev. 106 (1957),
+ * doi:10.1103/PhysRev.106.620.
  *
  * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
  * out of range or out of order. If no lengths have all of the figures, the message says what would be possible.
@@ -60,7 +67,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
     counts = countUnits(figures, sections, maximumEntropy(sections, mean!, scale, [0, ...square, cube]));
     const met = computeFigures(counts);
     const { low, high } = checked.value;
-    // If only the ends, the mean and the sd are known, the extreme laws have two points, and one of these is an end.
+    // If only the ends, the mean and the sd are known, the extreme laws have two points each, one of them at an end.
     const [least, most] = [sd / (mean! - low) - (mean! - low) / sd, (high - mean!) / sd - sd / (high - mean!)];
     if (
       Math.abs(met.sd - sd) > SPREAD_TOLERANCE * sd ||
@@ -74,7 +81,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   return law.ok ? ok({ ...law.value, fitted: true }) : law;
 }
 
-/** Probabilities by length. A stated end always occurs, even if the moments make it unlikely. */
+/** Computes the probabilities by length. A stated end always occurs, even if the moments make it unlikely. */
 function countUnits(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
@@ -145,7 +152,8 @@ function makeSections({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): 
   let from = low;
   let below = 0;
   return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
-    // A section begins above the previous one. If two figures are equal, all of the section's mass is there.
+    // A section begins above the previous one. If two figures are equal, the whole mass of the section is at that
+    // length.
     const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
     from = value;
     below = share;
@@ -186,8 +194,8 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
 }
 
 /**
- * Weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's method with
- * shortened steps. If no law has the moments, the method ends near the closest one.
+ * Computes weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's
+ * method with shortened steps. If no law has the moments, the method ends near the closest law.
  */
 function maximumEntropy(
   sections: readonly Section[],
@@ -272,7 +280,9 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/** −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge keeps H regular. */
+/**
+ * Computes −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge keeps H regular.
+ */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);
