@@ -27,9 +27,9 @@ export interface FoundDesigns {
   readonly columns: PredictionColumns;
 }
 
-/** The designs that a search keeps. */
+/** A collection that keeps some of the designs that a search predicts. */
 interface Kept {
-  /** The time above which no design is kept, ms. */
+  /** Returns the time above which no design is kept, ms. */
   limitMs(): number;
   readonly columns: PredictionColumns;
   next(): number;
@@ -38,12 +38,12 @@ interface Kept {
 }
 
 /**
- * Number of designs that are merged before the limit is updated, as a share of the wanted number. Merging fewer designs
- * at a time saves no time.
+ * Share of the wanted number of designs that are added before they are merged and the limit is updated. More frequent
+ * merging saves no time.
  */
 const MERGED_FRACTION = 0.05;
 
-/** Lists of designs are allocated with room for at least this many, unless fewer can be added. */
+/** Lists of designs have room for at least this many, unless fewer can be added. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
@@ -53,7 +53,8 @@ export interface BestKept extends Kept {
 }
 
 /**
- * Keeps the fastest of all added designs, the first in the space among equals.
+ * Makes a collection of the fastest of all added designs. Of equally fast designs, the first ones in the space are
+ * kept.
  * @param limitMs a time that at least `wanted` designs are known not to exceed
  * @param most maximum number of designs that can be added
  */
@@ -115,7 +116,10 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is none. */
+/**
+ * Makes a collection of the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is
+ * none.
+ */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -148,14 +152,17 @@ export interface SpaceParts {
 }
 
 /**
- * The approximate maximum number of parts, and the minimum number of designs of a part. Each part has a cost, so it
- * must contain some milliseconds of work.
+ * The approximate maximum number of parts. Each part has a fixed cost, so it must contain some milliseconds of work;
+ * the next number is the minimum number of its designs.
  */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
 const MAX_UNIT = 65_536;
 
-/** @param counts number of values of each axis, in AXIS_ORDER */
+/**
+ * Divides a space into parts.
+ * @param counts number of values of each axis, in AXIS_ORDER
+ */
 export function spaceParts(counts: readonly number[]): SpaceParts {
   const size = productOf(counts);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
@@ -191,7 +198,7 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
 }
 
 /**
- * The shortest time that any design of each part can have, ms. Infinity if none can run.
+ * Computes the shortest time that any design of each part can have, ms; Infinity if none can run.
  * @param parts in the order of the space; several may belong to one law family, with the same block sizes and caps
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
@@ -256,7 +263,8 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           positions[AXIS.registerCap] = cap;
           examine(predictor, positions, candidate);
           if (candidate.invalid !== 0) continue;
-          // All grids of a fetching design that are larger than the device have the same bound.
+          // All grids of a fetching design that are larger than the device have the same bound, so one of them is
+          // enough.
           const isFetching = candidate.balancing.kind === 'dynamic-fetch';
           if (!isFetching || candidate.workingBlocks !== working[cap]) {
             bound[cap] = closestBound(candidate);

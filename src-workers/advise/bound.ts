@@ -19,52 +19,61 @@ import { isSorted } from '../predict/time/dealt-launch.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
- * Slack below a bound. A bound is the least time that a launch needs, but the models of launches are approximations, so
- * a predicted time may be below its bound by their error. This slack is not proven to be enough. It is enough for the
- * designs of 335 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the tests) and of
- * the examples.
+ * Slack below a bound. A bound is the least time that a launch needs. Predicted times are approximations, so a
+ * predicted time may be below its bound by the error of the approximation. This slack is not proven to be enough. It is
+ * enough for the designs of 335 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the
+ * tests) and of the examples.
  */
 const SLACK = 0.005;
 /**
- * Slack of a single loop over sorted units, because only a sample of their starts is counted. No time was below its
- * bound in 480 random studies.
+ * Slack of a single loop over sorted units. It is larger, because only a sample of their starts is counted. No time was
+ * below its bound in 480 random studies.
  */
 const SORTED_SLACK = 0.015;
 /** Slack of a family. Its pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
 /**
- * Slack of a family with a single loop that moves data: the collatz example with 8 bytes per iteration is 9 % below its
- * bound.
+ * Slack of a family with a single loop that moves data. In the collatz example with 8 bytes per iteration, a time is 9
+ * % below its bound.
  */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
- * Slack of a single loop that moves data. The second value is for units in a given order. The pace uses a mean round,
- * which may lose more than the launch does: the example mandelbrot with 16 bytes per iteration is 9 % below its bound.
+ * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
+ * which may lose more than the launch does: in the example mandelbrot with 16 bytes per iteration, a time is 9 % below
+ * its bound.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
-/** Additional slack for the counter. The error reached 13 % where multiprocessors hold different numbers of blocks. */
+/**
+ * Additional slack for the counter from which lanes fetch. The error reached 13 % where multiprocessors hold different
+ * numbers of blocks.
+ */
 const COUNTER_SLACK = 0.25;
 
 /**
- * Number of designs that are predicted best first. It is small, because each of them may need other laws than the
- * previous one.
+ * Number of designs that are predicted in order of their bounds, the smallest first. It is small, because each of them
+ * may need other laws than the previous one.
  */
 const BEST_FIRST = 48;
 
 /** Bounds of the times of designs, for one predictor. */
 interface Bounds {
-  /** Why a design cannot run, as a code of the columns; 0 if it can run. */
+  /** Returns why a design cannot run, as a code of the columns; 0 if it can run. */
   invalidReason(design: number): number;
-  /** A lower bound of a valid design and all its other launches, ms. Designs of one family share it. */
+  /**
+   * Returns a lower bound of the times of a valid design and of its other launches, ms. Designs of one family share it.
+   */
   ofFamily(design: number): number;
   /**
-   * A lower bound of a design's time, ms. It assumes that no lane waits for another, that all multiprocessors do the
-   * same work, and that each always holds as many work groups as it can. The time of the longest unit alone is also a
-   * lower bound, and the larger one counts. No law of depths is needed. NaN if a design is invalid, 0 on a CPU.
+   * Returns a lower bound of a design's time, ms; NaN if the design is invalid, 0 on a CPU. It assumes that no lane
+   * waits for another, that all multiprocessors do the same work, and that each always holds as many work groups as it
+   * can. It is raised to the time of the longest unit alone, which is also a lower bound. No law of depths is needed.
    */
   shortest(design: number): number;
-  /** A closer lower bound of a valid design: it includes the time in which lanes wait, and needs the law of depths. */
+  /**
+   * Returns a closer lower bound of a valid design. It includes the time in which lanes wait, and needs the law of
+   * depths.
+   */
   withLoss(design: number): number;
 }
 
@@ -101,34 +110,38 @@ export function boundsOf(predictor: Predictor): Bounds {
 type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
- * A lower bound of the time of any launch, ms, with the given values of all other axes, as in `Bounds.shortest`;
- * Infinity if none can run. The position of the launch does not matter. The bound is 0 if launches have nothing in
- * common: on a CPU, and for mixed designs.
+ * Computes a lower bound of the times of all launches with the given values of the other axes, ms, as in
+ * `Bounds.shortest`; Infinity if none can run. The position of the launch does not matter. The bound is 0 if launches
+ * have nothing in common: on a CPU, and for mixed designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
   examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
   if (!isOneLaunch(candidate)) return 0;
-  // In a single loop over units in their order, lanes may balance each other and lose less than the mean round assumes.
+  // In a single loop over units in their order, a lane's short units may balance its long ones, so lanes may lose less
+  // than the mean round assumes.
   const isMoving = isOneLoop(candidate) && getPace(candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(candidate.predictor.plan) !== null) return 0;
   return launchesMs(candidate, familyCycles);
 }
 
-/** Busy cycles if all multiprocessors hold as many thread groups as possible. */
+/** Computes the busy cycles if all multiprocessors hold as many thread groups as possible. */
 function familyCycles(candidate: GpuCandidate): number {
   const { shape, device } = candidate;
   const rate = getPace(candidate).findBestRate(shape.residentBlocks * shape.groupsPerBlock);
   return (countFewestIterations(candidate) / device.multiprocessors) * rate;
 }
 
-/** A lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
+/** Computes a lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
 export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
-/** Time of the launch of a design, or of the launches of its classes, and of the work before it, ms; 0 on a CPU. */
+/**
+ * Computes the time of the launch of a design, or of the launches of its classes, and of the work before it, ms; 0 on a
+ * CPU.
+ */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
   if (!isOneLaunch(candidate))
@@ -151,7 +164,7 @@ function getSlack(candidate: GpuCandidate): number {
   return isSorted(candidate.balancing) ? SORTED_SLACK : SLACK;
 }
 
-/** Busy cycles if no lane waited for another. */
+/** Computes the busy cycles if no lane waited for another. */
 function fullyBusyCycles(candidate: GpuCandidate): number {
   const { shape, workingBlocks, device } = candidate;
   const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
@@ -159,20 +172,25 @@ function fullyBusyCycles(candidate: GpuCandidate): number {
   return (countLosslessIterations(candidate) / device.multiprocessors) * rate;
 }
 
-/** Busy cycles including the time in which lanes wait, and the cost of fetches. */
+/** Computes the busy cycles including the time in which lanes wait, and the cost of fetches. */
 function lossyCycles(candidate: GpuCandidate): number {
   return computeCloseBusyCycles(candidate) + computeFetchingCycles(candidate);
 }
 
-/** The limit of a search that need not be complete. */
+/** Ends a search early, before it is complete. */
 export interface Hurry {
-  /** Whether the search must end. @param isFound whether a valid design is known */
+  /**
+   * Returns whether the search must end.
+   * @param isFound whether a valid design is known
+   */
   readonly isOver: (isFound: boolean) => boolean;
-  /** The number of leading designs of the list that are predicted before the search. */
+  /** Number of designs at the start of the list that are predicted before the search. */
   readonly leading: number;
 }
 
-/** Predictions for a list of designs, and how many that might be near the fastest were left unpredicted. */
+/**
+ * Predictions for a list of designs, and the number of designs that might be near the fastest but were not predicted.
+ */
 interface Promising {
   readonly columns: PredictionColumns;
   readonly unreached: number;
@@ -181,9 +199,10 @@ interface Promising {
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
  * gets the time NaN, and its reason if it is invalid.
- * The search is best first (Hart, Nilsson & Raphael 1968): the design with the smallest bound is next, first for closer
- * bounds, then for its time. After some predictions the fastest time hardly improves. The other designs then follow in
- * the order in which neighbours share the most laws.
+ *
+ * The search is best first (Hart, Nilsson & Raphael 1968). Its next design is always the one with the smallest bound,
+ * for which it computes a closer bound, or the time if there is no closer bound. After some predictions the fastest
+ * time hardly improves. The other designs then follow in the order in which neighbours share the most laws.
  * @param bestMs the known time of another design, as if it were in the list
  * @param hurry ends the search early
  */
@@ -251,7 +270,10 @@ export function predictPromising(
   return { columns, unreached };
 }
 
-/** Orders designs so that equal laws are together: by block size, launch and register cap, as in `predictRanges`. */
+/**
+ * Returns a function that numbers designs so that those with equal laws are together: by block size, launch and
+ * register cap, as in `predictRanges`.
+ */
 function neighbourly(counts: readonly number[]): (design: number) => number {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   return (design) => {

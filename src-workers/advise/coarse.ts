@@ -1,11 +1,14 @@
 import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from '../domain/space.ts';
 
-/** The approximate number of designs in a first estimate. They take some milliseconds once their laws are known. */
+/**
+ * The approximate number of designs in a first estimate. To predict them takes some milliseconds once their laws are
+ * known.
+ */
 const COARSE_DESIGNS = 512;
 /** Minimum number of block sizes and of launches in each family. */
 const MIN_PER_AXIS = 2;
 
-/** Positions of the block sizes and launches that represent the others. */
+/** Returns the positions of the block sizes and launches that represent the others. */
 export function coarseAxes(axes: SpaceAxes): {
   readonly blocks: readonly number[];
   readonly launches: readonly number[];
@@ -27,8 +30,8 @@ export function coarseAxes(axes: SpaceAxes): {
 }
 
 /**
- * A subset of the designs of one device: all values of every axis, but only a few block sizes and launches. These
- * represent the others. Designs that share the most laws are neighbours.
+ * Returns a subset of the designs of one device: all values of every axis, but only a few block sizes and launches,
+ * which represent the others. Designs that share the most laws are neighbours in the list.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);
@@ -51,7 +54,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   return Uint32Array.from(designs);
 }
 
-/** Positions of about `count` ascending values: the middle values of equal parts of the range. */
+/** Returns the positions of about `count` ascending values: the middle values of equal parts of the range. */
 export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];

@@ -5,12 +5,12 @@ const MAX_LINES = 32;
 
 /** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
 export interface BestMaps {
-  /** Launches, or groups of neighbouring launches. */
+  /** Number of rows: launches, or groups of neighbouring launches. */
   readonly rows: number;
-  /** Block sizes, or groups of neighbouring block sizes. */
+  /** Number of columns: block sizes, or groups of neighbouring block sizes. */
   readonly columns: number;
   readonly maps: readonly {
-    /** Row-major: the best time over all other axes, ms; NaN if no design is valid. */
+    /** The best time of each cell over all other axes, ms, row by row; NaN if no design is valid. */
     readonly timeMs: Float32Array;
     /** The fastest design of the map, and its time; −1 and NaN if none is valid. */
     readonly best: number;
@@ -19,8 +19,8 @@ export interface BestMaps {
 }
 
 /**
- * The fastest design of each cell that has designs. If none of its designs is valid, the cell has one of them with time
- * NaN.
+ * The fastest design of each cell that has designs. If none of the designs of a cell is valid, the cell has one of them
+ * with the time NaN.
  */
 export interface CellBests {
   readonly designs: Uint32Array;
@@ -28,7 +28,7 @@ export interface CellBests {
 }
 
 /**
- * The number of maps, rows and columns of a space.
+ * Returns the numbers of maps, rows and columns of a space.
  * @param counts number of values of each axis, in AXIS_ORDER
  */
 export function mapShape(counts: readonly number[]): {
@@ -43,10 +43,13 @@ export function mapShape(counts: readonly number[]): {
   };
 }
 
-/** The row or column of a position. */
+/** Returns the row or column of a position. */
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
-/** Returns a function from a design of one device to its cell. Cells are numbered map after map, each row-major. */
+/**
+ * Returns a function that gives the cell of a design of one device. Cells are numbered map after map, and row by row
+ * within a map.
+ */
 export function makeCellFinder(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];

@@ -3,26 +3,33 @@ import { unwrap } from '../domain/result.ts';
 import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
 /**
- * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the one that
- * is the least work to write and to run. The rule does not use the wider tie band. Measurements may order two tied
- * designs either way, but the predicted time is still the best guess, and a simpler design that is 20 % slower would
- * cost time on average. The usual block sizes come first, because people write and tune for them, and they divide the
- * threads of a multiprocessor evenly. The number of blocks has no preference, so the time decides it.
+ * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the design
+ * that is the least work to write and to run.
+ *
+ * The rule does not use the wider tie band. Measurements may order two tied designs either way, but the predicted time
+ * is still the best guess, and a simpler design that is 20 % slower would cost time on average. The usual block sizes
+ * come first, because people write and tune for them, and they divide the threads of a multiprocessor evenly. The rule
+ * does not compare the number of blocks, so among such designs the time decides.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; the fastest among equals.';
-/** The rule on a CPU. */
+/** The rule that recommends one design on a CPU. */
 export const CORES_RULE =
   'Picks the simplest design within 1.5 % of the fastest: even rows, then the fewest cores; the fastest among equals.';
 
-/** The oddity of a block size: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else 3. */
+/**
+ * Returns how unusual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else
+ * 3.
+ */
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;
   if (Number.isInteger(Math.log2(blockThreads))) return 1;
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/** 0 if units stay in their order; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered. */
+/**
+ * Returns 0 if units stay in their order; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered.
+ */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':
@@ -35,10 +42,10 @@ function balancingWork(text: string): number {
   }
 }
 
-/** The figures of a design that the rule uses, beyond its positions on the axes. */
+/** The figures of a design that the rule uses in addition to the positions on the axes. */
 export interface DesignFigures {
   timeMs(design: number): number;
-  /** The number of cores on a CPU. */
+  /** Returns the number of blocks of a design, or of cores on a CPU. */
   gridBlocks(design: number): number;
 }
 
@@ -81,7 +88,7 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
   };
 }
 
-/** The first of several tied designs by the rule. */
+/** Returns the first of several tied designs by the rule. */
 export function pickDesign(axes: SpaceAxes, figures: DesignFigures, tied: Iterable<number>): number | undefined {
   const compare = simplerFirst(axes, figures);
   let picked: number | undefined;

@@ -13,11 +13,12 @@ export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
 
 /**
- * The design that one would write first on a device. It has one thread per unit (or the fewest that the space has), no
- * balancing and no cap, and blocks of about 256 threads. They cover all units or, if the space has no such launch, fill
- * the device once. On a CPU it has even rows over all cores. `null` if no such design is valid.
+ * Finds the design that one would write first on a device. It has one thread per unit (or the fewest that the space
+ * has), no balancing and no cap, and blocks of about 256 threads. Its blocks cover all units or, if the space has no
+ * such launch, fill the device once. On a CPU it has even rows over all cores. The result is `null` if no such design
+ * is valid.
  * @param device position on the device axis
- * @param waves the waves of blocks of a design; NaN if it is invalid
+ * @param waves returns the waves of blocks of a design; NaN if it is invalid
  */
 export function plainDesign(axes: SpaceAxes, device: number, waves: (design: number) => number): number | null {
   const counts = axisCounts(axes);

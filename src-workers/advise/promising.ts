@@ -3,10 +3,11 @@ import { spread } from './coarse.ts';
 
 /**
  * Finds designs that can be the best under some draw of the unknown inputs. These are the best design of every group
- * (designs of one structure), and designs of the leading groups with other block sizes and launches.
+ * (designs that differ only in block size, launch and register cap), and designs of the leading groups with other block
+ * sizes and launches.
  */
 
-/** A group that is slower than the best by more than this factor is skipped. */
+/** A group is skipped if it is slower than the best group by more than this factor. */
 const HOPELESS = 6;
 /** Maximum number of groups that are considered. */
 const MAX_GROUPS = 64;
@@ -14,13 +15,16 @@ const MAX_GROUPS = 64;
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
-/** The group of a design: every axis but the block size, the launch and the register cap. */
+/**
+ * Returns a function that gives the group of a design. The group is determined by every axis but the block size, the
+ * launch and the register cap.
+ */
 export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
   const perGroup = productOf(counts.slice(AXIS.launch));
   return (design) => Math.floor(design / perGroup);
 }
 
-/** The fastest of the given designs of each group, the fastest group first. */
+/** Returns the fastest of the given designs of each group, the fastest group first. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
   const group = makeGroupFinder({ counts: axisCounts(axes) });
   const best = new Map<number, number>();
@@ -37,8 +41,8 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
 }
 
 /**
- * Lists variants of the given designs: each with a few block sizes and launches, without a register cap or with its
- * own.
+ * Lists variants of the given designs. Each variant has one of a few block sizes and launches, and either no register
+ * cap or the cap of the given design.
  */
 export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);

@@ -22,11 +22,13 @@ export interface LeastRegret {
   /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
-  /** The designs with the smallest worst-case regret first; equal ones by their mean regret. */
+  /**
+   * The designs with the smallest worst-case regret, the smallest first. Equal ones are ordered by their mean regret.
+   */
   readonly designs: readonly CommonDesign[];
   /**
-   * The worst regret that each scenario's best design has in any scenario; NaN if the design is invalid or missing in
-   * one.
+   * For each scenario, the worst regret that its best design has in any scenario; NaN if that design is invalid or
+   * missing in one of them.
    */
   readonly ownBest: readonly number[];
   /** Number of designs that are valid in all scenarios. */
@@ -34,8 +36,8 @@ export interface LeastRegret {
 }
 
 /**
- * The designs with the least worst-case regret over the scenarios (Savage 1951, minimax regret). Two designs are the
- * same if they have the same values on all axes; launches are compared by their text.
+ * Finds the designs with the smallest worst-case regret over the scenarios (Savage 1951, minimax regret). Two designs
+ * are the same if they have the same values on all axes; launches are compared by their text.
  * @param keep maximum number of designs
  */
 export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {

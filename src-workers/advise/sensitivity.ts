@@ -5,21 +5,27 @@ import { pickDesign } from './pick.ts';
 import { tieFraction, type TieTable } from '../sweep/ties.ts';
 import { predictTimes, surveyFastest } from './survey.ts';
 
-/** The effect of one input: times over its range, and how far the recommended design stays within the tie band. */
+/**
+ * The effect of one input: times over the range of the input, and the range in which the recommended design stays
+ * within the tie band.
+ */
 export interface InputTrial {
   /** The best time at each tried value. */
   readonly bestMs: readonly number[];
-  /** NaN if the recommended design is invalid. */
+  /** The time of the recommended design at each tried value; NaN if it is invalid there. */
   readonly recommendedMs: readonly number[];
   /** The design that the rule picks at each tried value. */
   readonly picked: readonly number[];
-  /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
+  /**
+   * The range of the input in which the recommended design stays tied; an end is null if it is beyond the tried values.
+   */
   readonly holds: readonly [number | null, number | null];
   /**
-   * The design that is picked just below that range, and the largest fraction of the recommended time that it saves.
+   * The design that is picked just below that range, and the largest fraction of the recommended design's time that it
+   * saves.
    */
   readonly below: TakenOver | null;
-  /** The same for the design that is picked just above that range. */
+  /** The design that is picked just above that range, with the fraction that it saves. */
   readonly above: TakenOver | null;
 }
 
@@ -41,10 +47,13 @@ export interface TrialOptions {
   readonly known: Best | null;
 }
 
-/** Number of designs that are kept for each tried value. They are the candidates for the values between. */
+/** Number of designs that are kept for each tried value. They are the candidates for the values in between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Maximum number of searches for an end. A search is repeated if it finds more designs that beat the best one. */
+/**
+ * Maximum number of searches for one end of the range. A search is repeated if it finds more designs that beat the best
+ * one.
+ */
 const ROUNDS = 6;
 
 export interface Best {
@@ -52,14 +61,14 @@ export interface Best {
   readonly bestMs: number;
   readonly recommendedMs: number;
   readonly picked: number;
-  /** The fastest designs, and the picked one. */
+  /** The fastest designs, among them the picked one. */
   readonly candidates: readonly number[];
 }
 
 /**
- * Tries the values of one input, each with the fastest design of the whole space. Between the values, only the designs
- * that were fastest at one of them are compared, and the whole space is searched again where a range ends.
- * @param predictorAt predictor of the plan with the input at a value
+ * Tries the values of one input, and finds the fastest design of the whole space for each. Between the values, only the
+ * designs that were fastest at one of them are compared; where a range ends, the whole space is searched again.
+ * @param predictorAt returns the predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, ties } = options;
@@ -121,7 +130,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
 
 const smaller = (least: number, time: number): number => (time < least ? time : least);
 
-/** The fraction of its time by which the recommended design could be faster; 1 if it cannot run. */
+/** Returns the fraction of its time by which the recommended design could be faster; 1 if it cannot run. */
 function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }

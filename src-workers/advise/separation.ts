@@ -8,27 +8,35 @@ import type { TieTable } from '../sweep/ties.ts';
  * and all designs get the same draws.
  */
 
-/** Parts of a design's error. Designs with the same text share a part; `widths` are the deviations of ln(time). */
+/**
+ * Parts of a design's error. Designs with the same text for a part share that part of the error. `widths` are the
+ * standard deviations of the parts, in ln(time).
+ */
 export interface ErrorParts {
   readonly texts: readonly string[];
   readonly widths: readonly number[];
 }
 
-/** Standard deviation of ln(time) between launches of a block size. In Hasan's Table 2, 80 % err by less than 2.9 %. */
+/**
+ * Standard deviation of ln(time) between launches of a block size. In Hasan's Table 2, 80 % of the predictions err by
+ * less than 2.9 %.
+ */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 /** The properties of a design that determine its error. */
 export interface ErrorPlace {
   /** Number of the design's place (`TiePlace`). */
   readonly place: number;
-  /** Designs with the same text here share the part of the error that depends on the block size. */
+  /**
+   * A text that identifies the block size. Designs with the same text share the part of the error that depends on it.
+   */
   readonly block: string;
   readonly design: number;
 }
 
 /**
- * Lists the parts of the errors of designs. One part depends on how a design takes its work, one on its block size, one
- * on the design alone.
+ * Lists the parts of the errors of designs. One part depends on how a design takes its work, one on its block size, and
+ * one on the design alone.
  * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
@@ -49,10 +57,10 @@ export function errorParts(
 }
 
 /**
- * Draws times with errors, by sample, then design. Samples come in pairs with opposite errors. The errors of every
- * design then have the mean 0, so two designs differ in their mean ln(time) as they do without errors.
- * @param timeMs by draw of the inputs, then design
- * @param pairs pairs of samples of each draw
+ * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so the
+ * errors of every design have the mean 0, and two designs differ in their mean ln(time) as they do without errors.
+ * @param timeMs for each draw of the inputs, a time for each design
+ * @param pairs number of pairs of samples for each draw
  */
 export function withErrors(
   timeMs: readonly Float64Array[],
@@ -61,7 +69,7 @@ export function withErrors(
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
     Array.from({ length: pairs }, (_, pair) => {
-      // Each draw has its own seed, so that more designs do not change the earlier errors.
+      // Each pair has its own seed, so that more designs do not change the errors of the earlier ones.
       const uniform = mersenneTwister(1 + draw * pairs + pair);
       const known = new Map<string, number>();
       const errorOf = (text: string): number => {
@@ -98,8 +106,8 @@ export interface Measuring {
 }
 
 /**
- * The fewest designs whose best is expected to be near the best of all. Each next design is the one that gains the most
- * after those before it are measured. Measurements count as exact.
+ * Finds the fewest designs whose best is expected to be near the best of all. Each next design is the one that gains
+ * the most after the designs before it are measured. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -9,7 +9,7 @@ import {
 } from '../domain/space.ts';
 import { formatLaunch } from '../predict/design/launch.ts';
 
-/** The values of an axis as texts that are comparable between spaces. */
+/** Returns the values of an axis as texts that are comparable between spaces. */
 export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   switch (axis) {
     case 'device':
@@ -25,13 +25,18 @@ export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   }
 }
 
-/** The designs of an earlier space that a later space has, too. They have the same values on all axes. */
+/**
+ * The designs that two spaces have in common, an earlier one and a later one: designs with the same values on all axes.
+ */
 export interface SharedDesigns {
-  /** Returns the number in the later space of a design of the earlier space; `null` if the later space lacks it. */
+  /**
+   * Returns the number that a design of the earlier space has in the later space; `null` if the later space does not
+   * have it.
+   */
   readonly renumber: (design: number) => number | null;
-  /** Number of designs of the later space that the earlier one has, too. */
+  /** Number of designs of the later space that the earlier one also has. */
   readonly shared: number;
-  /** Lists the other designs of the later space, ascending. */
+  /** Lists the designs that only the later space has, ascending. */
   readonly listAdded: () => Uint32Array;
 }
 

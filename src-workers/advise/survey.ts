@@ -14,7 +14,10 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** The result of predicting a part of the space. It keeps only the designs that can be among the best of the space. */
 export interface Survey {
-  /** Number of designs of the part. Designs whose bound is too slow count; designs that were not reached do not. */
+  /**
+   * Number of designs of the part that were considered. It includes designs whose bound is too slow, but not designs
+   * that were not reached.
+   */
   readonly predicted: number;
   /** Number of these designs that cannot run. */
   readonly invalid: number;
@@ -40,13 +43,13 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
   return columns;
 }
 
-/** Waves of blocks that a design takes; NaN if it is invalid. */
+/** Returns the waves of blocks that a design takes; NaN if it is invalid. */
 export function countWaves(predictor: Predictor, design: number): number {
   const { invalid, device, gridBlocks, shape } = examineDesign(predictor, design).candidate;
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
 }
 
-/** Times of a list of designs, ms; NaN if invalid. */
+/** Predicts the times of a list of designs, ms; NaN if a design is invalid. */
 export function predictTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
   return predictDesigns(predictor, designs).timeMs;
 }
@@ -78,7 +81,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
   };
 }
 
-/** What a survey lacks if it has only the fastest designs. */
+/** The empty list for the parts of a survey that a search for the fastest design leaves unknown. */
 const NONE = new Uint32Array();
 export const ONLY_FASTEST = {
   tied: NONE,
@@ -87,7 +90,7 @@ export const ONLY_FASTEST = {
 };
 
 /**
- * The result for designs that were predicted before.
+ * Makes the survey of designs that were predicted before.
  * @param counts number of values of each axis, in AXIS_ORDER
  */
 export function surveyColumns(
@@ -120,7 +123,7 @@ function countInvalid({ invalidReason }: PredictionColumns): number {
   return invalidReason.reduce((count, reason) => count + Number(reason !== 0), 0);
 }
 
-/** Some entries of columns, in the given order. */
+/** Returns some entries of columns, in the given order. */
 export function pickColumns(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
   for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
@@ -135,7 +138,7 @@ function gatherInto(
   for (let i = 0; i < entries.length; i += 1) out[i] = from[entries[i]];
 }
 
-/** Copies all columns to others, starting at entry `at`. */
+/** Copies all columns into other columns, starting at entry `at`. */
 export function copyColumns(from: PredictionColumns, to: PredictionColumns, at: number): void {
   for (const name of COLUMNS) to[name].set(from[name], at);
 }

@@ -5,7 +5,10 @@ import { dot } from '../numeric/symmetric.ts';
 /** A design counts as good if its time exceeds the best by at most this fraction. */
 export const GOOD_FRACTION = 0.03;
 
-/** The results of the draws of unknown inputs for a design. A regret is ln(its time over the draw's best time). */
+/**
+ * The results of the draws of unknown inputs for a design. Its regret in a draw is ln(its time / the best time of the
+ * draw).
+ */
 export interface DesignRegret {
   /** Mean over the draws. */
   readonly expected: number;
@@ -20,9 +23,10 @@ export interface DesignRegret {
 }
 
 /**
- * The regret of each design over draws that all designs share; null for a design that cannot run in some draw.
- * @param timeMs by draw, then design
- * @param competing number of first designs that may be the best of a draw; later designs are only compared with them
+ * Computes the regret of each design over draws that all designs share; null for a design that cannot run in some draw.
+ * @param timeMs for each draw, a time for each design
+ * @param competing number of designs at the start that may be the best of a draw; later designs are only compared with
+ * them
  */
 export function computeRegrets(
   timeMs: readonly Float64Array[],
@@ -51,14 +55,14 @@ export function computeRegrets(
   });
 }
 
-/** Number of permuted orders of an input's ranks. They show what a fit to a few draws gains by chance. */
+/** Number of permuted orders of an input's ranks. They show how much a fit to a few draws gains by chance. */
 const SHUFFLES = 8;
 
 /**
  * Computes the expected value of partial perfect information: the mean regret that is saved if the value of one input
- * is known before the design is chosen. The saving of a design over the chosen one is fitted by a parabola in the ranks
- * of the input. A fit to a few draws always gains something by chance. The same fit to permuted ranks shows how much,
- * and this is subtracted.
+ * is known before the design is chosen. For each design, the time that it saves compared with the chosen design is
+ * fitted by a parabola in the ranks of the input. A fit to a few draws always gains something by chance. The same fit
+ * to permuted ranks shows how much, and this is subtracted.
  * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {
@@ -87,7 +91,7 @@ function chooseStep(draws: number, shuffle: number): number {
 
 /** Fits 1, x and x² by least squares at fixed points. The returned function maps values to fitted values. */
 function parabolas(points: readonly number[]): (values: readonly number[]) => readonly number[] {
-  // This is an orthonormal basis, by Gram and Schmidt.
+  // This is an orthonormal basis by the Gram–Schmidt process.
   const basis: number[][] = [];
   for (const power of [0, 1, 2]) {
     const column = points.map((point) => (point - 0.5) ** power);

@@ -14,7 +14,7 @@ import type { SweepPlan } from '../predict/plan.ts';
 
 /** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted with several draws from them. */
 
-/** Values at even steps of probability, ascending, from the minimum to the maximum of the draws. */
+/** Quantiles of a law of an input at equal steps of probability, ascending, from its minimum to its maximum. */
 export type Quantiles = readonly number[];
 
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
@@ -26,7 +26,10 @@ export type Laws = Readonly<Record<string, Quantiles>>;
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states a value other than the middle of the law. The law is then shifted to that value. */
+  /**
+   * Whether the study states a value that differs from the middle of the law. The law is then shifted to the stated
+   * value.
+   */
   readonly stated: boolean;
 }
 
@@ -38,7 +41,10 @@ export interface Unknown {
   readonly device: readonly string[];
 }
 
-/** The ranks of a path in the order of draws: middles of equal parts of 0…1 (Latin hypercube: McKay et al. 1979). */
+/**
+ * Returns the ranks of a path in the order of draws: the middles of equal parts of 0…1, in a permuted order (Latin
+ * hypercube: McKay et al. 1979).
+ */
 function makeRanks(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
@@ -48,15 +54,15 @@ function makeRanks(path: string, draws: number): readonly number[] {
 }
 
 /**
- * The ranks of the inputs by draw. They depend only on the path of the input. So all designs get the same draws, and an
- * input that becomes known does not change the draws of the others. All parts of a phase share a rank, because a long
- * phase loads more.
+ * Returns the ranks of the inputs by draw. They depend only on the path of the input. So all designs get the same
+ * draws, and an input that becomes known does not change the draws of the others. All parts of a phase share a rank,
+ * because a longer phase also loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, makeRanks(path, draws)]));
 }
 
-/** The paths of the unknown inputs, each once. */
+/** Returns the paths of the unknown inputs, each once. */
 export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
   return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
 }
@@ -81,7 +87,7 @@ export function drawnPlan(plan: SweepPlan, unknown: Unknown, draw: Draw, id: str
       devices,
       ...(implementations && {
         implementations: implementations.map((one, at) => {
-          // Fields that an implementation does not state are the study's.
+          // Fields that an implementation does not state have the values of the study.
           const common = unknown.kernel.filter(({ field, of }) => of === -1 && !one.own.includes(field));
           const fields = [...common, ...unknown.kernel.filter(({ of }) => of === at)];
           return { ...one, kernel: drawnKernel(one.kernel, fields, unknown.laws, rankOf) };
@@ -103,14 +109,14 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
 }
 
 /**
- * The factor on a stated value. The value was chosen for this kernel, so the error (as a ratio) is assumed to be half
- * the error of an unstated value.
+ * Returns the factor on a stated value. The value was chosen for this kernel, so its error (as a ratio) is assumed to
+ * be half the error of an unstated value.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
 }
 
-/** The kernel with a draw of its unstated fields. */
+/** Returns the kernel with a draw of its unstated fields. */
 export function drawnKernel(
   kernel: KernelProfile,
   fields: readonly UnknownField[],
@@ -122,7 +128,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // If accesses are listed, the fraction of gathers that miss is still unknown.
+      // Even if accesses are listed, the fraction of gathers that miss is unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
       continue;
     }
@@ -140,7 +146,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // The value is the fraction of kernels that deal units.
+      // The drawn value is the fraction of kernels that deal units, so the rank decides whether this kernel does.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
@@ -153,7 +159,10 @@ export function drawnKernel(
   return drawn;
 }
 
-/** The range of a number of a kernel as it is drawn, from 5 to 95 % of its law; `null` for fields without a number. */
+/**
+ * Returns the range in which a number of a kernel is drawn, from 5 to 95 % of its law; `null` for fields without a
+ * number.
+ */
 export function drawnRange(kernel: KernelProfile, one: UnknownField, laws: Laws): readonly [number, number] | null {
   const { field } = one;
   if (field === 'accesses' || field === 'sharing' || field === 'lengthsKnownBeforeLaunch') return null;

@@ -1,17 +1,17 @@
 import { keptWith } from './kept.ts';
 
 /**
- * Memory that several caches share. The cache first drops the value that is cheapest to make again for its size. Among
- * equally cheap values, it drops the one that was not used for longest. This is the GreedyDual-Size algorithm of Cao
- * and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
+ * Memory that several caches share. If it is full, the value that takes the least time per byte to make again is
+ * dropped; among equal values, the one that was not used for longest. This is the GreedyDual-Size algorithm of Cao and
+ * Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
  * others, so the last use alone would keep the wrong ones.
  */
 export interface Budget {
   bytes: number;
   used: number;
-  /** The rank of the value that was dropped last. Values that are used later rank above it by their cost. */
+  /** The rank of the value that was dropped last. A value that is used later ranks above it by the value's cost. */
   floor: number;
-  /** The values by the power of two of their cost, each list in the order of its ranks. */
+  /** The values by the power of two of their cost, each list in ascending order of ranks. */
   readonly lists: readonly Entry[];
 }
 
@@ -19,20 +19,23 @@ export interface Budget {
 interface Entry {
   before: Entry;
   after: Entry;
-  /** Position of the list. */
+  /** Position of this entry's list in `Budget.lists`. */
   readonly list: number;
-  /** Time to make the value, ns for each byte. It is a power of two. */
+  /** Time to make the value, ns per byte, rounded to a power of two. */
   readonly cost: number;
   rank: number;
   readonly bytes: number;
   readonly drop: () => void;
 }
 
-/** Costs between 2⁻⁴ and 2¹¹ ns for each byte are distinguished by their power of two. */
+/** Costs between 2⁻⁴ and 2¹¹ ns per byte are distinguished by their power of two. */
 const LOWEST_COST = -4;
 const COSTS = 16;
 
-/** @param bytes maximum size of all values, as the caches count it */
+/**
+ * Creates a budget.
+ * @param bytes maximum size of all values, as the caches count it
+ */
 export function createBudget(bytes: number): Budget {
   return {
     bytes,
@@ -64,7 +67,7 @@ function rankLast({ floor, lists }: Budget, entry: Entry): void {
   list.before = entry;
 }
 
-/** Drops the value with the lowest rank. It is the first one of a list. */
+/** Drops the value with the lowest rank, which is the first one of a list. */
 function dropOne(budget: Budget): void {
   let lowest: Entry | null = null;
   for (const list of budget.lists)
@@ -78,7 +81,8 @@ function dropOne(budget: Budget): void {
 
 /**
  * Makes a cache whose values share a budget.
- * @param costMs usual time to make a value. It is not measured, since the clock of a busy machine would rank by chance
+ * @param costMs usual time to make a value. It is not measured, because on a busy machine measured times would rank
+ * values by chance
  * @param sizeOf size of a value, bytes
  */
 export function createSizedCache<Key, T>(

@@ -1,6 +1,6 @@
 export type CompactNumbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** The same values in the smallest array that holds all of them exactly. */
+/** Returns the same values in the smallest kind of array that holds all of them exactly. */
 export function compactNumbers(values: CompactNumbers): CompactNumbers {
   if (values instanceof Uint8Array) return values;
   const most = findLargestWhole(values);
@@ -10,8 +10,8 @@ export function compactNumbers(values: CompactNumbers): CompactNumbers {
 }
 
 /**
- * The largest value; infinite if any value is not a whole number below 2³². The loop has a function of its own: V8 would
- * leave the optimised code of a longer function at the end of every loop.
+ * Finds the largest value; infinite if any value is not a whole number below 2³². The loop has a function of its own,
+ * because V8 would leave the optimised code of a longer function at the end of every loop.
  */
 function findLargestWhole(values: CompactNumbers): number {
   let most = 0;
@@ -23,13 +23,13 @@ function findLargestWhole(values: CompactNumbers): number {
   return most;
 }
 
-/** `compactNumbers` of values that will be overwritten. */
+/** Returns the result of `compactNumbers` for values that will be overwritten. */
 export function copyCompactly(values: CompactNumbers): CompactNumbers {
   const compact = compactNumbers(values);
   return compact === values ? values.slice() : compact;
 }
 
-/** Whether two arrays have the same values, whatever their kinds. */
+/** Returns whether two arrays have the same values, whatever their kinds. */
 export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
   if (one.length !== other.length) return false;
   // A loop is faster than a callback here: an order has millions of lengths.
@@ -37,15 +37,15 @@ export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
   return true;
 }
 
-/** An array of the kind of another one. */
+/** Makes an array of the same kind as another one. */
 export function makeNumbers<Numbers extends CompactNumbers>(like: Numbers, length: number): Numbers {
   return new (like.constructor as new (length: number) => Numbers)(length);
 }
 
-/** The largest of some numbers that are not negative; 0 if there are none. */
+/** Finds the largest of some numbers that are not negative; 0 if there are none. */
 export function findLargest(values: CompactNumbers): number {
   let largest = 0;
-  // An iterator over several kinds of arrays makes an object for each value.
+  // An iterator over several kinds of arrays would make an object for each value.
   for (let at = 0; at < values.length; at++) if (values[at] > largest) largest = values[at];
   return largest;
 }

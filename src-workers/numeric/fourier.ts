@@ -2,7 +2,7 @@ import FFT from 'fft.js';
 
 const transforms = new Map<number, FFT>();
 
-/** A radix-4 transform of `size` complex numbers (a power of two, 2 or more); built once per size. */
+/** Returns a radix-4 transform of `size` complex numbers (a power of two, 2 or more), which is built once per size. */
 export function fourier(size: number): FFT {
   let transform = transforms.get(size);
   if (!transform) {
@@ -12,7 +12,7 @@ export function fourier(size: number): FFT {
   return transform;
 }
 
-/** The smallest power of two ≥ max(value, 2). */
+/** Returns the smallest power of two ≥ max(value, 2). */
 export function powerOfTwoAtLeast(value: number): number {
   let power = 2;
   while (power < value) power *= 2;

@@ -12,8 +12,8 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
 }
 
 /**
- * Returns the cached value of an owner and a key, or makes it. Each owner keeps up to `max` values (see `kept`). They
- * are released when the owner is.
+ * Returns the cached value of an owner and a key, or makes it. Each owner keeps up to `max` values (see `kept`), which
+ * are released together with the owner.
  * @param make gets the other values of the owner
  */
 export function keptFor<Owner extends object, Key, T>(
@@ -28,7 +28,7 @@ export function keptFor<Owner extends object, Key, T>(
   return kept(own, max, key, () => make(own));
 }
 
-/** Makes a function whose value is computed once for each object, and released with it. */
+/** Makes a function whose value is computed once for each object, and released together with the object. */
 export function keptWith<Owner extends object, T>(make: (owner: Owner) => T): (owner: Owner) => T {
   const values = new WeakMap<Owner, T>();
   return (owner) => {

@@ -3,13 +3,16 @@ import type { LengthLaw } from '../domain/workload.ts';
 /** Points and masses on integers; the masses need not sum to 1. */
 export type Masses = Pick<LengthLaw, 'support' | 'probability'>;
 
-/** @param a,b whole numbers ≥ 0; the divisor of 0 and b is b */
+/**
+ * Returns the greatest common divisor.
+ * @param a,b whole numbers ≥ 0; the divisor of 0 and b is b
+ */
 export function greatestCommonDivisor(a: number, b: number): number {
   while (b > 0) [a, b] = [b, a % b];
   return a;
 }
 
-/** The largest step for which every support point is support[0] plus a multiple of it; 1 for a single point. */
+/** Returns the largest step for which every support point is support[0] plus a multiple of it; 1 for a single point. */
 export function latticeStep(support: Float64Array): number {
   let step = 0;
   for (let i = 1; i < support.length && step !== 1; i++) {
@@ -39,8 +42,8 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
 }
 
 /**
- * An interval outside which the sum of `count` independent draws lies with at most `excluded` probability at either
- * end: Chernoff's bound at its best exponent, clipped to the range of the sums.
+ * Returns an interval for the sum of `count` independent draws. The sum lies beyond either end with a probability of at
+ * most `excluded`: Chernoff's bound at its best exponent, clipped to the range of the sums.
  */
 export function sumWindow(
   law: Masses,
@@ -53,7 +56,7 @@ export function sumWindow(
   if (first === last) return { low: count * first, high: count * last };
   const information = -Math.log(excluded);
 
-  // Bounds the sum of distances from one end; `sign` −1 mirrors the law.
+  // Bounds the distance of the sum from one end of its range; `sign` −1 mirrors the law.
   const reach = (sign: 1 | -1): number => {
     const bound = (exponent: number): number => {
       let moment = 0;
@@ -63,7 +66,7 @@ export function sumWindow(
       }
       return count * sign * end + (count * Math.log(moment) + information) / exponent;
     };
-    // The bound has one minimum in the exponent, which golden section finds on a logarithmic scale.
+    // The bound has a single minimum in the exponent, which golden section finds on a logarithmic scale.
     const golden = (Math.sqrt(5) - 1) / 2;
     let low = Math.log(1e-9 / (last - first));
     let high = Math.log(1e3 / Math.min(1, last - first));
@@ -92,7 +95,7 @@ export function sumWindow(
   return { low: Math.max(count * first, Math.floor(-reach(-1))), high: Math.min(count * last, Math.ceil(reach(1))) };
 }
 
-/** The i-th multiple of the golden ratio modulo 1. Any number of these points fill 0…1 evenly. */
+/** Returns the i-th multiple of the golden ratio modulo 1. Any number of consecutive multiples fill 0…1 evenly. */
 export function goldenTurn(i: number): number {
   return (i * 0.6180339887498949) % 1;
 }

@@ -5,10 +5,10 @@ export interface QuadratureRule {
 }
 
 /**
- * Gauss rule of a measure from its three-term recurrence p_{k+1} = (x − alpha[k])·p_k − beta[k]·p_{k−1}; beta[0] is the
- * measure's total mass. Nodes are the eigenvalues of the Jacobi matrix, by implicit QL with Wilkinson shifts; weights
- * are beta[0] times the squared first components of its eigenvectors.
- * Source: Golub and Welsch, Math. Comp. 23 (1969), doi:10.1090/S0025-5718-69-99647-1.
+ * Computes the Gauss rule of a measure from its three-term recurrence p_{k+1} = (x − alpha[k])·p_k − beta[k]·p_{k−1};
+ * beta[0] is the measure's total mass. Nodes are the eigenvalues of the Jacobi matrix, by implicit QL with Wilkinson
+ * shifts; weights are beta[0] times the squared first components of its eigenvectors. Source: Golub and Welsch, Math.
+ * Comp. 23 (1969), doi:10.1090/S0025-5718-69-99647-1.
  */
 export function gaussRule(alpha: Float64Array, beta: Float64Array): QuadratureRule {
   const count = alpha.length;
@@ -67,9 +67,9 @@ export function gaussRule(alpha: Float64Array, beta: Float64Array): QuadratureRu
 }
 
 /**
- * Gauss rule of a discrete measure (positive masses at points), with recurrence coefficients by the Stieltjes
- * procedure. It is stable as long as `count` is far below the number of points.
- * Source: Gautschi, SIAM J. Sci. Stat. Comput. 3 (1982), doi:10.1137/0903018.
+ * Computes the Gauss rule of a discrete measure (positive masses at points), with recurrence coefficients by the
+ * Stieltjes procedure. It is stable as long as `count` is far below the number of points. Source: Gautschi, SIAM J.
+ * Sci. Stat. Comput. 3 (1982), doi:10.1137/0903018.
  */
 export function discreteGaussRule(points: Float64Array, masses: Float64Array, count: number): QuadratureRule {
   const alpha = new Float64Array(count);

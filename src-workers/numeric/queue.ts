@@ -1,16 +1,19 @@
-/** A priority queue of small integers, ordered by `key[i]`, then i. A key may change only outside the queue. */
+/**
+ * A priority queue of small integers, ordered by `key[i]`, then by i. A key may change only while its entry is outside
+ * the queue.
+ */
 export interface IndexedQueue {
   push(index: number): void;
   pop(): number;
   /** Moves the first entry to its place after its key has grown. */
   settle(): void;
-  /** The first entry; undefined behaviour if the queue is empty. */
+  /** Returns the first entry; the result is undefined if the queue is empty. */
   first(): number;
   size(): number;
   clear(): void;
 }
 
-/** A binary heap over `key`, which the caller owns and changes. */
+/** Makes a binary heap over `key`, which the caller owns and changes. */
 export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;

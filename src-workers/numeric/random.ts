@@ -1,14 +1,16 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LengthLaw } from '../domain/workload.ts';
 
-/** A source of independent uniform doubles in [0, 1). Random functions take one, so that a seed fixes the result. */
+/**
+ * A source of independent uniform doubles in [0, 1). Functions that need random numbers get one as an argument, so that
+ * a seed fixes the result.
+ */
 export type UniformSource = () => number;
 
 /**
- * MT19937 with 53 random bits per double (two 32-bit outputs each).
- * Source: Matsumoto and Nishimura, ACM TOMACS 8 (1998), doi:10.1145/272991.272995.
- *
- * @param seed an integer; its low 32 bits are used.
+ * Makes a source by MT19937 with 53 random bits per double (two 32-bit outputs each). Source: Matsumoto and Nishimura,
+ * ACM TOMACS 8 (1998), doi:10.1145/272991.272995.
+ * @param seed an integer, of which the low 32 bits are used
  */
 export function mersenneTwister(seed: number): UniformSource {
   const generator = mersenne(seed);
@@ -20,8 +22,8 @@ export function mersenneTwister(seed: number): UniformSource {
 }
 
 /**
- * Draws an index of a discrete law in constant time, by an alias table that is built in linear time. Each draw takes
- * one double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ * Makes a sampler of a discrete law: it draws an index in constant time, by an alias table that is built in linear
+ * time. Each draw takes one double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
  * @param keep each probability times the number of probabilities, so that the mean is 1; the sampler overwrites it
  */
 export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {
@@ -37,7 +39,7 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
     keep[rich] -= 1 - keep[poor];
     (keep[rich] < 1 ? small : large).push(rich);
   }
-  // These entries differ from 1 by rounding only.
+  // These entries differ from 1 only by rounding.
   for (const i of small) keep[i] = 1;
   for (const i of large) keep[i] = 1;
   return (uniform) => {
@@ -47,15 +49,15 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
   };
 }
 
-/** Draws lengths from a law in constant time. Each draw takes one double. */
+/** Makes a sampler that draws lengths from a law in constant time. Each draw takes one double. */
 export function lengthSampler({ support, probability }: LengthLaw): (uniform: UniformSource) => number {
   const draw = aliasSampler(probability.map((p) => p * probability.length));
   return (uniform) => support[draw(uniform)];
 }
 
 /**
- * Cheap uniform numbers that spread a sample. They are too weak for a simulation. Source: Numerical Recipes' quick
- * generator, state·1664525 + 1013904223 modulo 2³².
+ * Makes a source of uniform numbers that takes little time, to spread a sample. The numbers are not random enough for a
+ * simulation. Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
  */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
@@ -80,7 +82,7 @@ export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: 
   }
 }
 
-/** The numbers 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
+/** Returns the numbers 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
 export function arbitraryOrder(count: number, seed: number): Int32Array {
   const order = new Int32Array(count);
   const uniform = quickGenerator(seed);

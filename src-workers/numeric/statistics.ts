@@ -2,7 +2,7 @@ function ascendingOrder(values: Float64Array): Uint32Array {
   return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }
 
-/** Ranks by value, from 1. Equal values keep their order. */
+/** Computes ranks by value, from 1. Equal values keep their order. */
 export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   const order = Array.from(values, (_, at) => at).sort((a, b) => values[a] - values[b] || a - b);
   const ranks = new Array<number>(values.length);
@@ -10,7 +10,7 @@ export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   return ranks;
 }
 
-/** Ranks from 1. Equal values get the mean of their ranks. */
+/** Computes ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
   const order = ascendingOrder(values);
   const ranks = new Float64Array(values.length);
@@ -24,7 +24,7 @@ function fractionalRanks(values: Float64Array): Float64Array {
 }
 
 /**
- * Pearson's correlation, −1…1.
+ * Computes Pearson's correlation, −1…1.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -45,7 +45,8 @@ export function pearson(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, where ties share their mean rank.
+ * Computes Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, where equal values share their mean
+ * rank.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -102,7 +103,7 @@ export function concordance(a: Float64Array, b: Float64Array): PairCounts {
   return { score: pairs - tiedA - tiedB + tiedBoth - 2 * swaps, pairs, tiedA, tiedB };
 }
 
-/** Number of pairs within runs of equal neighbours. */
+/** Counts the pairs within runs of equal neighbours. */
 function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean): number {
   let pairs = 0;
   for (let start = 0; start < order.length;) {
@@ -115,8 +116,8 @@ function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean)
 }
 
 /**
- * Kendall's τ-b, −1…1. It counts ties, so that only columns of the same order and the same ties reach 1.
- * Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
+ * Computes Kendall's τ-b, −1…1. It takes ties into account, so that only columns with the same order and the same ties
+ * reach 1. Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -125,7 +126,10 @@ export function kendall(a: Float64Array, b: Float64Array): number {
   return score / Math.sqrt((pairs - tiedA) * (pairs - tiedB));
 }
 
-/** @param values at least one */
+/**
+ * Computes the mean.
+ * @param values at least one
+ */
 export function mean(values: Float64Array | readonly number[]): number {
   let sum = 0;
   for (const value of values) sum += value;
@@ -133,8 +137,8 @@ export function mean(values: Float64Array | readonly number[]): number {
 }
 
 /**
- * Quantile by linear interpolation between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50 (1996),
- * doi:10.1080/00031305.1996.10473566).
+ * Computes a quantile by linear interpolation between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50
+ * (1996), doi:10.1080/00031305.1996.10473566).
  * @param sorted ascending, at least one value
  * @param fraction 0…1
  */
@@ -146,7 +150,7 @@ export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): num
 }
 
 /**
- * The smallest value whose cumulative weight reaches `target`, or the last one.
+ * Returns the smallest value whose cumulative weight reaches `target`, or the last value if none does.
  * @param values ascending, at least one; one weight for each
  */
 export function weightedQuantile(values: Float64Array, weights: Float64Array, target: number): number {
@@ -155,33 +159,40 @@ export function weightedQuantile(values: Float64Array, weights: Float64Array, ta
   return values[position < 0 ? values.length - 1 : position];
 }
 
-/** @param values at least one, no NaN; the array is not changed */
+/**
+ * Computes the median.
+ * @param values at least one, no NaN; the array is not changed
+ */
 export function median(values: Float64Array): number {
   return sortedQuantile(values.slice().sort(), 0.5);
 }
 
-/** Median of |x − centre|. Multiplied by `MAD_TO_DEVIATION`, it estimates the standard deviation of a normal law. */
+/**
+ * Computes the median of |x − centre|. Multiplied by `MAD_TO_DEVIATION`, it estimates the standard deviation of a
+ * normal law.
+ */
 export function medianAbsoluteDeviation(values: Float64Array, centre: number): number {
   return median(values.map((value) => Math.abs(value - centre)));
 }
 
-/** 1 / Φ⁻¹(¾). */
+/** 1 / Φ⁻¹(¾): the standard deviation of a normal law divided by its median absolute deviation. */
 export const MAD_TO_DEVIATION = 1.482602218505602;
 
-/** Order statistics that enclose the median, as positions from 0 in ascending order. */
+/** The order statistics that enclose the median, as positions from 0 in ascending order. */
 export interface MedianInterval {
   readonly low: number;
   readonly high: number;
-  /** The probability that they enclose the median, 0…1; at least the requested confidence. */
+  /** The probability that the interval contains the median, 0…1; at least the requested confidence. */
   readonly coverageFraction: number;
 }
 
 /**
- * The narrowest symmetric pair of order statistics that encloses the median with at least the given confidence. It
- * holds for any law, because the number of draws below the median is Bin(n, ½).
- * Source: David and Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
+ * Finds the narrowest symmetric pair of order statistics that encloses the median with at least the given confidence.
+ * It holds for any law, because the number of draws below the median is Bin(n, ½). Source: David and Nagaraja, Order
+ * Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
  * @param confidenceFraction 0…1
- * @returns `null` if the least and the largest value do not enclose it (fewer than 6 values at 95 %)
+ * @returns `null` if even the smallest and the largest value do not enclose the median with this confidence (fewer than
+ * 6 values at 95 %)
  */
 export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {
   // P(Bin(n, ½) = k) = C(n, k)/2ⁿ is computed by logarithms, because 2⁻ⁿ underflows for long series.
@@ -199,9 +210,9 @@ export function medianInterval(count: number, confidenceFraction: number): Media
 }
 
 /**
- * Theil–Sen estimator: the median slope over all pairs of points. It tolerates a quarter of arbitrary points. It takes
- * n²/2 steps and numbers of memory.
- * Source: Sen, J. Amer. Statist. Assoc. 63 (1968), doi:10.1080/01621459.1968.10480934.
+ * Computes the Theil–Sen estimator: the median slope over all pairs of points. It tolerates a quarter of arbitrary
+ * points. It takes n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63 (1968),
+ * doi:10.1080/01621459.1968.10480934.
  * @param y at least two values, at x = 0, 1, 2, …
  */
 export function theilSenSlope(y: Float64Array): number {

@@ -1,6 +1,7 @@
 /**
- * A thread counts the steps of its task in shared memory. The thread that waits for the task can see whether it hangs,
- * and can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay valid.
+ * A thread counts the steps of its task in shared memory. The thread that waits for the task can see there whether the
+ * task hangs, and can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay
+ * valid.
  */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
@@ -11,7 +12,10 @@ export function sharedSteps(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(THREADS * CELLS * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** The shared cells of a thread. Thread numbers only increase; numbers of one pool differ by less than THREADS. */
+/**
+ * Returns the shared cells of a thread. Thread numbers only increase, and the numbers of one pool differ by less than
+ * THREADS, so no two threads of a pool share cells.
+ */
 export function viewSteps(shared: Int32Array, threadId: number): Int32Array {
   const from = (threadId % THREADS) * CELLS;
   return shared.subarray(from, from + CELLS);

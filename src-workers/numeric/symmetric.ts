@@ -1,11 +1,14 @@
-/** The dot product of two vectors of the same length. */
+/** Computes the dot product of two vectors of the same length. */
 export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
   return sum;
 }
 
-/** Lower factor L of a positive definite A = L·Lᵀ. Source: Golub and Van Loan, Matrix Computations, §4.2 (Cholesky). */
+/**
+ * Computes the lower factor L of a positive definite A = L·Lᵀ. Source: Golub and Van Loan, Matrix Computations, §4.2
+ * (Cholesky).
+ */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;
   const lower = a.map(() => new Float64Array(n));
@@ -20,7 +23,7 @@ export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float6
   return lower;
 }
 
-/** The solution of A·x = b for a positive definite A. */
+/** Solves A·x = b for a positive definite A. */
 export function solveSymmetric(a: readonly ArrayLike<number>[], b: readonly number[]): number[] {
   const n = b.length;
   const lower = choleskyFactor(a);

@@ -1,6 +1,6 @@
 /** Round numbers for the ticks of an axis, and labels that do not overlap. */
 
-/** A round step that gives about `target` ticks over a span. */
+/** Returns a round step that gives about `target` ticks over a span. */
 export function niceStep(span: number, target = 4): number {
   const rough = span / target;
   const size = 10 ** Math.floor(Math.log10(rough));
@@ -8,7 +8,9 @@ export function niceStep(span: number, target = 4): number {
   return Number((step * size).toPrecision(3));
 }
 
-/** The decimals that all multiples of a step need, so that all labels of an axis have the same number. */
+/**
+ * Returns the number of decimals that all multiples of a step need, so that all labels of an axis have the same number.
+ */
 export function stepDecimals(step: number): number {
   let decimals = 0;
   while (
@@ -19,7 +21,7 @@ export function stepDecimals(step: number): number {
   return decimals;
 }
 
-/** The multiples of a step from `low` to `high`, both included. */
+/** Lists the multiples of a step from `low` to `high`, both included. */
 export function multiples(low: number, high: number, step: number): number[] {
   const first = Math.ceil(low / step - 1e-9);
   return Array.from({ length: Math.max(0, Math.floor(high / step + 1e-9) - first + 1) }, (_, i) =>
@@ -33,7 +35,7 @@ export interface Bounds {
   readonly step: number;
 }
 
-/** Round bounds around a range, about four steps apart. */
+/** Returns round bounds around a range, about four steps apart. */
 export function niceBounds(low: number, high: number): Bounds {
   const span = high > low ? high - low : Math.abs(high) * 0.1 || 1;
   const step = niceStep(span, 4);
@@ -44,17 +46,17 @@ export function niceBounds(low: number, high: number): Bounds {
   };
 }
 
-/** Factors of a decade, from many ticks to few. */
+/** Multiples of a power of ten that get ticks, from many ticks per decade to few. */
 const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
 
 interface LogTickLimits {
   /** Maximum number of ticks. If even the powers of ten exceed it, there are no ticks. */
   readonly max?: number;
-  /** Least distance between neighbours, as a fraction of the axis. */
+  /** Minimum distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;
 }
 
-/** Round numbers on a logarithmic axis between two values, as many as the limits allow. */
+/** Lists round numbers between two values for a logarithmic axis, as many as the limits allow. */
 export function logTicks(low: number, high: number, { max = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
   if (!(low > 0 && high > low)) return [];
   const span = Math.log(high / low);
@@ -75,20 +77,20 @@ export function logTicks(low: number, high: number, { max = Infinity, apartFract
   return ticks.length <= max ? ticks : [];
 }
 
-/** The powers of two between two values; every second power if there would be more than `max`. */
+/** Lists the powers of two between two values; only every second power if there would be more than `max`. */
 export function powersOfTwo(low: number, high: number, max = 8): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
   return ticks.length > max ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
-/** Moves labels apart until each is at least `gap` below the one above. Their order is kept, and NaN stays NaN. */
+/** Moves labels apart until each is at least `gap` below the label above. Their order is kept, and NaN stays NaN. */
 export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
   const out = [...at];
   const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
   order.sort((a, b) => at[a] - at[b]);
   let moved = true;
-  // Neighbours move by equal parts, so that a pair stays centred on its lines.
+  // Both neighbours move by equal parts, so that a pair stays centred on its lines.
   for (let round = 0; moved && round < 50; round += 1) {
     moved = false;
     for (let k = 1; k < order.length; k += 1) {

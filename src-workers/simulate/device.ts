@@ -22,7 +22,7 @@ export interface Launch {
   readonly gridBlocks: number;
   /** t(w): cycles that one iteration of every active thread group takes together; index w = 0 … R·W_b, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
-  /** The schedulers of a multiprocessor; without them all its groups compete with each other. */
+  /** The schedulers of a multiprocessor. If omitted, all its groups compete with each other. */
   readonly schedulers?: Schedulers;
 }
 
@@ -32,7 +32,7 @@ export interface Timeline {
   readonly blockMultiprocessor: Int32Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, by time within each multiprocessor. */
+  /** Changes of the number of active thread groups, ordered by time within each multiprocessor. */
   readonly stepMultiprocessor: number[];
   readonly stepCycles: number[];
   readonly stepActiveGroups: number[];
@@ -40,7 +40,7 @@ export interface Timeline {
 
 /** A launch that can be simulated again and again without allocation. */
 export interface DeviceRun {
-  /** Simulates the launch with a fresh stream of blocks. Returns its time in cycles, NaN if cancelled. */
+  /** Simulates the launch with a fresh stream of blocks. Returns its time in cycles, or NaN if cancelled. */
   run(random: Random, timeline?: Timeline): number;
   /** Time at which the last block was dispatched in the latest run. */
   readonly lastDispatchCycles: number;
@@ -76,10 +76,13 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   return ok(launch);
 }
 
-/** The number of blocks after which `cancelled` is called. */
+/** `cancelled` is called each time this number of blocks has been simulated. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
-/** Two times that differ by at most this fraction are equal: sums of the same iterations are rounded differently. */
+/**
+ * Two times that differ by at most this fraction count as equal, because sums of the same iterations in another order
+ * are rounded differently.
+ */
 const SAME_INSTANT = 1e-12;
 
 /**
@@ -133,7 +136,10 @@ function groupHeaps(schedulers: number, capacity: number) {
   return { heapEnd, active, pushGroup, popGroup };
 }
 
-/** Moves multiprocessors whose next end is at most `until` into `ended`, in ascending order. Returns their number. */
+/**
+ * Moves the multiprocessors whose next end is at most `until` from the queue into `ended`, in ascending order. Returns
+ * their number.
+ */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
   let count = 0;
   while (queue.size() > 0 && time[queue.first()] <= until) ended[count++] = queue.pop();
@@ -142,12 +148,10 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 }
 
 /**
- * Prepares the discrete-event simulation of one launch.
- *
- * All active groups of a scheduler advance at the same rate, so each scheduler counts time in iterations (its virtual
- * time). A group of depth D that starts at v ends at v + D, whatever else happens. Between two ends of blocks,
- * multiprocessors do not affect each other. The queue of the device therefore holds one entry per multiprocessor: the
- * time of its next block end.
+ * Prepares the discrete-event simulation of one launch. All active groups of a scheduler advance at the same rate, so
+ * each scheduler counts time in iterations (its virtual time). A group of depth D that starts at v ends at v + D,
+ * whatever else happens. Between two ends of blocks, multiprocessors do not affect each other. So the queue of the
+ * device holds one entry per multiprocessor: the time of its next block end.
  */
 export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
@@ -273,7 +277,8 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           if (cancelled?.()) return NaN;
           nextCheck = block + CANCEL_CHECK_BLOCKS;
         }
-        // All blocks that end at one instant end before any is dispatched, so that blocks are distributed evenly.
+        // All blocks that end at the same instant end before any new block is dispatched, so that blocks are
+        // distributed evenly.
         const now = time[queue.first()];
         const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;

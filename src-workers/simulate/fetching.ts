@@ -8,7 +8,9 @@ import { indexSampler } from './samplers.ts';
 /** Work whose units the lanes fetch from one queue of the whole device. */
 export interface FetchedWork {
   readonly law: LengthLaw;
-  /** Lengths in the order in which they are fetched, repeated; if omitted, they are independent draws from the law. */
+  /**
+   * Lengths in the order in which they are fetched, repeated. If omitted, lengths are independent draws from the law.
+   */
   readonly given?: CompactNumbers | null;
   /** Units in the queue, integer ≥ 0. */
   readonly units: number;
@@ -16,11 +18,11 @@ export interface FetchedWork {
   readonly lanesPerGroup: number;
   /** Lanes of a block, if its last group is not full; lanesPerGroup·groupsPerBlock if omitted. */
   readonly lanesPerBlock?: number;
-  /** Iterations before the first one of each unit, ≥ 0. The other lanes of the group wait during them. */
+  /** Iterations before the first iteration of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;
   /**
-   * Consecutive units that a lane takes at once, integer ≥ 1; 1 if omitted. With `group`, one fetch takes a unit for
-   * every lane of the group, and these units end together.
+   * Consecutive units that a lane takes in one fetch, integer ≥ 1; 1 if omitted. With `group`, one fetch takes a unit
+   * for every lane of the group, and these units end together.
    */
   readonly fetch?: number | 'group';
   /** Cycles before the first iteration, ≥ 0; 0 if omitted. */
@@ -31,23 +33,24 @@ export interface FetchedWork {
   readonly lastCycles?: number;
 }
 
-/** The number of units after which `cancelled` is called. */
+/** `cancelled` is called each time this number of units has been simulated. */
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * A multiprocessor may run ahead of the others while the queue holds FAR_UNITS for each lane, after KNOWN_UNITS per
- * lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so no
- * other multiprocessor finds the queue empty.
+ * A multiprocessor may run ahead of the others under two conditions: the queue holds FAR_UNITS units for each lane, and
+ * KNOWN_UNITS units per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE
+ * of its units, so no other multiprocessor finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
 const AHEAD_SHARE = 0.25;
 
 /**
- * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the common queue. At
- * one instant, the lowest lane fetches first. The cost of a fetch is spread over the iterations until the queue is
- * empty. A group is active while any of its lanes is. A block ends with its last group; a block that starts after the
- * queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
+ * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the shared queue. If
+ * several lanes fetch at one instant, the lowest lane is first. The cost of a fetch is spread over the iterations until
+ * the queue is empty. A group is active while any of its lanes is active. A block ends with its last group; a block
+ * that starts after the queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is
+ * out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkWork(launch, work);
@@ -55,12 +58,13 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
   const { units, lanesPerGroup, setupIterations, fetch = 1, given = null, startCycles = 0, lastCycles = 0 } = work;
   const { lanesPerBlock = lanesPerGroup * W, fetchingCyclesPerIteration = cyclesPerIteration } = work;
-  // A group that fetches for all its lanes is modelled as one lane, whose units are the longest of each fetch.
+  // A group that fetches for all its lanes is modelled as one lane. The length of its unit is the longest of the units
+  // of each fetch.
   const byGroup = fetch === 'group';
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : lanesPerGroup;
   const groupsEach = R * W;
-  /** Slots of group g of a block; the last group may have fewer. */
+  /** Returns the number of lanes of group g of a block. The last group may have fewer. */
   const slotsOf = (g: number): number => Math.min(lanesPerGroup, lanesPerBlock - g * lanesPerGroup);
   const { support, probability } = work.law;
   const draw = indexSampler(probability);
@@ -78,7 +82,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const laneIndex = new Int32Array(M * groupsEach * n);
   const groupLanes = new Int32Array(M * groupsEach);
   const groupOffset = new Float64Array(M * groupsEach);
-  // Units that a lane has fetched and not begun.
+  // Number of units that a lane has fetched and not begun.
   const laneHeld = new Int32Array(M * groupsEach * n);
   const laneNext = new Float64Array(M * groupsEach * n);
   const blockGroups = new Int32Array(M * R);
@@ -86,8 +90,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const ended = new Int32Array(n);
   const queue = indexedQueue(nextEnd);
 
-  // The state of a run: remaining units in the queue, number of blocks that have started, the times at which the last
-  // group so far ended and the last block started, and the current t(w).
+  // The state of a run: the number of units that remain in the queue, the number of blocks that have started, the times
+  // at which the last group so far ended and the last block started, and the current t(w).
   let left = 0;
   let block = 0;
   let last = 0;
@@ -96,7 +100,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   let timeline: Timeline | undefined;
   let lengthOf: (unit: number) => number;
 
-  /** Simulates the launch. Returns its time in cycles, NaN if cancelled. */
+  /** Simulates the launch. Returns its time in cycles, or NaN if cancelled. */
   function play(): number {
     for (let slot = 0; slot < R && block < G; slot++) {
       for (let s = 0; s < M && block < G; s++) start(s, slot);
@@ -105,7 +109,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       rate = cyclesPerIteration;
       for (let s = 0; s < M; s++) time[s] += lastCycles;
     }
-    // This is the number of units that all lanes take in one fetch each.
+    // All lanes together take this number of units if each fetches once.
     const lanes = units - left;
     for (let s = 0; s < M; s++) {
       plan(s);
@@ -120,7 +124,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       }
       if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
         // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has no
-        // effect. Each runs ahead on its own, which is faster.
+        // effect. Each multiprocessor runs ahead on its own, which is faster.
         const now = nextEnd[queue.first()];
         const horizon = now * (1 + (AHEAD_SHARE * left) / done);
         queue.clear();
@@ -143,7 +147,9 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     timeline!.stepActiveGroups.push(activeGroups[s]);
   }
 
-  /** A lane of a group begins its next unit when the group's clock reads `clock`. If idle, it fetches one first. */
+  /**
+   * Begins the next unit of a lane when the group's clock reads `clock`. If the lane holds no unit, it fetches first.
+   */
   function beginUnit(s: number, group: number, lane: number, clock: number): void {
     const at = s * groupsEach + group;
     let length: number;
@@ -195,8 +201,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   }
 
   /**
-   * Switches to the rate without fetching: the queue is empty at the current time of multiprocessor `at`. The cycles of
-   * the last fetches pass at once.
+   * Switches to the rate without fetching, because the queue is empty at the current time of multiprocessor `at`. The
+   * cycles of the last fetches pass at once.
    */
   function stopFetching(at: number): void {
     const now = time[at];
@@ -211,12 +217,12 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     rate = cyclesPerIteration;
     for (let s = 0; s < M; s++) {
       plan(s);
-      // Multiprocessor `at` is pushed when its step ends.
+      // Multiprocessor `at` is not pushed here, but when its step ends.
       if (s !== at && activeGroups[s] > 0) queue.push(s);
     }
   }
 
-  /** Advances a multiprocessor to its next end of units. */
+  /** Advances a multiprocessor to the time at which its next unit ends. */
   function step(s: number): void {
     const base = s * groupsEach;
     const group = heapGroup[base];
@@ -224,7 +230,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     time[s] = nextEnd[s];
     virtual[s] = heapEnd[base];
     const clock = laneEnd[at * n];
-    // Lanes that end at the same instant fetch together, so they share the setup.
+    // Lanes that end at the same instant fetch together, so the group runs the setup once for all of them.
     let count = 0;
     while (groupLanes[at] > 0 && laneEnd[at * n] === clock) {
       ended[count++] = laneIndex[at * n];
@@ -283,7 +289,7 @@ function checkWork(launch: Launch, { units, lanesPerGroup, fetch = 1 }: FetchedW
   return checkLaunch(launch);
 }
 
-/** Whether an entry comes before the entry at position `at` of a heap: by key, then by index. */
+/** Returns whether an entry comes before the entry at position `at` of a heap: by key, then by index. */
 function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
   return key < keys[at] || (key === keys[at] && index < indices[at]);
 }

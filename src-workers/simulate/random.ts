@@ -1,9 +1,9 @@
 export type Random = () => number;
 
 /**
- * xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time compared with the event heap, and gives
- * the same numbers on every platform (32-bit integer arithmetic only).
- * Source: Blackman and Vigna 2021, Scrambled linear pseudorandom number generators, doi:10.1145/3460772.
+ * Makes a generator by xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time compared with the
+ * event heap, and gives the same numbers on every platform (32-bit integer arithmetic only). Source: Blackman and Vigna
+ * 2021, Scrambled linear pseudorandom number generators, doi:10.1145/3460772.
  * @param seed any integer; only its low 32 bits count
  */
 export function seededRandom(seed: number): Random {
@@ -31,6 +31,6 @@ export function seededRandom(seed: number): Random {
     d = (d << 11) | (d >>> 21);
     return result >>> 0;
   };
-  // The 27 high bits of one output and 26 of the next make the 53-bit fraction of a double.
+  // The 27 high bits of one output and the 26 high bits of the next make the 53-bit fraction of a double.
   return () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
 }

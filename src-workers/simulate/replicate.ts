@@ -9,11 +9,15 @@ export interface ReplicationOptions {
   readonly atLeast: number;
   /** Maximum number of replications, ≥ atLeast. */
   readonly atMost: number;
-  /** Stops once the standard error of the mean is at most this fraction of the mean. */
+  /** The simulation stops once the standard error of the mean is at most this fraction of the mean. */
   readonly relativeStandardError: number;
-  /** Also stops once the confidence interval reaches at most this fraction of the mean to either side. */
+  /**
+   * The simulation also stops once the confidence interval reaches at most this fraction of the mean to either side.
+   */
   readonly relativeHalfWidth?: number;
-  /** Minimum number of replications while all times are equal, since their spread is unknown; `atLeast` if omitted. */
+  /**
+   * Minimum number of replications while all times are equal, since their spread is then unknown; `atLeast` if omitted.
+   */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }
@@ -30,7 +34,7 @@ export interface TimeDistribution {
   readonly confidenceHighCycles: number;
 }
 
-/** The random stream of one replication, counted from 0. */
+/** Returns the random stream of one replication, counted from 0. */
 export function replicationRandom(seed: number, replication: number): Random {
   return seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(replication + 1, 0x85ebca77));
 }
@@ -78,8 +82,8 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
 }
 
 /**
- * The 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion (Abramowitz and
- * Stegun 26.7.5). The expansion is poor for one and two degrees, which have a closed form.
+ * Computes the 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion
+ * (Abramowitz and Stegun 26.7.5). The expansion is poor for one and two degrees of freedom, which have a closed form.
  */
 function studentQuantile975(freedom: number): number {
   if (freedom === 1) return Math.tan(0.475 * Math.PI);

@@ -11,23 +11,23 @@ import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { SimulatedDistribution } from '../domain/simulation.ts';
 
-/** Minimum number of replications before an early stop. Fewer do not show how far times spread. */
+/** Minimum number of replications before an early stop. With fewer, it is unknown how far times spread. */
 export const MIN_REPLICATIONS = 5;
 /**
- * The minimum number of replications while all times are equal, or if only a rare length would change the time. With
- * this number, one design in twenty misses an event that occurs in one of ten replications.
+ * Minimum number of replications if all times are equal so far. An event that occurs in one of ten replications is then
+ * missed in at most one design of twenty.
  */
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** Half width of the 95 % confidence interval of the mean that stops the simulation, as a fraction of the mean. */
+  /** The simulation stops at this half width of the 95 % confidence interval of the mean, as a fraction of the mean. */
   readonly halfWidth: number;
   /** Maximum number of replications, ≥ MIN_REPLICATIONS. */
   readonly maxReplications: number;
 }
 
-/** The distribution of a launch without randomness. */
+/** Returns the distribution of a launch without randomness. */
 function playedOnce(cycles: number): TimeDistribution {
   return {
     cycles: Float64Array.of(cycles),
@@ -39,7 +39,7 @@ function playedOnce(cycles: number): TimeDistribution {
   };
 }
 
-/** The seed of one design. It does not depend on the worker or on the other simulated designs. */
+/** Returns the seed of one design. It does not depend on the worker or on the other simulated designs. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
   return (
@@ -51,7 +51,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the units are those of the workload and not draws, and nothing else is random. */
+  /** Whether the units are those of the workload instead of draws, and nothing else is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }
@@ -71,7 +71,7 @@ function prepareAll(predictor: Predictor, index: number): Result<readonly Prepar
   return ok(prepared);
 }
 
-/** Joins the launches of a mixed design into one; its times are in milliseconds. */
+/** Joins the launches of a mixed design into one run, whose times are in milliseconds. */
 function inARow(launches: readonly PreparedDesign[]): DeviceRun {
   return {
     run: (random) => launches.reduce((ms, { run, design }) => ms + run.run(random) * design.msPerCycle, 0),
@@ -129,7 +129,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
   return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
 }
 
-/** A launch takes at least the time in which the device starts its blocks. */
+/** Raises the time of a launch to at least the time in which the device starts its blocks. */
 function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
   return { ...run, run: (...given) => Math.max(run.run(...given), leastCycles) };
 }
@@ -191,7 +191,9 @@ const MAX_BARS = 20_000;
 const BINS = 240;
 /** Maximum number of thread groups of a timeline: each takes two numbers and an index of memory. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/** Maximum number of units of a timeline. They occupy one worker for a few seconds, and nobody can cancel it. */
+/**
+ * Maximum number of units of a timeline. They occupy one worker for a few seconds, during which nobody can cancel it.
+ */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 /** Records one replication. Fails as `simulateDesign` does, and with `unsupported` if it is too large to record. */
@@ -249,7 +251,7 @@ interface PlayedPart {
   readonly startMs: number;
 }
 
-/** Multiprocessors to draw, evenly spaced; few enough that each of their blocks gets a bar. */
+/** Chooses the multiprocessors to draw: evenly spaced, and few enough that each of their blocks gets a bar. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
   const rows = Math.max(
     1,
@@ -269,7 +271,7 @@ function bars(played: readonly PlayedPart[], shown: readonly number[], residentB
     timeline.blockMultiprocessor.forEach((multiprocessor, block) => {
       blockStartMs[at] = startMs + timeline.blockStartCycles[block] * design.msPerCycle;
       blockEndMs[at] = startMs + timeline.blockEndCycles[block] * design.msPerCycle;
-      // A block that found no unit to fetch took no time or never started, so it has no bar.
+      // A block that finds no unit to fetch takes no time or never starts, so it has no bar.
       const row = rowOf.get(multiprocessor);
       if (row !== undefined && blockEndMs[at] > blockStartMs[at]) perRow[row].push(at);
       at++;
@@ -309,7 +311,7 @@ function bars(played: readonly PlayedPart[], shown: readonly number[], residentB
   };
 }
 
-/** Mean number of active thread groups in every bin, per multiprocessor and over the device. */
+/** Computes the mean number of active thread groups in every bin, per multiprocessor and over the device. */
 function activity(played: readonly PlayedPart[], shown: readonly number[], multiprocessors: number, kernelMs: number) {
   const width = kernelMs / BINS;
   const perMultiprocessor = new Float64Array(multiprocessors * BINS);

@@ -26,7 +26,7 @@ import { indexSampler, type BlockSource } from './samplers.ts';
 /** A launch of a workload whose units are ordered by a balancing. */
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
-  /** The lengths of the workload in its order, repeated; if omitted, units are independent draws from the law. */
+  /** The lengths of the workload in its order, repeated. If omitted, units are independent draws from the law. */
   readonly given?: CompactNumbers | null;
   /** Any balancing except `dynamic-fetch`, whose units are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
@@ -34,16 +34,16 @@ export interface WorkloadLaunch extends Dealing {
   readonly overheadIterations?: number;
 }
 
-/** Maximum number of units that are sorted at once; they take 160 MB. */
+/** Maximum number of units that are sorted at once. Sorting them takes 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
-/** Cumulative shares that differ by less than this are equal apart from rounding. */
+/** Cumulative shares that differ by less than this differ only by rounding. */
 const SAME_SHARE = 1e-9;
 
 /**
- * Blocks whose groups get real units (`predict/dealing/deal.ts`): the given units as the balancing orders them, or
- * draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other blocks keep
- * their order. Fails with `unsupported` if too many units would have to be sorted.
+ * Makes blocks whose groups get real units (`predict/dealing/deal.ts`): the given units as the balancing orders them,
+ * or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other blocks
+ * keep their order. Fails with `unsupported` if too many units would have to be sorted.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
@@ -78,7 +78,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const scratch = getDealingScratch(launch);
   const fixed = given === null || balancing.kind === 'shuffle' ? null : givenUnits(launch, given, balancing);
   return ok((random) => {
-    // Independent draws need not be kept, since a launch asks for every unit once.
+    // Independent draws need not be stored, since a launch asks for every unit once.
     const ordered = areDraws ? null : (fixed ?? orderedUnits(launch, () => draw(random), random));
     const order = plainOrder(
       ordered ? (position) => ordered[position % ordered.length] : () => law.support[draw(random)],
@@ -94,7 +94,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   });
 }
 
-/** The given units in the order of a balancing; if they repeat, only the first ones. */
+/** Returns the given units in the order of a balancing; if they repeat, only the first ones. */
 function givenUnits(
   { units, law, unitsPerGroup }: WorkloadLaunch,
   given: CompactNumbers,
@@ -105,7 +105,7 @@ function givenUnits(
   return new Float64Array(arrangeUnits(given, units, law, kept, unitsPerGroup, units).lengths);
 }
 
-/** An order of units that reads the lengths one by one. */
+/** Makes an order of units that reads the lengths one by one. */
 function plainOrder(lengthAt: (position: number) => number, units: number): UnitOrder {
   const longestOf = (position: number, count: number): number => {
     let longest = 0;
@@ -150,8 +150,8 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     at += count;
   });
   if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
-    // The cuts are at the shares of the law, and between its lengths. A bucket must not take units of another bucket's
-    // length just because more of them were drawn than expected.
+    // The cuts are at the shares of the law, between its lengths, and not at shares of the drawn units. Otherwise a
+    // bucket would take units of another bucket's length whenever more of them were drawn than expected.
     let passed = 0;
     let from = 0;
     let i = 0;
@@ -163,7 +163,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
         below += law.probability[i];
         unitsBelow += counts[i];
       }
-      // Only a length that the law divides has units on both sides.
+      // Only a length at which the law itself is cut has units on both sides.
       const divided = i < counts.length && passed - below > SAME_SHARE ? counts[i] : 0;
       const to = Math.min(Math.max(Math.round(passed * units), unitsBelow), unitsBelow + divided);
       shuffle(lengths.subarray(from, to), random);

@@ -5,14 +5,17 @@ export interface CellAxis {
   /** Distance in design numbers between two neighbouring positions. */
   readonly stride: number;
   readonly count: number;
-  /** The part of each position in the number of the cell; null if the cell is the best over this axis. */
+  /** The contribution of each position to the number of the cell; null if cells do not distinguish this axis. */
   readonly cells: ArrayLike<number> | null;
 }
 
 export interface BestOfCells {
   /** Best time of each cell, ms; NaN if the cell has no valid design. */
   readonly timeMs: Float64Array;
-  /** The fastest design of each cell, the first among equals; NO_DESIGN if the cell has no valid design. */
+  /**
+   * The fastest design of each cell; the first one if several are equally fast; NO_DESIGN if the cell has no valid
+   * design.
+   */
   readonly designIndex: Uint32Array;
 }
 
@@ -48,7 +51,8 @@ export function bestOfCells(
 }
 
 /**
- * The cell of the design whose number is `after` above the first design's; −1 if the axes do not reach this design.
+ * Returns the cell of the design whose number is `after` above the number of the first design; −1 if the axes do not
+ * reach this design.
  * @param axes by stride, descending
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
@@ -91,7 +95,10 @@ function walkDesigns(
   walk(0, first, 0);
 }
 
-/** The best of the cells from `from` to `to` (excluded): its time, ms, and its design; NaN and −1 if none is valid. */
+/**
+ * Finds the best of the cells from `from` to `to` (excluded): its time, ms, and its design; NaN and −1 if none is
+ * valid.
+ */
 export function bestCell(
   { timeMs, designIndex }: BestOfCells,
   from = 0,

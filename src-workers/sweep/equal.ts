@@ -2,20 +2,20 @@ import type { PredictionColumns } from '../domain/columns.ts';
 import { AXIS } from '../domain/space.ts';
 import type { Ranking } from './ranking.ts';
 
-/** The part of a ranking that decides which designs are equal; plain data, for a worker. */
+/** The part of a ranking that decides which designs are equal; plain data, so that a worker can receive it. */
 export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'counts' | 'waves' | 'designs'> {
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
 /**
- * The relative difference up to which two times of one launch are equal. They agree only to rounding, because the same
- * work is added in another order.
+ * The relative difference up to which two times of one launch are equal. Such times agree only to rounding, because the
+ * same work is added up in another order.
  */
 const SAME_TIME = 1e-9;
 
 /**
- * Groups designs whose differences have no effect. Equal designs agree in device, implementation, threads per unit,
- * balancing, block size, blocks, effective register cap and, to 1e-9, time. The form of the loop then makes no
+ * Groups equal designs: designs whose differences have no effect. They agree in device, implementation, threads per
+ * unit, balancing, block size, blocks, effective register cap and, to 1e-9, time. The form of the loop then makes no
  * difference. A cap has no effect if the compiler uses no more registers without it. In a fetching launch, blocks that
  * start when no unit is left have no effect.
  * @param registersPerThread registers that the compiler uses without a cap, if there are no implementations
@@ -28,7 +28,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   const wanted = axes.implementations?.map(({ kernel }) => kernel.registersPerThread) ?? [registersPerThread];
   const caps = wanted.map((registers) => axes.registerCap.map((cap) => Math.min(cap ?? Infinity, registers)));
   const fetches = axes.balancing.map((balancing) => balancing.startsWith('dynamic-fetch'));
-  // Equal designs may differ in loop, launch and cap. So only designs that agree on the other axes have to be compared.
+  // Equal designs may differ in loop, launch and cap, so only designs that agree on the other axes have to be compared.
   const loose: readonly number[] = [AXIS.loop, AXIS.launch, AXIS.registerCap];
   const sorted = Uint32Array.from(
     loose.reduce<readonly number[]>(
@@ -55,7 +55,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
     fetching && waves[design] > 1 ? Math.round(gridBlocks[design] / waves[design]) : gridBlocks[design];
   /**
    * Groups the entries of one set.
-   * @param offsets of the entries from `base`
+   * @param offsets distances of the entries from `base`
    */
   const gather = (base: number, offsets: Iterable<number>, fetching: boolean): void => {
     newest.clear();
@@ -112,11 +112,11 @@ export interface GroupedList {
 }
 
 /**
- * Replaces equal designs by the one that is read first. If a group is opened, its other designs follow.
+ * Replaces equal designs by the design of them that is read first. If a group is opened, its other designs follow.
  * @param firstOf returns the entry of the first design that is equal to a design
  * @param entries number of entries
  * @param fromEnd whether the list is read from its end
- * @param opened first equals whose designs are all listed
+ * @param opened first equal designs of the groups whose designs are all listed
  */
 export function groupedDesigns(
   original: Uint32Array,

@@ -37,9 +37,9 @@ export interface RankingFilter {
 }
 
 /**
- * The predictions of a run, with the permutations that were computed so far. A design is its number in the space. The
- * columns have one entry per design. For a run that keeps only the best designs, they have one per kept design
- * (`entryOf`, `designAt`).
+ * The predictions of a run, with the permutations that were computed so far. A design is identified by its number in
+ * the space. The columns have one entry per design. For a run that keeps only the best designs, they have one entry per
+ * kept design (`entryOf`, `designAt`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;
@@ -53,9 +53,9 @@ export interface Ranking {
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
-  /** For each filter, by its identity, the entries that pass its positions and ranges (1). */
+  /** For each filter, by its key, a mask that is 1 for the entries that pass its positions and ranges. */
   readonly masks: Map<string, Uint8Array>;
-  /** For each entry, the first entry that equals it (`firstEquals` in equal.ts); null until it is computed. */
+  /** For each entry, the first entry that is equal to it (`firstEquals` in equal.ts); null until it is computed. */
   firstEquals: Uint32Array | null;
 }
 
@@ -92,12 +92,12 @@ export function createRanking(
   };
 }
 
-/** The first entry whose design is at least `design`; `entries` if there is none. */
+/** Returns the first entry whose design is at least `design`; `entries` if there is none. */
 function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
 
-/** The entry of a design in the columns; −1 if the ranking has none. */
+/** Returns the entry of a design in the columns; −1 if the ranking does not contain the design. */
 export function entryOf({ designs, columns: { timeMs } }: Ranking, design: number): number {
   if (!designs) return design < timeMs.length ? design : -1;
   const entry = firstEntry(designs, designs.length, design);
@@ -108,7 +108,7 @@ export function designAt({ designs }: Ranking, entry: number): number {
   return designs ? designs[entry] : entry;
 }
 
-/** Predicted time of a design, ms; NaN if it is invalid or the ranking does not have it. */
+/** Returns the predicted time of a design, ms; NaN if it is invalid or the ranking does not contain it. */
 export function timeOf(ranking: Ranking, design: number): number {
   const { designs, columns } = ranking;
   if (!designs) return columns.timeMs[design];
@@ -116,19 +116,19 @@ export function timeOf(ranking: Ranking, design: number): number {
   return entry < 0 ? NaN : columns.timeMs[entry];
 }
 
-/** Number of designs of the space, even if the ranking has only the best of them. */
+/** Returns the number of designs of the space, even if the ranking contains only the best of them. */
 export function sizeOf({ counts }: Ranking): number {
   return productOf(counts);
 }
 
-/** Waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
+/** Returns the waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
 export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
   // A CPU starts all shares at once.
   const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
   return slots > 0 ? gridBlocks / slots : 0;
 }
 
-/** Position of a design on an axis (index into AXIS_ORDER). */
+/** Returns the position of a design on an axis (index into AXIS_ORDER). */
 export function axisPosition(ranking: Ranking, axis: number, design: number): number {
   return Math.floor(design / ranking.strides[axis]) % ranking.counts[axis];
 }
@@ -136,7 +136,7 @@ export function axisPosition(ranking: Ranking, axis: number, design: number): nu
 type AxisColumn = Extract<SortColumn, AxisName>;
 const isAxis = (column: SortColumn): column is AxisColumn => Object.hasOwn(AXIS, column);
 
-/** The rank of each position of an axis in a reader's order: numbers by size, words by alphabet, no cap last. */
+/** Ranks the positions of an axis in a reader's order: numbers by size, words by alphabet, no cap last. */
 function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
     axis === 'device'
@@ -154,7 +154,7 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   return ranks;
 }
 
-/** The rank of every entry's position on an axis. */
+/** Returns the rank of every entry's position on an axis. */
 function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
   const stride = ranking.strides[AXIS[axis]];
@@ -189,7 +189,7 @@ function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
   }
 }
 
-/** Lists all valid entries by time, then by design number. Every other order falls back to this one. */
+/** Lists all valid entries by time, then by design number. All other orders sort equal values in this order. */
 function byTime(ranking: Ranking): Uint32Array {
   const known = ranking.sorted.get('timeMs');
   if (known) return known;
@@ -251,7 +251,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   }
   for (const { column, from, to } of filter.ranges) {
     const values = ranking.columns[column];
-    // A Float32 column holds the nearest float32 of each value, so its bounds are rounded in the same way.
+    // A Float32 column holds the nearest float32 of each value, so the bounds are rounded in the same way.
     const low = values instanceof Float32Array ? Math.fround(from) : from;
     const high = values instanceof Float32Array ? Math.fround(to) : to;
     for (let design = 0; design < mask.length; design += 1) {
@@ -285,7 +285,7 @@ function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   return out.slice(0, size);
 }
 
-/** A text that identifies a filter in the caches. */
+/** Returns a text that identifies a filter in the caches. */
 function filterKey(filter: RankingFilter): string {
   const positions = Object.entries(filter.positions).map(
     ([axis, set]) => `${axis}:${[...(set ?? [])].sort((a, b) => a - b).join('.')}`,
@@ -295,8 +295,8 @@ function filterKey(filter: RankingFilter): string {
 }
 
 /**
- * Designs that pass the filter, ascending in the column; invalid ones follow in the order of design numbers. The list
- * is cached, so callers must not write to it. For a descending page, read the list from its end.
+ * Lists the designs that pass the filter, ascending in the column; invalid ones follow in the order of design numbers.
+ * The list is cached, so callers must not write to it. For descending order, read the list from its end.
  */
 export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
   return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
@@ -320,7 +320,7 @@ function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint
   return designs ? list.map((entry) => designs[entry]) : list;
 }
 
-/** Number of leading entries within `fraction` of the first, in a list that ascends in time. */
+/** Counts the entries at the start of a list that are within `fraction` of the first. The list ascends in time. */
 export function tieCount(ranking: Ranking, byTimeList: Uint32Array, fraction: number): number {
   if (byTimeList.length === 0) return 0;
   const limit = timeOf(ranking, byTimeList[0]) * (1 + fraction);

@@ -8,10 +8,10 @@ const MASK = BUCKETS - 1;
 export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
- * Sorts `items` by ascending `values[item]`; stable. No value may be NaN.
- * Radix passes sort by the float32 image of the keys, mapped so that unsigned order is numeric order. An exact pass
- * then separates neighbours that are equal as float32. A pass in which all keys agree is skipped, because columns with
- * few distinct values are common.
+ * Sorts `items` by ascending `values[item]`; stable. No value may be NaN. Radix passes sort by the values rounded to
+ * float32, whose bits are mapped so that unsigned order is numeric order. A final pass sorts neighbours that are equal
+ * as float32 by their exact values. A pass in which all keys agree is skipped, because columns with few distinct values
+ * are common.
  */
 export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array {
   const size = items.length;
@@ -29,7 +29,7 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
   const [low, middle, high] = counts;
   for (let i = 0; i < size; i += 1) {
     let word = keys[i];
-    // Minus zero is mapped to zero; other negative numbers sort by their inverted bits.
+    // Minus zero is mapped to zero. Other negative numbers sort by their inverted bits.
     word = word & 0x80000000 ? (word === 0x80000000 ? word : ~word) : word | 0x80000000;
     keys[i] = word;
     low[word & MASK] += 1;
@@ -77,7 +77,8 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
       end += 1;
     }
     if (!sorted) {
-      // An Array sort is stable, as the radix passes are, and a run is short unless its values are equal.
+      // The sort of an Array is stable, as the radix passes are. A run of equal keys is short unless its values are
+      // equal too.
       const run = Array.from(order.subarray(start, end)).sort((a, b) => values[a] - values[b]);
       order.set(run, start);
     }

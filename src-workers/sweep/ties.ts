@@ -5,13 +5,16 @@ import { firstIndex } from '../numeric/search.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
 /**
- * The tie band is never narrower than this: designs that are closer are equal to the model. Among the best designs of a
- * study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm run bench
- * simulations`). The random designs of `npm run bench composite` differ by less.
+ * The tie band is never narrower than this: the model cannot distinguish designs that are closer. Among the best
+ * designs of a study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm
+ * run bench simulations`). For the random designs of `npm run bench composite` the difference is smaller.
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** Properties that decide how far the errors of two predictions differ. Designs of one place differ only in shape. */
+/**
+ * Properties of a design that decide how far the errors of two predictions differ. Designs of the same place differ
+ * only in shape.
+ */
 export interface TiePlace {
   readonly device: Device;
   /** Position on the axis of implementations. */
@@ -19,19 +22,28 @@ export interface TiePlace {
   readonly kind: ImplementationKind;
 }
 
-/** The largest difference between two tied designs of a space; plain data, for workers. */
+/** The largest differences at which two designs of a space are tied; plain data, for workers. */
 export interface TieTable {
-  /** Number of consecutive designs of the same device, implementation, threads per unit, loop, balancing: a family. */
+  /**
+   * Number of consecutive designs that have the same device, implementation, threads per unit, loop and balancing: a
+   * family.
+   */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** The largest difference of tied times, relative to the faster, by the place of the faster design and the other. */
+  /**
+   * The largest difference of tied times, divided by the faster time. Indexed by the place of the faster design, then
+   * of the slower one.
+   */
   readonly fractions: Float64Array;
   readonly places: number;
 }
 
-/** @param fraction the largest tied time over the fastest, minus 1, for a faster design at `best` */
+/**
+ * Makes the tie table of a space.
+ * @param fraction returns the largest tied time divided by the fastest, minus 1, for a faster design at `best`
+ */
 export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
   const counts = axisCounts(axes);
   const families = productOf(counts.slice(0, AXIS.launch));
@@ -67,7 +79,7 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
   return { perFamily, placeOf, kinds, fractions, places: places.length };
 }
 
-/** For each device of a space, the kinds of implementations that have a predicted time. */
+/** Lists, for each device of a space, the kinds of implementations that have a predicted time. */
 export function timedKinds(
   { perFamily, placeOf, kinds }: TieTable,
   { axes, designs, columns: { timeMs } }: Ranking,
@@ -97,7 +109,7 @@ function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number
   return placeOf[Math.floor(design / perFamily)];
 }
 
-/** The largest time of `other` over the time of `best`, minus 1, at which the two are tied. */
+/** Returns the largest time of `other` divided by the time of `best`, minus 1, at which the two are tied. */
 export function tieFraction(table: TieTable, best: number, other: number): number {
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
@@ -105,7 +117,7 @@ export function tieFraction(table: TieTable, best: number, other: number): numbe
 /** The designs that cannot be distinguished from the fastest of a list. */
 export interface Ties {
   readonly count: number;
-  /** Whether a design with a predicted time is tied, even if the list does not have it. */
+  /** Returns whether a design with a predicted time is tied, even if the list does not contain it. */
   isTied(design: number): boolean;
 }
 
@@ -113,8 +125,8 @@ const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
 /**
- * Finds the ties of a list that ascends in time. They need not be its first entries, because other implementations have
- * wider bands. The result is cached for each list.
+ * Finds the designs that are tied with the fastest of a list, which ascends in time. They need not be its first
+ * entries, because other implementations have wider tie bands. The result is cached for each list.
  */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;

@@ -25,7 +25,7 @@ export interface Field {
   readonly axes: readonly Axis[];
   readonly line: Float64Array;
   /**
-   * w, above 0 and at most 1: the weight of each axis in the covariance. With 1, designs that differ only along one
+   * w, above 0 and at most 1: the weight of each axis in the covariance. With w = 1, designs that differ only along one
    * axis can be uncorrelated.
    */
   readonly interaction: number;
@@ -37,7 +37,10 @@ export interface Measured {
   readonly noise: Float64Array;
 }
 
-/** @param isNamed whether the values are names, which have no distances */
+/**
+ * Makes an axis from the value of each design.
+ * @param isNamed whether the values are names, which have no distances
+ */
 export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   const distinct = Float64Array.from(new Set(values)).sort();
   const number = new Map(Array.from(distinct, (value, at) => [value, at]));
@@ -53,7 +56,9 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
 
 /** The prior variance of c. */
 const COMMON = 1;
-/** A small number on the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
+/**
+ * A small number that is added to the diagonal. Without it, the factorisation fails for designs that are nearly equal.
+ */
 const JITTER = 1e-6;
 /** Priors of the natural logarithms of the widths: mean and standard deviation, in the order of `Widths`. */
 const PRIOR = {
@@ -68,7 +73,10 @@ const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
-/** Correlation along an axis for every two values, and the derivative of its logarithm with respect to the length. */
+/**
+ * Computes the correlation along an axis for every two values, and the derivative of its logarithm with respect to the
+ * length of the axis.
+ */
 function correlations(
   { apart }: Axis,
   logLength: number,
@@ -86,7 +94,7 @@ function correlations(
   return { table, slope };
 }
 
-/** Negative log probability of widths, up to a constant; also writes its gradient. */
+/** Computes the negative log probability of widths, up to a constant, and writes its gradient. */
 function improbability(
   { axes, line, interaction }: Field,
   { designs, z, noise }: Measured,
@@ -109,7 +117,7 @@ function improbability(
       ),
     ),
   );
-  // Computes the inverse of the factor, the inverse of the covariance, and this inverse times z.
+  // This computes the inverse of the factor, the inverse of the covariance, and this inverse times z.
   const inverse: Float64Array[] = [];
   const solved = new Float64Array(n);
   let value = 0;
@@ -153,7 +161,10 @@ const priorOf = (at: number): readonly [number, number] =>
 
 const FIT_STEPS = 40;
 
-/** The most probable widths. Steps follow the gradient's sign and need no scale (Riedmiller, Braun: Rprop, 1993). */
+/**
+ * Finds the most probable widths. Each step follows the sign of the gradient, so it needs no scale (Riedmiller, Braun:
+ * Rprop, 1993).
+ */
 export function fitWidths(field: Field, measured: Measured): Widths {
   const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);
   const gradient = new Float64Array(widths.length);
@@ -188,9 +199,11 @@ export interface Process {
   expect: (z: Float64Array) => {
     /** Expected values of all designs, given the values of the measured ones. */
     readonly mean: Float64Array;
-    /** Errors of the measured designs, each predicted from the measurements before it, in standard deviations. */
+    /**
+     * Errors of the measured designs, in standard deviations. Each design is predicted from the measurements before it.
+     */
     readonly errors: Float64Array;
-    /** Errors of the measurements, each divided by the variance of its noise. */
+    /** The error of each measurement divided by the variance of its noise. */
     readonly pulls: Float64Array;
   };
   /** Covariances of z − e between some designs: the lower triangle. */

@@ -12,11 +12,11 @@ export interface PredictedDesign {
 
 /** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
-  /** The deviation between designs that differ only in shape. */
+  /** The standard deviation between designs of the same implementation and kind of implementation (`TiePlace`). */
   readonly shapes: number;
 }
 
-/** The designs of one device in the form that the tuner needs. */
+/** Converts the designs of one device to the form that the tuner needs. */
 export function tuningSpace(device: Device, designs: readonly PredictedDesign[], widths: ErrorWidths): TuningSpace {
   const names = (value: (one: PredictedDesign) => string): Coordinate => {
     const known = [...new Set(designs.map(value))];

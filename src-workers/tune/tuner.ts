@@ -8,16 +8,17 @@ import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process 
 /**
  * Decides which designs to measure next, and when to stop.
  *
- * The first designs are spread over the space, and some of them over the best predictions: a search that begins in one
- * place stays there. Then a Gaussian process models the measured times (`process.ts`). The prediction is one of its
- * inputs, and the measurements decide its weight, so a prediction that they contradict counts for little. Times are
- * mapped to values with a spread of 1. The map resolves the fast half and keeps only the order of the slow one
- * (half-rank warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024, doi:10.48550/arXiv.2408.11527).
- * Otherwise designs that are 30 times too slow would decide the widths.
+ * The first designs are spread over the space, and some of them over the best predictions, because a search that begins
+ * in one place stays there. Then a Gaussian process models the measured times (`process.ts`). The prediction is one of
+ * its inputs, and the measurements decide its weight, so a prediction that they contradict counts for little.
  *
- * The next design has the greatest expected improvement over the best measured one (Jones, Schonlau and Welch, J.
- * Global Optim. 13 (1998), doi:10.1023/A:1008306431147). Within a batch, each design is chosen as if the ones before it
- * had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
+ * Times are mapped to values with a spread of 1. The map resolves the fast half of the times and keeps only the order
+ * of the slow half (half-rank warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024,
+ * doi:10.48550/arXiv.2408.11527). Otherwise designs that are 30 times too slow would decide the widths.
+ *
+ * The next design is the one with the greatest expected improvement over the best measured one (Jones, Schonlau and
+ * Welch, J. Global Optim. 13 (1998), doi:10.1023/A:1008306431147). Within a batch, each design is chosen as if the
+ * designs before it had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
  * doi:10.1007/978-3-642-10701-6_6). Every fourth design is chosen with a wider process, because nothing else shows
  * where the process is wrong.
  *
@@ -30,7 +31,7 @@ import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process 
 export interface Coordinate {
   /** The value of each design. */
   readonly values: Float64Array;
-  /** The range of the values; 0 if they are names, which have no distances. */
+  /** The difference between the largest and the smallest value; 0 if the values are names, which have no distances. */
   readonly range: number;
 }
 
@@ -38,7 +39,10 @@ export interface TuningSpace {
   /** Predicted times of all designs, ms; all positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /** Standard deviation of a prediction's error in ln(time), from the evidence. Times spread at least as far. */
+  /**
+   * Standard deviation of a prediction's error in ln(time), from the evidence. Measured times are assumed to spread at
+   * least as far.
+   */
   readonly deviation: number;
 }
 
@@ -53,11 +57,11 @@ export interface KnownDesign {
 
 export interface TuningEstimate {
   readonly design: number;
-  /** Expected time of this design, ms, by its own measurement and the others. */
+  /** Expected time of this design, ms, from its own measurement and the other measurements. */
   readonly timeMs: number;
   /**
-   * The fraction by which this design is slower than the fastest of the space: the larger of the expectation and the 90
-   * % quantile, and at least the gain of the last two thirds of the measurements.
+   * The fraction by which this design is expected to be slower than the fastest of the space: the larger of the mean
+   * and the 90 % quantile, and at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number;
 }
@@ -72,9 +76,11 @@ export interface Tuner {
   reject(design: number): void;
   /** Returns `count` designs to measure next, or fewer if fewer are left. None of them was measured or rejected. */
   propose(count: number): readonly number[];
-  /** The estimate; `null` if nothing was measured. */
+  /** Returns the estimate; `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
-  /** Expected times of all designs that were not rejected, ms, in no order; empty if nothing was measured. */
+  /**
+   * Returns the expected times of all designs that were not rejected, ms, in no order; empty if nothing was measured.
+   */
   expectedTimes(): Float64Array;
 }
 
@@ -82,13 +88,13 @@ export interface Tuner {
 const SPREAD = 12;
 /** Number of these designs that come first and are spread over the best predictions. */
 const SPREAD_BY_PREDICTION = 4;
-/** One design in this number counts as a best prediction. */
+/** One of this number of designs counts as a best prediction. */
 const BEST_SHARE = 50;
 /** Minimum number of best predictions. */
 const LEAST_BEST = 8;
 /**
- * For each spread design, this number of designs is drawn at random, and the farthest of them is taken. Among all
- * designs, the farthest would always be in a corner of the space.
+ * For each spread design, this number of designs is drawn at random, and the farthest of them from the taken designs is
+ * used. The farthest of all designs would always be in a corner of the space.
  */
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */
@@ -96,28 +102,31 @@ const GROWTH = 1.2;
 /** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
 /**
- * The weight of each axis. Values between 0.5 and 0.7 make no difference. With 1, as in most tuners, the measured
- * convolutions need many times the measurements.
+ * The weight of each axis in the covariance. Values between 0.5 and 0.7 make no difference. With 1, as in most tuners,
+ * the measured convolutions need many times as many measurements.
  */
 const INTERACTION = 0.6;
-/** Number of distinct values of the prediction as a coordinate. */
+/** Number of distinct values to which predictions are rounded when they serve as a coordinate. */
 const LEVELS = 48;
-/** One design of a batch in this number is chosen with a wider process. */
+/** One of this number of designs in a batch is chosen with a wider process. */
 const WIDE_EVERY = 4;
-/** The factor on the width of this process. */
+/** The factor by which this process is wider. */
 const WIDER = 2;
 /**
- * The expected regret widens the process by at least this factor, since its widths are only the most probable ones. The
- * factor was chosen on five of the nine measured spaces that the bench replays.
+ * The expected regret uses a process that is wider by at least this factor, because the fitted widths are only the most
+ * probable ones. The factor was chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
-/** Number of the most promising designs that the expected regret considers, and of draws of all their times. */
+/** Number of the most promising designs that the expected regret considers, and number of draws of all their times. */
 const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
-/** The regret is at most the stated value with this probability. */
+/** The probability with which the regret is at most the stated value. */
 const SURE = 0.9;
 
-/** @param seed decides between equally promising designs, and draws the times behind the expected regret */
+/**
+ * Creates a tuner.
+ * @param seed decides between equally promising designs, and draws the times behind the expected regret
+ */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
   const { predictedMs, deviation } = space;
   const count = predictedMs.length;
@@ -135,7 +144,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** The process with all measurements so far, and with widths fitted to them. */
+  /** Returns the process with all measurements so far, and with widths fitted to them. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
@@ -155,7 +164,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return current;
   }
 
-  /** The values of all designs according to the measurements, and the map from values to times. */
+  /** Returns the values of all designs according to the measurements, and the map from values to times. */
   function posterior() {
     const { process, noise } = processNow();
     const scale = halfRanks(Float64Array.from(logMs), deviation);
@@ -184,7 +193,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   }
 
   /**
-   * ln(best measured time over the fastest time of all designs), by the process: the larger of its mean and its 90 %
+   * Estimates ln(best measured time / fastest time of all designs) by the process: the larger of its mean and its 90 %
    * quantile, over draws of the most promising designs.
    */
   function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
@@ -210,7 +219,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     propose(wanted) {
       const taken = new Set(tried);
       const until = tried.size + wanted;
-      // A failed design gives no information, so another one is spread in its place.
+      // A design that cannot be measured gives no information, so another spread design takes its place.
       while (taken.size < until && (known.length === 0 || taken.size - rejected.size < SPREAD)) {
         const next = nextSpread(taken);
         if (next === null) break;
@@ -239,7 +248,10 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   };
 }
 
-/** The designs as the process sees them: their coordinates, and the prediction as one more if there is one. */
+/**
+ * Describes the designs as the process sees them: by their coordinates, and by the prediction as one more coordinate if
+ * there is one.
+ */
 function predictedField(
   { predictedMs, coordinates, deviation }: TuningSpace,
   byPrediction: Int32Array,
@@ -278,7 +290,10 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** The design farthest from all taken ones, the first among equals; null if none is left. */
+/**
+ * Finds the design that is farthest from all taken ones, the first one if several are equally far; null if none is
+ * left.
+ */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -291,7 +306,7 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
 }
 
 /**
- * The design with the greatest expected improvement, the first among equals.
+ * Finds the design with the greatest expected improvement, the first one if several are equal.
  * @param designs at least one
  * @param wider factor on the width of the process
  */
@@ -318,7 +333,10 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
     .slice(0, JUDGED_DESIGNS);
 }
 
-/** The loss of the best measured design against the best of it and the judged designs, in draws of values. */
+/**
+ * Computes, for draws of the values, the loss of the best measured design compared with the best of it and the judged
+ * designs.
+ */
 function drawnRegrets(
   process: Process,
   judged: readonly number[],
@@ -345,9 +363,9 @@ function drawnRegrets(
 }
 
 /**
- * The factor by which the process is too narrow for unmeasured designs. It grows with the number of widths per
- * measurement (Akaike, Ann. Inst. Stat. Math. 21, 1969), and with the errors at designs that became the best, since the
- * designs that could still become the best are like them.
+ * Returns the factor by which the process is too narrow for unmeasured designs. It grows with the number of widths per
+ * measurement (Akaike, Ann. Inst. Stat. Math. 21, 1969). It also grows with the errors at designs that became the best
+ * when they were measured, since the designs that could still become the best are like them.
  * @param errors of the measurements, each expected from the ones before it
  */
 function widening(field: Field, logMs: readonly number[], errors: Float64Array): number {
@@ -359,19 +377,19 @@ function widening(field: Field, logMs: readonly number[], errors: Float64Array):
   return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / logMs.length);
 }
 
-/** ln(best time of the first third of the measurements over the best of all). */
+/** Returns ln(best time of the first third of the measurements / best time of all). */
 function recentGain(logMs: readonly number[]): number {
   const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
-/** Spearman's rank correlation of predicted and measured times, −1…1; null if it is undefined. */
+/** Returns Spearman's rank correlation of predicted and measured times, −1…1; null if it is undefined. */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
   const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
   return Number.isNaN(skill) ? null : skill;
 }
 
-/** Positions of the times to which the widths are fitted. */
+/** Selects the times to which the widths are fitted, and returns their positions. */
 function selectFitted(logMs: readonly number[]): readonly number[] {
   const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
   const half = MAX_FITTED / 2;
@@ -384,8 +402,8 @@ function selectFitted(logMs: readonly number[]): readonly number[] {
 }
 
 /**
- * ln(E[max(0, gain + width·N(0, 1))]). Far below any gain it uses the asymptote, because the exact form subtracts two
- * nearly equal numbers.
+ * Computes ln(E[max(0, gain + width·N(0, 1))]). Far below any gain it uses the asymptote, because the exact form
+ * subtracts two nearly equal numbers.
  */
 export function logImprovement(gain: number, width: number): number {
   const z = gain / width;
@@ -394,8 +412,8 @@ export function logImprovement(gain: number, width: number): number {
 }
 
 /**
- * Maps logarithms of times to values: 0 at the median, linear below it with a spread of 1, and normal quantiles of the
- * ranks above it.
+ * Makes the map from logarithms of times to values. A value is 0 at the median, linear below it with a spread of 1, and
+ * the normal quantile of the rank above it.
  * @param least spread of the faster half if nothing is known about it
  */
 function halfRanks(logs: Float64Array, least: number) {
@@ -411,7 +429,7 @@ function halfRanks(logs: Float64Array, least: number) {
     return Math.min((log - middle) / unit, normalQuantile(Math.min(1 - 0.5 / count, (rank + 0.5) / count)));
   };
   const values = sorted.map(toValue);
-  /** The inverse of `toValue`, linear between the values. */
+  /** Computes the inverse of `toValue`, linear between the values. */
   const toLog = (value: number): number => {
     if (value <= 0) return middle + unit * value;
     const above = firstIndex(0, count, (at) => values[at] >= value);
