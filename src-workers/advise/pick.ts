@@ -12,10 +12,10 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
  * does not compare the number of blocks, so among such designs the time decides.
  */
 export const PICK_RULE =
-  'Picks the simplest design within 1.5 % of the fastest: without a register cap, without balancing, nested loops, the fewest threads per unit, blocks of one row, then blocks of 128 or 256 threads, other powers of two, multiples of 64; the fastest among equals.';
+  'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';
 /** The rule that recommends one design on a CPU. */
 export const CORES_RULE =
-  'Picks the simplest design within 1.5 % of the fastest: even rows, then the fewest cores; the fastest among equals.';
+  'Picks the simplest design within 1.5 % of the fastest. It prefers even rows, then the fewest cores. Among equally simple designs, it picks the fastest.';
 
 /**
  * Returns how unusual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else

@@ -2,12 +2,12 @@ import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, rowPosition, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
-/** Explains to users how `plainDesign` chooses: `one thread per unit, nothing balanced or capped, …`. */
+/** Explains to users how `plainDesign` chooses: `one thread per unit, no balancing, …`. */
 export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['kind']): string {
   if (kind === 'cpu') return 'even rows over all cores';
   const { threadsPerUnit } = design;
   const threads = threadsPerUnit === 1 ? 'one thread' : `${threadsPerUnit} threads`;
-  return `${threads} per unit, nothing balanced or capped, blocks of about 256 threads`;
+  return `${threads} per unit, no balancing, no register cap, blocks of about 256 threads`;
 }
 
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));

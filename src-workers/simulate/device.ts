@@ -70,7 +70,7 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   const groups = launch.residentBlocks * launch.groupsPerBlock;
   if (launch.cyclesPerIteration.length <= groups) {
     return badInput(
-      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (0 to R·W_b groups)`,
+      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (for 0 to R·W_b groups).`,
     );
   }
   return ok(launch);

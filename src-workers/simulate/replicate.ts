@@ -48,16 +48,16 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
   const { identicalAtLeast = atLeast } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
-    return badInput(`${atLeast} to ${atMost} replications; the minimum must be at least 2 and not exceed the maximum`);
+    return badInput(`The number of replications is from ${atLeast} to ${atMost}. The minimum must be at least 2 and not exceed the maximum.`);
   }
   const cycles: number[] = [];
   let mean = 0;
   let squares = 0;
   while (cycles.length < atMost) {
-    if (cancelled?.()) return fail('cancelled', `cancelled after ${cycles.length} replications`);
+    if (cancelled?.()) return fail('cancelled', `Cancelled. Finished replications: ${cycles.length}.`);
     countStep();
     const value = device.run(replicationRandom(options.seed, cycles.length));
-    if (Number.isNaN(value)) return fail('cancelled', `cancelled after ${cycles.length} replications`);
+    if (Number.isNaN(value)) return fail('cancelled', `Cancelled. Finished replications: ${cycles.length}.`);
     cycles.push(value);
     const delta = value - mean;
     mean += delta / cycles.length;

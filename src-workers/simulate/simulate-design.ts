@@ -60,8 +60,8 @@ interface PreparedDesign {
 function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
   const launches = listPlayableLaunches(predictor, index);
   if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
-    return unsupported(`design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU`);
-  if (launches.length === 0) return conflict(`design ${index} is invalid. Choose a valid design`);
+    return unsupported(`Design ${index} runs on a CPU, and only GPUs are simulated. Choose a design of a GPU.`);
+  if (launches.length === 0) return conflict(`Design ${index} is invalid. Choose a valid design.`);
   const prepared: PreparedDesign[] = [];
   for (const launch of launches) {
     const one = prepare(launch);
@@ -205,7 +205,7 @@ export function simulateTimeline(
 ): Result<DrawnTimeline> {
   if (predictor.plan.units > MAX_TIMELINE_UNITS)
     return unsupported(
-      `design ${index} has ${predictor.plan.units} units; a timeline shows at most ${MAX_TIMELINE_UNITS}. Predict the study with fewer units to see one.`,
+      `Design ${index} has ${predictor.plan.units} units; a timeline shows at most ${MAX_TIMELINE_UNITS}. To see a timeline, predict the study with fewer units.`,
     );
   const launches = prepareAll(predictor, index);
   if (!launches.ok) return launches;
@@ -216,7 +216,7 @@ export function simulateTimeline(
   const groups = total(({ gridBlocks, groupsPerBlock }) => gridBlocks * groupsPerBlock);
   if (groups > MAX_TIMELINE_GROUPS)
     return unsupported(
-      `design ${index} launches ${groups} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}`,
+      `Design ${index} launches ${groups} thread groups; a timeline holds at most ${MAX_TIMELINE_GROUPS}. To see a timeline, predict the study with fewer units.`,
     );
   const random = replicationRandom(designSeed(seed, index), replication);
   let kernelMs = 0;

@@ -206,7 +206,7 @@ describe('calibration from measured designs', () => {
     expect(calibrate([{ ...first, designIndex: 1e6 }])).toFail('bad-input', /design 1000000 is not one of/);
     expect(calibrate(many.slice(0, 5))).toFail(
       'bad-input',
-      '5 parameters need 7 measured designs, and 5 have a time. Measure at least 7 designs, spread over the ranking.',
+      '5 parameters need 7 measured designs, but only 5 have a measured time. Measure at least 7 designs, spread over the ranking.',
     );
     const none = /^measured design 11: predicted .* ms, measured 0 ms; times must be positive$/;
     expect(calibrate([...many.slice(1), { ...first, timeMs: 0 }])).toFail('bad-input', none);

@@ -164,7 +164,7 @@ describe('validateDevice', () => {
     ],
     [
       { ...a100, occupancy: nvidia('8.5') },
-      'occupancy: compute capability 8.5 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5',
+      'occupancy: Compute capability 8.5 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5',
     ],
     [{ ...a100, threadGroupWidth: 64 }, 'threadGroupWidth: must be 32 by its occupancy rules, not 64'],
     [

@@ -33,7 +33,7 @@ describe('granularity', () => {
 
   it('refuses a thread group that cannot be halved', () => {
     expect(() => granularityCurve(unwrap(geometricLaw(0.5)), 24, 0, 0)).toThrow(
-      'the width of a thread group must be a power of two, not 24',
+      'The width of a thread group must be a power of two, not 24.',
     );
   });
 });

@@ -74,12 +74,12 @@ describe('NVIDIA', () => {
     [
       '4.0',
       usage(32),
-      'compute capability 4.0 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.',
+      'Compute capability 4.0 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6.0, 6.',
     ],
     [
       '__proto__',
       usage(32),
-      'compute capability __proto__ is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6',
+      'Compute capability __proto__ is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5.3, 6',
     ],
   ])('refuses %s %o', (computeCapability, launch, message) => {
     const result = nvidiaResidentBlocks(computeCapability, launch);

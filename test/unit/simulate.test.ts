@@ -169,7 +169,7 @@ describe('replications', () => {
   it('can be cancelled', () => {
     let asked = 0;
     const result = replicate(device(), { ...options, cancelled: () => ++asked > 5 });
-    expect(result).toFail('cancelled', 'cancelled after 5 replications');
+    expect(result).toFail('cancelled', 'Cancelled. Finished replications: 5.');
   });
 });
 

@@ -90,7 +90,7 @@ describe('errors say what is wrong, with the value and the limit', () => {
     [laws.binomialLaw(3, 1.5), 'binomial(3,1.5): p must be a probability between 0 and 1, not 1.5'],
     [laws.binomialLaw(3, NaN), 'binomial(3,NaN): p must be a probability between 0 and 1, not NaN'],
     [laws.geometricLaw(0), 'geometric(0): p must be a probability above 0, up to 1, not 0'],
-    [laws.geometricLaw(0.5, 0), 'geometric(0.5): truncation must be a mass between 1e-15 and 0.5, not 0'],
+    [laws.geometricLaw(0.5, 0), 'geometric(0.5): truncation must be a probability between 1e-15 and 0.5, not 0'],
     [laws.poissonLaw(-1), 'poisson(-1): mean must be a number ≥ 0, not -1'],
     [laws.poissonLaw(Infinity), 'poisson(Infinity): mean must be a number ≥ 0, not Infinity'],
     [laws.uniformLaw(5, 4), 'uniform(5,4): b must be an integer ≥ 5, not 4'],
@@ -113,7 +113,7 @@ describe('errors say what is wrong, with the value and the limit', () => {
       'given twice',
     ],
     [laws.mixtureLaw([]), 'mixture(): the weights sum to 0 instead of 1 (within 0.001)'],
-    [laws.empiricalLaw(new Map()), 'empirical: the total weight is 0. At least one length must have a weight above 0'],
+    [laws.empiricalLaw(new Map()), 'empirical: the total weight is 0. At least one length must have a weight above 0.'],
     [laws.empiricalLaw(new Map([[1, -1]])), 'empirical: count of length 1 must be a finite number ≥ 0, not -1'],
   ])('%#', (result, message) => {
     expect(result).toMatchObject({ error: { message: expect.stringContaining(message) } });

@@ -102,12 +102,12 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   const n = measuredMs.length;
   const lengths = [predictedMs.length, ...axes.map(({ values }) => values.length)];
   if (lengths.some((length) => length !== n))
-    return badInput(`the columns have different lengths: ${[n, ...lengths].join(', ')} designs`);
-  if (n < 2) return badInput(`agreement needs at least 2 measured designs, not ${n}`);
+    return badInput(`All columns must have the same number of designs. They have ${[n, ...lengths].join(', ')}.`);
+  if (n < 2) return badInput(`An agreement needs at least 2 measured designs, not ${n}.`);
   for (let i = 0; i < n; i += 1) {
     if (isTime(predictedMs[i]) && isTime(measuredMs[i])) continue;
     const times = `predicted ${predictedMs[i]} ms, measured ${measuredMs[i]} ms`;
-    return badInput(`design ${i}: ${times}; times must be positive`, { design: i });
+    return badInput(`Design ${i}: ${times}. Times must be positive.`, { design: i });
   }
   const figures = computeFigures(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
@@ -245,10 +245,10 @@ function writeNotes(designs: number, designsOfRun: number): string[] {
   const notes: string[] = [];
   if (designs < designsOfRun) {
     notes.push(
-      `All figures are over the ${designs} designs that were measured, of ${designsOfRun.toLocaleString('en')} valid ones: "best" means the best measured one, and random search draws from these designs. If the designs were chosen by prediction, the correlations of the whole run may differ.`,
+      `All figures are for the ${designs} measured designs, of ${designsOfRun.toLocaleString('en')} valid ones. "Best" means the best measured design, and the random search draws from the measured designs. If the designs were chosen by prediction, the correlations of the whole run may differ.`,
     );
   }
   if (designs < MIN_BOOTSTRAP)
-    notes.push(`${designs} designs are too few for intervals; at least ${MIN_BOOTSTRAP} are needed.`);
+    notes.push(`${designs} designs are too few for intervals, which need at least ${MIN_BOOTSTRAP}.`);
   return notes;
 }

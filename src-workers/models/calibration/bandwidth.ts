@@ -29,10 +29,12 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
       !(Number.isInteger(cores) && cores >= 1 && bandwidthGbS > 0 && bandwidthGbS < Infinity),
   );
   if (bad)
-    return badInput(`${bad.bandwidthGbS} GB/s on ${bad.cores} cores: the bandwidth must be positive, the cores 1 or more`); // prettier-ignore
+    return badInput(`A measurement has ${bad.bandwidthGbS} GB/s and cores = ${bad.cores}. The bandwidth must be positive, and cores an integer of 1 or more.`); // prettier-ignore
   const measuredAt = [...new Set(measured.map(({ cores }) => cores))].sort((a, b) => a - b);
   if (measuredAt[0] !== 1)
-    return badInput(`the bandwidth of a single core is missing (measured on ${measuredAt.join(', ') || 'no'} cores)`);
+    return badInput(
+      `The bandwidth of a single core is missing (measured numbers of cores: ${measuredAt.join(', ') || 'none'}). Measure it too.`,
+    );
   const curve = new Float64Array(measuredAt.at(-1)! + 1);
   let last = 0;
   for (const cores of measuredAt) {

@@ -39,8 +39,10 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     ({ cycles, divergentLanes: n }) => !(cycles >= 0 && cycles < Infinity && Number.isInteger(n) && n >= 0 && n < 32),
   );
   if (bad >= 0) {
-    const got = `${runs[bad].cycles} cycles with ${runs[bad].divergentLanes} divergent lanes`;
-    return badInput(`run ${bad}: ${got}; it needs a number of cycles, and 0 to 31 lanes`, { run: bad });
+    const got = `${runs[bad].cycles} cycles and divergentLanes = ${runs[bad].divergentLanes}`;
+    return badInput(`Run ${bad} has ${got}. Cycles must be 0 or more, and divergent lanes an integer from 0 to 31.`, {
+      run: bad,
+    });
   }
   const kernels = (['single', 'double'] as const).filter((loops) => runs.some((run) => run.loops === loops));
   const varied = kernels.some(
@@ -48,7 +50,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   );
   if (runs.length < 4 || !varied)
     return badInput(
-      `${runs.length} runs: a fit needs at least 4 with different numbers of divergent lanes in one kernel`,
+      `A fit needs at least 4 runs, among them two with different numbers of divergent lanes in one kernel. Number of runs: ${runs.length}.`,
     );
   const counts = runs.map(({ loops, divergentLanes }) => runLoops(loops, divergentLanes));
   const branches = Float64Array.from(counts, (run) => run.divergentBranches);

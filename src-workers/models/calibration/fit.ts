@@ -187,12 +187,12 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   const { measuredMs, parameters } = problem;
   const bad = measuredMs.findIndex((time) => !(time > 0 && time < Infinity));
   if (bad >= 0)
-    return badInput(`design ${bad} took ${measuredMs[bad]} ms, which is not a positive time`, { design: bad });
+    return badInput(`Design ${bad} took ${measuredMs[bad]} ms, which is not a positive time.`, { design: bad });
   const designs = included ? included.filter(Boolean).length : measuredMs.length;
   const expected = minDesigns(parameters.length);
   if (designs < expected)
     return badInput(
-      `${parameters.length} parameters need ${expected} measured designs, and ${designs} have a time. Measure at least ${expected} designs, spread over the ranking.`,
+      `${parameters.length} parameters need ${expected} measured designs, but only ${designs} have a measured time. Measure at least ${expected} designs, spread over the ranking.`,
     );
   return ok(null);
 }
@@ -200,7 +200,7 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
 function modelFailure(problem: FitProblem, included: readonly boolean[] | undefined): Result<never> {
   const predicted = problem.predict(problem.starts[0]);
   const bad = predicted.findIndex((time, i) => (!included || included[i]) && !(time > 0 && time < Infinity));
-  return badInput(`design ${bad}: the model predicts ${predicted[bad]} ms, which is not a positive time`, {
+  return badInput(`The model predicts ${predicted[bad]} ms for design ${bad}, which is not a positive time.`, {
     design: bad,
   });
 }

@@ -75,14 +75,17 @@ const MIN_STEADY = 6;
  */
 export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<boolean>): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length)
-    return badInput(`${timesNs.length} times, ${warmUp.length} warm-up marks: their numbers must be equal`);
+    return badInput(
+      `The number of times is ${timesNs.length}, and the number of warm-up marks ${warmUp.length}. Specify one mark for each time.`,
+    );
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {
     if (!(timesNs[i] >= 0 && timesNs[i] < Infinity))
-      return badInput(`repeat ${i} took ${timesNs[i]} ns, which is not 0 or more`, { repeat: i });
+      return badInput(`Repeat ${i} took ${timesNs[i]} ns. A time must be 0 or more.`, { repeat: i });
     if (!warmUp[i]) positions.push(i);
   }
-  if (positions.length === 0) return badInput(`all ${timesNs.length} launches are warm-ups. At least one must count`);
+  if (positions.length === 0)
+    return badInput(`Every launch is a warm-up (launches: ${timesNs.length}). At least one must count.`);
   const times = Float64Array.from(positions, (i) => timesNs[i]);
   const sorted = times.slice().sort();
   const n = sorted.length;

@@ -100,17 +100,17 @@ function triangular(): ReproductionTable[] {
   const formGaps = LANGGUTH_CPUS.map((cpu) => derived(cpu) / tabulated(cpu) - 1);
   const beyond = LANGGUTH_CPUS.filter((cpu, i) => results[i].staircase[0] > derived(cpu));
   const twoPhaseNotes = [
-    `The printed column follows (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β with the listed K. The formula the slides print, (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, gives up to ${percent(Math.max(...formGaps))} more bandwidth.`,
+    `The printed column follows (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β with the listed K. The formula that the slides print, (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, gives up to ${percent(Math.max(...formGaps))} more bandwidth.`,
     ...oddKnee.map(
       (cpu) =>
-        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, but ⌈ρ/β⌉ = ${saturatingCores(cpu)}. The bandwidth was computed with the first, and its error and the share of phase 1 with the second, so the printed bandwidth and its printed error contradict each other.`,
+        `${cpu.cpu}: the slides list K = ${cpu.kneeCores}, but ⌈ρ/β⌉ = ${saturatingCores(cpu)}. The printed bandwidth follows from the listed K, but its printed error and the share of phase 1 follow from ⌈ρ/β⌉. So the printed bandwidth and its error contradict each other.`,
     ),
   ];
   const staircaseNotes = [
-    'The staircase needs the bandwidth by active cores, which the slides show as a plot only. On the max-rate curve min(iβ, ρ) it equals the two-phase formula, so the formula is an upper bound of the printed column as long as no measured bandwidth lies above the curve.',
+    'The staircase needs the bandwidth by active cores, which the slides show only as a plot. On the max-rate curve min(iβ, ρ), the staircase equals the two-phase formula. So this formula is an upper bound of the printed column, as long as no measured bandwidth lies above the curve.',
     ...beyond.map(
       (cpu) =>
-        `${cpu.cpu}: printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s, above the bound of ${derived(cpu).toFixed(2)} GB/s, so one of its measured bandwidths must exceed min(iβ, ρ).`,
+        `${cpu.cpu}: the printed ${results[LANGGUTH_CPUS.indexOf(cpu)].staircase[0]} GB/s are above the bound of ${derived(cpu).toFixed(2)} GB/s, so one of the measured bandwidths must exceed min(iβ, ρ).`,
     ),
   ];
 
@@ -141,11 +141,11 @@ function triangular(): ReproductionTable[] {
       'Triangular workload, share of phase 1',
       '%',
       makeRows(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
-      ['By the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
+      ['Our values use the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
     ),
     table('Triangular workload, staircase: upper bound', 'GB/s', staircaseRows(derived), staircaseNotes),
     table('Triangular workload, error against the measurement', '%', errors, [
-      'Two-phase by the tabulated form with K = ⌈ρ/β⌉.',
+      'The two-phase rows use the tabulated form with K = ⌈ρ/β⌉.',
       ...twoPhaseNotes.slice(1),
     ]),
   ];
@@ -186,7 +186,9 @@ function amdahl(): ReproductionTable[] {
           (cpu) => bandwidth(cpu, amdahlLoads, model),
           (i) => printed(i)[0],
         ),
-        model === 'two-phase' ? ['Both forms and the staircase on the max-rate curve agree here for every K.'] : [],
+        model === 'two-phase'
+          ? ['Here both two-phase forms agree with the staircase on the max-rate curve, for every K.']
+          : [],
       ),
     ),
     table(

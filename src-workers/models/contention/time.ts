@@ -40,7 +40,7 @@ export interface ContentionStep {
  */
 export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): ContentionStep[] {
   if (curve.length <= loadBytes.length) {
-    throw new RangeError(`the bandwidth curve goes up to ${curve.length - 1} cores instead of ${loadBytes.length}`);
+    throw new RangeError(`The bandwidth curve goes up to ${curve.length - 1} cores instead of ${loadBytes.length}.`);
   }
   const sorted = descending(loadBytes);
   const steps: ContentionStep[] = [];

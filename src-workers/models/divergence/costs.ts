@@ -68,14 +68,14 @@ export function deviceStack(
         return {
           costs: null,
           reason:
-            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so no stack is pushed or spilled. Lanes that finish early still wait; that is the imbalance loss.',
+            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so there is no stack to push or spill. Lanes that finish early still wait, which the imbalance loss counts.',
         };
       }
       if (major === 6) {
         return {
           costs: STACK_COSTS[maxwell],
           reason:
-            'Reconvergence stack; Pascal was not measured, the costs are those of Maxwell (Bialas, Strzelecki 2015).',
+            'Reconvergence stack. Pascal was not measured, so the costs of Maxwell are assumed (Bialas, Strzelecki 2015).',
         };
       }
       if (major === 5)
@@ -90,7 +90,7 @@ export function deviceStack(
         };
       return {
         costs: null,
-        reason: 'Reconvergence stack, shorter than on Kepler; its costs were not published, so none are counted.',
+        reason: 'Reconvergence stack, shorter than on Kepler. Its costs were not published, so none are counted.',
       };
     }
     case 'amd':

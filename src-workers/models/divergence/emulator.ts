@@ -73,7 +73,7 @@ export function runProgram(
   const lanes = Math.max(0, ...Object.values(registers).map((values) => values.length));
   if (lanes < 1 || lanes > STACK_LANES || Object.values(registers).some((values) => values.length !== lanes)) {
     return badInput(
-      `the registers of all lanes must have one length from 1 to ${STACK_LANES}; the longest has ${lanes}`,
+      `All registers must have the same number of lanes, from 1 to ${STACK_LANES}. The longest has ${lanes}.`,
     );
   }
   const file = new Map(Object.entries(registers).map(([name, values]) => [name, Float64Array.from(values)]));
@@ -110,14 +110,14 @@ export function runProgram(
 
   while (pc < instructions.length) {
     if (depths.length === MAX_INSTRUCTIONS) {
-      return badInput(`"${program.name}" does not end within ${MAX_INSTRUCTIONS} instructions`);
+      return badInput(`The program "${program.name}" does not end within ${MAX_INSTRUCTIONS} instructions.`);
     }
     const at = pc;
     const instruction = instructions[pc];
     if (instruction.pop) {
       const token = stack.at(-1);
       if (!token) {
-        const message = `instruction ${pc} of "${program.name}" pops an empty stack`;
+        const message = `Instruction ${pc} of "${program.name}" pops an empty stack.`;
         return badInput(message, { instruction: pc });
       }
       if (stack.length === spilled) {

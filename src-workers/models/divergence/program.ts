@@ -40,11 +40,11 @@ export function checkProgram(program: Program): Result<Program> {
     if (instruction.op !== 'ssy' && instruction.op !== 'branch') continue;
     const { target } = instruction;
     if (!Number.isInteger(target) || target < 0 || target > instructions.length) {
-      const message = `instruction ${position}: the target ${target} is not within 0 to ${instructions.length}`;
+      const message = `Instruction ${position}: the target must be an integer from 0 to ${instructions.length}, not ${target}.`;
       return badInput(message, { instruction: position });
     }
     if (instruction.pop) {
-      const message = `instruction ${position}: ${instruction.op} cannot have a pop-bit`;
+      const message = `Instruction ${position}: ${instruction.op} cannot have a pop-bit.`;
       return badInput(message, { instruction: position });
     }
   }

@@ -51,7 +51,7 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
     reproductionRow(`n = ${n}, deepest stack`, n + extra, runs[n].maxDepth, 0),
   ]);
   return table(`Stack operations, ${kernel} loop`, '1', rows, [
-    'From the emulator, instruction by instruction; n lanes have separate limits (Table I of the paper).',
+    'The emulator counts these operations instruction by instruction. n lanes have loop limits of their own (Table I of the paper).',
   ]);
 }
 
@@ -76,8 +76,8 @@ function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
     reproductionRow('double loop, loads minus spills at n = 31', 0, double.runs[31].loads - double.runs[31].spills, 0),
   ];
   return table('Spills', '1', rows, [
-    `In the double loop the stack is one deeper, so it spills from n = ${jumps(double)[0]} on. Its spills at n = 31: ${double.spills[31]}.`,
-    'The paper found as many additional branch instructions as spills (Figure 6); it prints no table of them.',
+    `In the double loop the stack is one token deeper, so it spills from n = ${jumps(double)[0]} on. Number of spills at n = 31: ${double.spills[31]}.`,
+    'The paper found as many additional branch instructions as spills (Figure 6), but prints no table of them.',
   ]);
 }
 
@@ -111,9 +111,9 @@ function cycles(single: LoopTimings, double: LoopTimings, maxwell: LoopTimings):
   ];
   const baseCycles = runCycles(single.runs[0], STACK_COSTS.kepler, keplerCyclesPerInstruction());
   return table('Cycles', 'cycles', rows, [
-    'Maxwell: the paper fits 26 cycles per divergent branch in its analysis and states 24 in its summary. The models offer both; the fit is the default.',
-    `The base time is not printed. The overhead of about 25 % for ${OVERHEAD_LANES} divergent lanes in the single loop implies ${baseCycles.toFixed(0)} cycles for it, ${keplerCyclesPerInstruction().toFixed(1)} per instruction; with that the overhead of the double loop can be predicted.`,
-    `The paper puts the worst difference of its own emulator in the double loop at 76 cycles or 0.3 %, which means at most ${(76 / 0.0025 / 1000).toFixed(0)} thousand cycles. That cannot hold together with its overhead of about 20 %: the stack alone takes ${((32 * double.runs[OVERHEAD_LANES].divergentBranches) / 1000).toFixed(1)} thousand cycles at n = ${OVERHEAD_LANES}, so the whole takes more than 50 thousand (here up to ${(slowest / 1000).toFixed(0)} thousand, of which 76 cycles are ${((100 * 76) / slowest).toFixed(2)} %).`,
-    'Measured times (Figures 1, 2, 7 and 8) are only plots, so the consequences of the printed model are checked.',
+    'Maxwell: the paper fits 26 cycles per divergent branch in its analysis and states 24 in its summary. The models offer both values; the fit is the default.',
+    `The paper does not print the base time. The overhead of about 25 % for ${OVERHEAD_LANES} divergent lanes in the single loop implies a base time of ${baseCycles.toFixed(0)} cycles, or ${keplerCyclesPerInstruction().toFixed(1)} per instruction. From this value the overhead of the double loop is predicted.`,
+    `The paper states that its own emulator differs by at most 76 cycles or 0.3 % in the double loop, so that this loop takes at most ${(76 / 0.0025 / 1000).toFixed(0)} thousand cycles. This contradicts its overhead of about 20 %: the stack alone takes ${((32 * double.runs[OVERHEAD_LANES].divergentBranches) / 1000).toFixed(1)} thousand cycles at n = ${OVERHEAD_LANES}, so the loop takes more than 50 thousand. (Here it takes up to ${(slowest / 1000).toFixed(0)} thousand, of which 76 cycles are ${((100 * 76) / slowest).toFixed(2)} %.)`,
+    'Measured times are shown only as plots (Figures 1, 2, 7 and 8), so the consequences of the printed model are checked instead.',
   ]);
 }

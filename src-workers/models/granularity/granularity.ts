@@ -43,7 +43,7 @@ export function granularityCurve(
   cooperationCost: number,
 ): GranularityRow[] {
   if (!Number.isInteger(Math.log2(threadGroupWidth))) {
-    throw new RangeError(`the width of a thread group must be a power of two, not ${threadGroupWidth}`);
+    throw new RangeError(`The width of a thread group must be a power of two, not ${threadGroupWidth}.`);
   }
   const sizes: number[] = [];
   for (let n = threadGroupWidth; n >= 1; n /= 2) sizes.push(n);

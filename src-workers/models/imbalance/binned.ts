@@ -50,7 +50,7 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
   if (!Number.isInteger(n) || n < 1)
-    throw new RangeError(`a group of ${n} units: the number must be an integer of 1 or more`);
+    throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
   const { support, probability } = law;
   if (n === 1 || support.length === 1) {
     return { n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 };

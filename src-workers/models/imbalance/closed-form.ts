@@ -76,7 +76,7 @@ type AtomLaw = Pick<LengthLaw, 'support' | 'probability'>;
 function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRule): LossMoments[] {
   for (const n of groupSizes) {
     if (!Number.isInteger(n) || n < 1)
-      throw new RangeError(`a group of ${n} units: the number must be an integer of 1 or more`);
+      throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
   }
   const { support, probability } = law;
   // A constant law has no loss.

@@ -51,7 +51,7 @@ export function lossDistributionCost(
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   if (!Number.isInteger(n) || n < 1)
-    return badInput(`a group of ${n} units: the number must be an integer of 1 or more`);
+    return badInput(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
   if (n === 1 || law.support.length === 1) {
     return ok({ n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 });
   }
@@ -60,9 +60,9 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
   const longest = support[support.length - 1];
   if (operations > MAX_OPERATIONS || outcomes > MAX_OUTCOMES || n * longest > 2 ** 26 || n > MAX_EXACT_UNITS) {
     return unsupported(
-      `exact loss distribution of ${law.label} for n = ${n} needs ${operations.toExponential(1)} operations and ` +
-        `${outcomes.toExponential(1)} outcomes; at most ${MAX_OPERATIONS.toExponential(0)}, ` +
-        `${MAX_OUTCOMES.toExponential(1)} and n = ${MAX_EXACT_UNITS} are allowed`,
+      `The exact loss distribution of ${law.label} for n = ${n} needs ${operations.toExponential(1)} operations and ` +
+        `${outcomes.toExponential(1)} outcomes. The limits are ${MAX_OPERATIONS.toExponential(0)} operations, ` +
+        `${MAX_OUTCOMES.toExponential(1)} outcomes and n = ${MAX_EXACT_UNITS}. Use the binned distribution.`,
     );
   }
 

@@ -93,13 +93,13 @@ export function reproduceSwatman(): ReproductionTable[] {
       `The paper's claim, a relative error below ${percent(SIMULATION_MARGIN)}, ${claim(simulated, SIMULATION_MARGIN)}`,
     ]),
     table('Table I, simulated mean loss against our Monte Carlo', '1', sampled, [
-      `${SAMPLED_GROUPS} groups per row, MT19937, seed ${SEED}; tolerance ${STANDARD_ERRORS} standard errors of both samples.`,
+      `Our sample has ${SAMPLED_GROUPS} groups per row (MT19937, seed ${SEED}). The tolerance is ${STANDARD_ERRORS} standard errors of both samples.`,
     ]),
     table('Table I, measured mean loss against the model', '1', measured, [
       `The paper's claim, a relative error below ${percent(MEASUREMENT_MARGIN)}, ${claim(measured, MEASUREMENT_MARGIN)}`,
     ]),
     table('Public data, simulated mean loss', '1', publicMean, [
-      'The run differs from Table I; it is from the authors’ repository.',
+      'These data are from the authors’ repository. Their run is not the run of Table I.',
     ]),
     table('Public data, simulated aggregate loss', '1', publicAggregate, [
       'This is total lockstep time divided by total work. The paper does not print it, and it is not the mean over groups.',

@@ -27,12 +27,12 @@ export interface LaunchGpu {
 
 const CONVOLUTION = {
   implementation: 'convolution',
-  takes: 'a thread per tile of outputs, without shared memory; block sizes and grids',
+  takes: 'one thread per tile of outputs, without shared memory; designs differ in block size and grid',
 };
 
 /** Our launches on an H100. The reader of both data sets is `evidence/h100.ts`. */
 const H100 = {
-  source: 'Our launches on one H100, 27 November 2026, between CUDA events: medians of 7 or 9',
+  source: 'Our launches on one H100, 27 November 2026, timed by CUDA events; each time is the median of 7 or 9',
   licence: 'MIT, part of Lockstep',
   caveat:
     'our own measurements, not public ones, and not held out: five terms of the model were found in these launches',
@@ -41,8 +41,8 @@ const H100 = {
   unit: 'µs',
 } as const;
 const H100_NOTES = [
-  'These are our own measurements, not public ones. They were not held out: five terms of the model were found in these launches, and only their rates were measured apart from them.',
-  'Each kernel has the profile that kernel inspect reads from its machine code, and the usual value of each input that the code does not show. Nothing is fitted.',
+  'These are our own measurements, not public ones. They were not held out: five terms of the model were found in these launches, and only the rates of these terms were measured separately.',
+  'Each kernel has the profile that the command "kernel inspect" reads from its machine code, and the usual value of each input that the code does not show. Nothing is fitted.',
 ];
 
 export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
@@ -53,7 +53,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
       'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, with everything but the block size constant',
     licence: 'MIT',
     notes: [
-      'The file has no instruction counts, so one factor per kernel variant is taken from its other block sizes. The rank correlation is within variants.',
+      'The file has no instruction counts, so times are predicted up to one factor per kernel variant, which is taken from the other block sizes of the variant. The rank correlation is computed within variants.',
       'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, since rows of a block reuse caches; the model does not include this.',
       'On the MI250X, a block width that is not a power of two takes 5 to 9 times as long. The figures include these variants.',
     ],
@@ -71,7 +71,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Launch shapes of a sum of binomial series on a K20, Table 2',
     source: 'Hasan, Chatterjee, Radhakrishnan, Antonio, NPC 2014, doi:10.1007/978-3-662-44917-2_65: figures',
     licence: 'figures of a paper',
-    notes: ['τ, c and p are fitted on five of the sixteen rows; the figures are for the other eleven.'],
+    notes: ['τ, c and p are fitted to five of the sixteen rows. The figures are for the other eleven rows.'],
     decides: true,
     proportional: false,
     unit: 'ms',
@@ -80,7 +80,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
         column: 'K20',
         device: 'nvidia-k20',
         implementation: 'binomial series',
-        takes: 'a thread per unit of equal work; blocks and threads of a block',
+        takes: 'one thread per unit of equal work; designs differ in blocks and threads per block',
       },
     ],
   },
@@ -90,7 +90,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     source: 'stephenswat/smite: aggregate loss over 131,072 work groups, measured',
     licence: 'Unlicense',
     notes: [
-      'These are losses and not times, and nothing is fitted. The paper measured an A100. With one unit per group the measurement is up to 0.5 % above 1.',
+      'These are losses and not times, and nothing is fitted. The paper measured an A100. With one unit per group the loss is exactly 1, and the measurement is up to 0.5 % higher.',
     ],
     decides: false,
     proportional: false,
@@ -100,17 +100,17 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
         column: 'A100',
         device: 'nvidia-a100-sxm4-40gb',
         implementation: 'aggregate loss',
-        takes: 'lockstep groups of n units; aggregate loss, not time',
+        takes: 'lockstep groups of n units; the figure is aggregate loss, not time',
       },
     ],
   },
   {
     id: 'swiftshader',
     title: 'Designs of a unit loop on SwiftShader',
-    source: 'measured with Lockstep on two cores of a Xeon, November 2026: 60 designs drawn from 924',
+    source: 'Measured with Lockstep on two cores of a Xeon, November 2026: 60 designs drawn from 924',
     licence: 'MIT, part of Lockstep',
     notes: [
-      'Parameters are calibrated on 60 other designs. SwiftShader is a software adapter with four lanes, without the memory system of a GPU.',
+      'The parameters are calibrated on 60 other designs. SwiftShader is a software adapter with four lanes, without the memory system of a GPU.',
     ],
     decides: true,
     proportional: false,
@@ -120,7 +120,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
         column: 'SwiftShader',
         device: 'software-swiftshader',
         implementation: 'unit loop',
-        takes: 'threads per unit, loop, balancing, blocks and grids',
+        takes: 'designs differ in threads per unit, loop, balancing, block size and grid',
       },
     ],
   },
@@ -130,14 +130,14 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Loops on an H100',
     notes: [
       ...H100_NOTES,
-      'Launches of 32,768 units were timed around calls of 5 to 10 µs, so their errors say little.',
+      'The times of launches of 32,768 units include calls that take 5 to 10 µs, so their errors say little.',
     ],
     gpus: [
       {
         column: 'H100',
         device: 'nvidia-h100-sxm5-80gb',
         implementation: 'loops',
-        takes: 'nested, flattened and fetching loops of multiply-adds; threads per unit, units per thread and blocks',
+        takes: 'nested, flattened and fetching loops of multiply-adds; designs differ in threads per unit, units per thread and block size',
       },
     ],
   },
@@ -147,14 +147,14 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Sparse products with random columns on an H100',
     notes: [
       ...H100_NOTES,
-      'The code does not show the size of x, nor that its columns are random: products with more than ten million columns take up to 3.0 times the predicted time. Where a study states both, the median error of a matrix is 3 to 25 % instead of 5 to 56 %.',
+      'The code shows neither the size of x nor that the columns are random, so products with more than ten million columns take up to 3.0 times the predicted time. If a study states both, the median error of a matrix is 3 to 25 % instead of 5 to 56 %.',
     ],
     gpus: [
       {
         column: 'H100',
         device: 'nvidia-h100-sxm5-80gb',
         implementation: 'products',
-        takes: 'CSR in single precision; threads per row, rows per thread and blocks',
+        takes: 'CSR in single precision; designs differ in threads per row, rows per thread and block size',
       },
     ],
   },

@@ -136,7 +136,7 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);
   return unsupported(
-    `AMD instruction set ${isa} with waves of ${waveSize} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
+    `AMD instruction set ${isa} with waves of ${waveSize} is not known. Use one of ${[...RULES.keys()].join(', ')}.`,
     { field: 'isa' },
   );
 }

@@ -50,7 +50,7 @@ export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   const rules = RULES.get(gpuFamily);
   if (rules) return ok(rules);
-  return unsupported(`Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}`, {
+  return unsupported(`Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}.`, {
     field: 'gpuFamily',
   });
 }

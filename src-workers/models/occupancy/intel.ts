@@ -95,7 +95,7 @@ export function intelOccupancyRules(architecture: string, simdWidth: number): Re
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);
   return unsupported(
-    `Intel architecture ${architecture} with SIMD width ${simdWidth} is not known. Use one of ${[...RULES.keys()].join(', ')}`,
+    `Intel architecture ${architecture} with SIMD width ${simdWidth} is not known. Use one of ${[...RULES.keys()].join(', ')}.`,
     { field: 'architecture' },
   );
 }

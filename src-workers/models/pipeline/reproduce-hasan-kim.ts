@@ -86,7 +86,7 @@ function hasanClaim(): ReproductionTable {
     reproductionRow('largest |Eq. 3 − measured|, points of efficiency', 32, worst, 0.5),
   ];
   return hasanTable('Eq. 1–3 on Table 2, as printed', '1', rows, [
-    `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give this error on its own Table 2: only ${within.toFixed(0)} % of the cells are inside ${CLAIMED_ERROR_PERCENT} points.`,
+    `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give this error on its own Table 2: only ${within.toFixed(0)} % of the cells differ by at most ${CLAIMED_ERROR_PERCENT} percentage points.`,
     'The column "paper" contains the values to reproduce (the printed equations evaluated on the printed table), not the claim.',
     `The measured efficiency is τ divided by the measured time. τ = ${HASAN_IDEAL_TIME_MS} ms comes from Fig. 1. With 14.6 ms, the fastest time of the table, the mean changes by less than 0.1 points.`,
   ]);
@@ -118,12 +118,12 @@ function hasanSoftSaturation(): ReproductionTable[] {
   const digits = (value: number) => value.toPrecision(3);
   const meanPercent = (100 * heldOutSum) / heldOutCells;
   const notes = [
-    `Fitted on the rows of ${HASAN_FITTED_BLOCKS.join(', ')} blocks: τ ${digits(parameters.latencyCycles)} ms, c ${digits(parameters.issueCycles)} ms, p ${digits(parameters.kneeSoftness)}, q ${parameters.schedulers}.`,
+    `Fitted to the rows of ${HASAN_FITTED_BLOCKS.join(', ')} blocks: τ = ${digits(parameters.latencyCycles)} ms, c = ${digits(parameters.issueCycles)} ms, p = ${digits(parameters.kneeSoftness)}, q = ${parameters.schedulers}.`,
     "The soft-saturation waves are this project's model, not the paper's.",
   ];
   const meanRow = reproductionRow('mean relative error, held-out cells', 0, meanPercent, HELD_OUT_TOLERANCE_PERCENT);
   return [
-    hasanTable('Table 2, soft-saturation waves fitted on five rows', 'ms', rows, notes),
+    hasanTable('Table 2, soft-saturation waves fitted to five rows', 'ms', rows, notes),
     hasanTable('Table 2, error of the soft-saturation waves', '%', [meanRow], notes),
   ];
 }
@@ -173,10 +173,10 @@ export function reproduceKim(): ReproductionTable[] {
   }
   return [
     kimTable('Block scheduler and state buffers', '1', rows, [
-      'The poster prints formulas and plots, no table of numbers: the column "paper" contains results of its formulas, computed by hand.',
-      'The brackets of its functional-unit formula are read as ceilings. The print shows floors. With them, one thread group on a wider unit would take no time, but the poster measures the latency with exactly this launch.',
-      'Its symbol S is the shared memory of a block in the limit checker, and that of the multiprocessor in the state buffers; they are kept apart here.',
-      'Its finding that gem5 is slower than this model at g = 4n + 3 and 4n + 4 (b ≥ 2) is a measurement of gem5, shown as a plot; the series to compare with is `kimGridSeries`.',
+      'The poster prints formulas and plots, but no table of numbers. So the column "paper" contains results of its formulas, computed by hand.',
+      'The brackets of its functional-unit formula are read as ceilings, although the poster shows floors. With floors, one thread group on a wider unit would take no time, but the poster measures the latency with exactly this launch.',
+      'Its symbol S is the shared memory of a block in the limit checker, but the shared memory of the multiprocessor in the state buffers. These are two values here.',
+      'It finds that gem5 is slower than this model at g = 4n + 3 and 4n + 4 (b ≥ 2). This is a measurement of gem5, which is shown only as a plot; `kimGridSeries` computes the series to compare with it.',
     ]),
     kimLimits(),
     kimMicrobenchmarks(),

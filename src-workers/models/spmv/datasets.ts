@@ -63,13 +63,13 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     id: 'ginkgo',
     title: 'SpMV of Ginkgo on seven GPUs, double precision',
     file: 'ginkgo.csv.gz',
-    source: 'ginkgo-project/ginkgo-data: figures, units unified, about half of the matrices',
+    source: 'ginkgo-project/ginkgo-data: its figures in common units, for about half of the matrices',
     licence: 'CC-BY 4.0',
     notes: [
-      'csrc on the K40m, P100 and TITAN V fits the kernel of Ginkgo 1.0, a thread per row; on the Radeon VII it fits a group of threads per row.',
-      'The measured start of a launch differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the matrices take little longer.',
-      'The columns of a row decide how many gathers miss the cache. Figures of row lengths do not include them.',
-      'They also do not include runs of empty rows, which csri visits one by one.',
+      'On the K40m, P100 and TITAN V, the times of csrc fit the kernel of Ginkgo 1.0, which has one thread per row. On the Radeon VII, they fit a kernel with a group of threads per row.',
+      'The measured start of a launch differs with driver and method, from 2 µs (V100) to 38 µs (Radeon VII). No data sheet gives it, and half of the products take little longer than this start.',
+      'The columns of each row decide how many gathers miss the cache, but figures of row lengths do not show the columns.',
+      'Figures of row lengths also do not show runs of empty rows, which csri visits one by one.',
       'A product is timed several times in sequence, so a matrix that fits in the level-2 cache stays there.',
     ],
     gpus: [
@@ -85,7 +85,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
   },
   {
     id: 'loops',
-    title: 'SpMV schedules of loops on one GPU, single precision',
+    title: 'SpMV schedules of gunrock/loops on one GPU, single precision',
     file: 'loops.csv.gz',
     source: 'gunrock/loops: times; ginkgo-project/ginkgo-data: summaries of the same matrices, joined by name and size',
     licence: 'Apache-2.0 (times), CC-BY 4.0 (summaries)',

@@ -349,7 +349,7 @@ function fromWeights(label: string, weightOf: ReadonlyMap<number, number>, trunc
   const total = compensatedSum(lengths.length, (i) => weightOf.get(lengths[i])!);
   if (!(total > 0 && total < Infinity)) {
     return badInput(
-      `${inMessage(label)}: the total weight is ${total}. At least one length must have a weight above 0`,
+      `${inMessage(label)}: the total weight is ${total}. At least one length must have a weight above 0.`,
     );
   }
   const support = lengths.filter((length) => weightOf.get(length)! / total > 0);
@@ -403,12 +403,12 @@ function mustBe(label: string, argument: string, got: number, what: string): Res
 }
 
 function badTruncation(label: string, got: number): Result<never> {
-  return mustBe(label, 'truncation', got, 'a mass between 1e-15 and 0.5');
+  return mustBe(label, 'truncation', got, 'a probability between 1e-15 and 0.5');
 }
 
 function tooManyPoints(label: string, points: number): Result<never> {
   return unsupported(
-    `${inMessage(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}`,
+    `${inMessage(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}. Specify a law with fewer lengths.`,
   );
 }
 

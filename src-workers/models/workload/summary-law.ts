@@ -60,7 +60,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   const spread = computeFigures(counts).sd;
   if (sd !== undefined && Math.abs(spread - sd) > SPREAD_TOLERANCE * Math.max(1, sd))
     return badInput(
-      `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible is about ${digits(spread)}. Correct it, or omit a figure.`,
+      `${label}: no lengths have the sd ${sd} with the other figures; the nearest possible sd is about ${digits(spread)}. Correct the sd, or omit a figure.`,
     );
   if (sd !== undefined && skewness !== undefined && sd > 0) {
     const cube = skewness * (sd / scale) ** 3;
@@ -74,7 +74,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
       Math.abs(met.skewness - skewness) > SKEWNESS_TOLERANCE * Math.max(Math.abs(skewness), 1)
     )
       return badInput(
-        `${label}: no lengths have the skewness ${skewness} with the other figures. It is at least ${digits(least)} and at most ${digits(most)}, or less with quartiles. Correct it, or omit it.`,
+        `${label}: no lengths have the skewness ${skewness} with the other figures. It must be from ${digits(least)} to ${digits(most)}; quartiles make this range narrower. Correct the skewness, or omit it.`,
       );
   }
   const law = empiricalLaw(counts, label);

@@ -111,8 +111,8 @@ describe('agreement, by hand', () => {
     const input = { predictedMs: of(1, 2, 3), measuredMs: of(3, 2, 5) };
     const part = agree({ ...input, designsOfRun: 5000 });
     expect(part).toMatchObject({ designs: 3, scale: { interval: null } });
-    expect(part.notes[0]).toContain('over the 3 designs that were measured, of 5,000 valid ones');
-    expect(agree(input).notes).toEqual(['3 designs are too few for intervals; at least 8 are needed.']);
+    expect(part.notes[0]).toContain('for the 3 measured designs, of 5,000 valid ones');
+    expect(agree(input).notes).toEqual(['3 designs are too few for intervals, which need at least 8.']);
   });
 
   it('refuses columns that do not belong together, too few designs, and invalid times', () => {
@@ -121,7 +121,7 @@ describe('agreement, by hand', () => {
     expect(refused({ predictedMs: of(1), measuredMs: of(1) })).toMatchObject({ ok: false });
     expect(refused({ predictedMs: of(1, NaN), measuredMs: of(1, 2) })).toFail(
       'bad-input',
-      'design 1: predicted NaN ms, measured 2 ms; times must be positive',
+      'Design 1: predicted NaN ms, measured 2 ms. Times must be positive.',
     );
   });
 });

@@ -148,7 +148,7 @@ describe('a fit', () => {
       error: {
         code: 'bad-input',
         message:
-          '3 parameters need 5 measured designs, and 4 have a time. Measure at least 5 designs, spread over the ranking.',
+          '3 parameters need 5 measured designs, but only 4 have a measured time. Measure at least 5 designs, spread over the ranking.',
       },
     });
     const broken = lines(10, (x) => 1 + x);
@@ -157,7 +157,7 @@ describe('a fit', () => {
     const silent = lines(10, (x) => 1 + x);
     expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toFail(
       null,
-      'design 3: the model predicts NaN ms, which is not a positive time',
+      'The model predicts NaN ms for design 3, which is not a positive time.',
     );
   });
 });

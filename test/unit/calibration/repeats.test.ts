@@ -89,7 +89,7 @@ describe('repeats, by hand', () => {
   it('refuses repeats that it cannot summarise', () => {
     expect(summariseRepeats([], [])).toFail('bad-input');
     expect(summariseRepeats([1, 2], [true, true])).toMatchObject({ ok: false });
-    expect(summariseRepeats([1, NaN], [false, false])).toFail(null, 'repeat 1 took NaN ns, which is not 0 or more');
+    expect(summariseRepeats([1, NaN], [false, false])).toFail(null, 'Repeat 1 took NaN ns. A time must be 0 or more.');
     expect(summariseRepeats([1, 2], [false])).toMatchObject({ ok: false });
   });
 });

@@ -56,7 +56,7 @@ describe('staircase', () => {
 
   it('refuses a curve that is too short for the loads', () => {
     expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
-      'the bandwidth curve goes up to 1 cores instead of 2',
+      'The bandwidth curve goes up to 1 cores instead of 2.',
     );
   });
 });

@@ -36,7 +36,7 @@ describe('emulator', () => {
 
   it('refuses programs that cannot run', () => {
     const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
-    expect(runProgram(pop, { x: [1] })).toFail(null, 'instruction 0 of "pop" pops an empty stack');
+    expect(runProgram(pop, { x: [1] })).toFail(null, 'Instruction 0 of "pop" pops an empty stack.');
     const endless: Program = {
       name: 'endless',
       instructions: [
@@ -46,7 +46,7 @@ describe('emulator', () => {
     };
     expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
     const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
-    expect(runProgram(outside, { x: [1] })).toFail(null, 'instruction 0: the target 9 is not within 0 to 1');
+    expect(runProgram(outside, { x: [1] })).toFail(null, 'Instruction 0: the target must be an integer from 0 to 1, not 9.');
     const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
     expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
     expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });

@@ -63,7 +63,7 @@ describe('soft saturation', () => {
     expect(fitSoftSaturation([row, row], { schedulers: [4] })).toMatchObject({ ok: false });
     expect(fitSoftSaturation([row, row, { ...row, timeMs: 0 }], { schedulers: [4] })).toFail(
       null,
-      'launch 2 took 0 ms, which is not a positive time',
+      'Launch 2 took 0 ms, which is not a positive time.',
     );
   });
 });
