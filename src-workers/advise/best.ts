@@ -180,7 +180,7 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
-  /** The first launch, counted over the whole space, and the number of launches in the part. */
+  /** Number of the first launch in the whole space. The next field is the number of launches in the part. */
   readonly launch: number;
   readonly launches: number;
 }

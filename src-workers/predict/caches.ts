@@ -31,7 +31,7 @@ export function createCaches(budget = threadBudget): Caches {
   };
 }
 
-/** Returns the cached laws of a balancing, by its text. */
+/** Returns the cached laws of a balancing, which is identified by its text. */
 export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
   return kept(laws, Infinity, balancing, () => ({
     depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),

@@ -40,7 +40,7 @@ export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlock
   return shorter ? { ...launch, shorter: getResidency(candidate, shorter), fullerBlocks } : launch;
 }
 
-/** Returns independent blocks of a depth law, at the residency of the candidate. */
+/** Returns the blocks of a depth law, at the residency of the candidate. */
 function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   const { predictor, deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt, balancing } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;

@@ -189,7 +189,7 @@ export function simulateDesign(
 /** Maximum number of bars that a chart draws, and the number of points along its time axis. */
 const MAX_BARS = 20_000;
 const BINS = 240;
-/** Maximum number of thread groups of a timeline: each takes two numbers and an index of memory. */
+/** Maximum number of thread groups of a timeline. Each of them needs memory for two numbers and an index. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
 /**
  * Maximum number of units of a timeline. They occupy one worker for a few seconds, during which nobody can cancel it.

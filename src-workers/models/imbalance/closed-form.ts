@@ -39,7 +39,7 @@ function logRule(step: number, droppedFraction: number, tailNodes: number): LogR
 
 /** The rule with which the error of a mean is below 1e-12. */
 const FULL_RULE = logRule(0.3, 1e-13, 6);
-/** The rule with which the error of a mean is below 2e-5. It has a third of the nodes. */
+/** The rule with which the error of a mean is below 2e-5. It has a third of the nodes of the full rule. */
 const QUICK_RULE = logRule(0.7, 1e-6, 4);
 
 /**

@@ -34,8 +34,8 @@ export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
   /**
-   * The phase until the units run out, and the phase after that, in which every fetcher finds once that no unit is
-   * left.
+   * The phase until the units run out. The next field is the phase after that, in which every fetcher finds once that
+   * no unit is left.
    */
   readonly fetching: FetchingPhase;
   readonly last: FetchingPhase;
@@ -53,8 +53,8 @@ export interface FetchingPhase {
 /**
  * Computes the cost of fetching from one counter.
  * @param groups number of groups of the device that fetch
- * @param iterationFactor time of an iteration of the launch over the time of an iteration of the pipeline; it does not
- * lengthen fetches
+ * @param iterationFactor time of an iteration of the launch divided by the time of an iteration of the pipeline; it
+ * does not lengthen fetches
  */
 export function computeFetchCost(
   device: GpuDevice,

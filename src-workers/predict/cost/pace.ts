@@ -80,7 +80,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   key = (key * 4096 + residentThreads) * 256 + activeGroups;
-  // Even shares have a different number of items in every launch.
+  // Even shares have a different number of items in every launch, so their launches share no pace.
   const make = (): Pace => makePace(candidate, rounds, activeGroups, isFamily);
   return (candidate.pace = isShare ? make() : paces.known(key, make));
 }

@@ -34,12 +34,15 @@ interface Circumstances {
   readonly missShare: number;
   /** Number of loads at the start of a unit whose cost is added elsewhere. */
   readonly loadsElsewhere: number;
-  /** Factors between measured and derived figures. */
+  /** Measured figures divided by derived figures. */
   readonly off: Demand;
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
-/** Demands of the phases of a kernel with u threads per unit. The results of a unit are combined in log₂ u steps. */
+/**
+ * Computes the demands of the phases of a kernel with u threads per unit. The results of a unit are combined in log₂ u
+ * steps.
+ */
 export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,

@@ -130,7 +130,7 @@ function sortIntoBuckets(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // Each bucket has room for this number of units of its longest length.
+  // `last` has the longest length of each bucket, and `room` the number of units of that length that fit in the bucket.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;

@@ -76,7 +76,7 @@ export interface DealingScratch {
   count: number;
 }
 
-/** Whole iterations below this number have an entry each, because most starts are small and a set is slower. */
+/** Whole iterations below this number have an entry each, because most starts are small and a set would be slower. */
 const SMALL_STARTS = 4096;
 /** The largest number of a group that an entry can hold. */
 const MAX_GROUP = 2 ** 31 - 1;
@@ -243,7 +243,7 @@ function computeAscendingDepth(
 }
 
 /**
- * Finds a number that the total over all groups almost surely exceeds.
+ * Finds a number that the total over all groups almost certainly exceeds.
  * @param sample values of some groups, or of all
  */
 export function findSureTotal(sample: Float64Array, groups: number): number {

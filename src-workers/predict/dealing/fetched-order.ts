@@ -187,8 +187,8 @@ function computeLastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // Only one in `skip` unfinished fetches is examined. `next` is the next one. `passed` is the number of unfinished
-  // fetches before those that the current played fetch represents.
+  // Only one in `skip` unfinished fetches is examined. `next` is the next one to examine. `passed` is the number of
+  // unfinished fetches before those that the current played fetch represents.
   let passed = 0;
   let looked = 0;
   let next = 0;

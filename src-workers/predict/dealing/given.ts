@@ -41,8 +41,8 @@ export interface GivenOrder {
   /** The same lengths without padding. */
   readonly work: CompactNumbers;
   /**
-   * Kept units over all units, 0…1. It is below 1 if buckets contain more units than can be kept; evenly spaced groups
-   * then represent all groups.
+   * Kept units divided by all units, 0…1. It is below 1 if buckets contain more units than can be kept; evenly spaced
+   * groups then represent all groups.
    */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */

@@ -7,9 +7,9 @@ import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
- * the law: the k-th of N units has the (k + ½)/N quantile. There is a limit of kept units. If there are more units, as
- * many windows as fit represent all windows. If a single window has more units, evenly spaced ranks represent all its
- * ranks.
+ * the law: the k-th of N units has the (k + ½)/N quantile. The number of kept units is limited. If there are more
+ * units, as many windows as fit represent all windows. If a single window has more units, evenly spaced ranks represent
+ * all its ranks.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
@@ -58,14 +58,15 @@ export interface SortedReader extends UnitOrder {
 
 /** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/**
- * Maximum number of cached orders of a law. It is enough for all windows of a study at the last few numbers of units.
- */
+/** Maximum number of cached orders of a law. It is enough for all windows of a study, at a few numbers of units. */
 const MAX_ORDERS = 8;
 
 let nextId = 0;
 
-/** @param window M, between 1 and the number of units */
+/**
+ * Makes the order of units that are sorted within windows.
+ * @param window M, between 1 and the number of units
+ */
 export function makeSortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   return keptFor(sortedBefore, law, MAX_ORDERS, `${units} ${window}`, (orders) => {
     const ranks = Math.min(window, ORDER_LENGTHS);
@@ -102,7 +103,7 @@ function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float6
 const windowsBefore = new Map<string, Uint32Array>();
 const MAX_WINDOWS = 4;
 
-/** Assigns each of `count` units to a window. The assignment is arbitrary, but every call gives the same. */
+/** Assigns each of `count` units to a window. The assignment is arbitrary, but the same in every call. */
 function listWindows(count: number, ranks: number): Uint32Array {
   return kept(windowsBefore, MAX_WINDOWS, `${count} ${ranks}`, () => {
     const windows = new Uint32Array(count);

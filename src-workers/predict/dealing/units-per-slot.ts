@@ -21,8 +21,8 @@ export interface TabulatedUnits {
 /** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
   /**
-   * Number of the first blocks, whose slots have one additional unit. Below 1, it is the share of the first block's
-   * slots that have one.
+   * Number of blocks at the start of the launch whose slots have one additional unit. Below 1, it is the share of the
+   * first block's slots that have one.
    */
   readonly fullerBlocks: number;
   /** Mean units per slot divided by the units for which the time is computed; 1 if blocks differ in their units. */

@@ -15,7 +15,7 @@ export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): De
   return {
     meanDepth: blend((depth) => depth.meanDepth),
     meanWork,
-    // Losses are weighted by work, because a loss is total lockstep time over total work.
+    // Losses are weighted by work, because a loss is total lockstep time divided by total work.
     aggregateLoss: blend((depth) => depth.aggregateLoss * depth.meanWork) / meanWork,
     meanLoss: blend((depth) => depth.meanLoss * depth.meanWork) / meanWork,
   };

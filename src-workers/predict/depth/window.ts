@@ -4,8 +4,8 @@ import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
 /**
- * Sorted windows of M units, cut into G = M/n groups of n. Rank r of a window is at most x exactly if at least r of its
- * M units are at most x. So P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
+ * Sorted windows of M units, cut into G = M/n groups of n. The unit of rank r in a window has at most x iterations
+ * exactly if at least r of the M units do. So P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
  */
 export interface SortedWindow {
   /** M, a multiple of n. */
@@ -39,8 +39,8 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
   const moments = new Float64Array(perWindow + 1);
   return (survival: number, out: WindowActivity): void => {
     const { first, masses } = binomial(1 - survival);
-    // Group r has ended if at least r·n units are at most x. Groups up to `ended` have certainly ended. Groups beyond
-    // `open` have certainly not ended.
+    // Group r has ended if at least r·n units have at most x iterations. Groups up to `ended` have certainly ended.
+    // Groups beyond `open` have certainly not ended.
     const ended = Math.min(perWindow, Math.floor(first / n));
     const open = Math.min(perWindow, Math.floor((first + masses.length - 1) / n));
     let probability = 0;
@@ -55,7 +55,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const momentTo = (r: number): number =>
       r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
     const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
-    // Expected number of pairs of active groups among the groups from + 1 … to.
+    // Returns the expected number of pairs of active groups among the groups from + 1 … to.
     const pairsIn = (from: number, to: number): number =>
       to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
     const all = sumTo(perWindow);
@@ -175,7 +175,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
     let at = 0;
     let probability = 0;
     let partial = 0;
-    // E[(t − B)⁺] and P(B < t) at t = i·n.
+    // Returns E[(t − B)⁺] at t = i·n, and leaves P(B < t) in `probability`.
     const advanceTo = (t: number) => {
       for (; at < masses.length && first + at < t; at++) {
         probability += masses[at];

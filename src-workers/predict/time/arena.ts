@@ -14,7 +14,10 @@ export interface Arena {
   readonly forget: (() => void)[];
 }
 
-/** @param slabLength number of values in each slab */
+/**
+ * Creates an arena.
+ * @param slabLength number of values in each slab
+ */
 export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0, forget: [] };
 }

@@ -114,7 +114,7 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   const group = getDoubling(table, 0);
   const either = W === 1 ? group : getDoubling(table, 1);
   if (lastFilled === 1) return tabulateBlockLaw({ steps, block, group, either, lattice }, W, 1, arena);
-  // These are means over the groups of a block and over their pairs. The last group is in a share 2/W of the pairs.
+  // These are means over the groups of a block and over their pairs. A share 2/W of the pairs contains the last group.
   const withLast = computeRowSurvival(table, 1 + lastFilled, oneOfTwo);
   for (let i = 0; i < n - 1; i++) {
     const last = 1 - Math.pow(1 - group[i], lastFilled);
@@ -288,8 +288,9 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
 }
 
 /**
- * Divides time into cells. A cell ends where the monitor function has grown by 1, so that the laws and their tail
- * change by similar amounts in every cell.
+ * Divides time into cells. A cell ends where a weighted sum has grown by 1: that of the probabilities that a group and
+ * a block have ended, and of the logarithm of the tail. So the laws and their tail change by similar amounts in every
+ * cell.
  */
 function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;

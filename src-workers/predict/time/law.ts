@@ -98,7 +98,9 @@ export interface Dispatch {
    * point: three values.
    */
   readonly left: Float64Array;
-  /** The same as a profile that also has the blocks that start at the point itself, `startedThere` per slot. */
+  /**
+   * These values as a profile, to which the blocks that start at the point itself are added (`startedThere` per slot).
+   */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

@@ -28,11 +28,11 @@ export interface TimedLaunch {
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
-  /** The blocks that have one unit per slot less, if the units do not divide evenly over the grid; otherwise `null`. */
+  /** The blocks that have one unit less per slot, if the units do not divide evenly over the grid; otherwise `null`. */
   readonly shorter: Residency | null;
   /**
-   * Number of the first blocks, which have more units. Below 1, it is the share of the first block's slots that have
-   * more.
+   * Number of blocks at the start of the launch that have more units. Below 1, it is the share of the first block's
+   * slots that have more.
    */
   readonly fullerBlocks: number;
   /** Mean number of units that a lane fetches, if lanes fetch from a shared counter; otherwise 0. */

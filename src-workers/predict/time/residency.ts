@@ -13,7 +13,7 @@ export interface Residency {
   readonly schedulers: Schedulers;
   /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
   stationaryCyclesPerIteration: number;
-  /** Cycles of the drain of `stationaryMultiprocessors` that have run for a very long time; NaN until it is needed. */
+  /** Cycles that `stationaryMultiprocessors` multiprocessors take to drain after a very long time; NaN until needed. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }
