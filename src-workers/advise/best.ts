@@ -152,8 +152,8 @@ export interface SpaceParts {
 }
 
 /**
- * The approximate maximum number of parts. Each part has a fixed cost, so it must contain some milliseconds of work;
- * the next number is the minimum number of its designs.
+ * The approximate maximum number of parts. Each part has a fixed cost, so it must contain some milliseconds of work: at
+ * least `MIN_PART_DESIGNS` designs.
  */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;

@@ -30,7 +30,7 @@ const SLACK = 0.005;
  * below its bound in 480 random studies.
  */
 const SORTED_SLACK = 0.015;
-/** Slack of a family. Its pace is rounded differently from the paces of its launches. */
+/** Slack of a family, whose pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
 /**
  * Slack of a family with a single loop that moves data. In the collatz example with 8 bytes per iteration, a time is 9
@@ -222,7 +222,7 @@ export function predictPromising(
   let limit = bestMs * (1 + fraction);
   const isOver = (): boolean => hurry.isOver(limit < Infinity);
   const bound = new Float64Array(designs.length);
-  /** The number of bounds of each design that were computed. */
+  /** For each design, the number of its bounds that were computed. */
   const bounds = new Uint8Array(designs.length);
   const closer = [ofFamily, shortest, withLoss];
   const comeCloser = (at: number): void => {

@@ -19,7 +19,10 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /** One predictor for each implementation, over the same space. A single implementation has only this one. */
+  /**
+   * One predictor for each implementation, over the same space. With a single implementation, the list contains only
+   * this predictor.
+   */
   readonly implementations: readonly Predictor[];
   /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
@@ -42,8 +45,8 @@ export interface Predictor {
   /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
   /**
-   * The widest gap between two lengths, in iterations, among the gaps of which it is uncertain whether the longest unit
-   * lies below or above.
+   * The widest gap between two lengths, in iterations. Only gaps count of which it is uncertain whether the longest
+   * unit lies below or above.
    */
   readonly openStep: number;
   /** Loads of the cores of CPUs; `null` if no CPU is predicted. */
@@ -53,7 +56,7 @@ export interface Predictor {
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** Fetched orders of units in a given order, by units per fetch and lanes of a group. */
+  /** The orders in which groups fetch units that have a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   /** The results of `computeStackFactor`, by device and units per group. */
   readonly stackFactors: Map<number, number>;
@@ -111,7 +114,7 @@ export interface Pace {
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
-  /** Iterations of a group for search and carry, if slots take even shares. */
+  /** Iterations that each group spends on search and carry, if slots take even shares. */
   readonly overheadIterations: number;
 }
 
@@ -201,11 +204,11 @@ export interface DepthOfDesign {
   readonly scale: number;
   /** The law of the blocks; `null` if the units have a given order. */
   readonly laws: DepthLaws | null;
-  /** The law of the blocks whose slots have one unit fewer; `null` if all blocks have the same number of units. */
+  /** The law of the blocks whose slots have one unit less; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot of the design divided by the mean for which the time was computed. */
   readonly timeScale: number;
-  /** Fraction of the depth for search and carry, 0…1; 0 unless slots take even shares. */
+  /** Fraction of the depth that search and carry take, 0…1; 0 unless slots take even shares. */
   readonly searchShare: number;
 }

@@ -90,7 +90,7 @@ const SAME_INSTANT = 1e-12;
  * @param capacity groups that a scheduler holds
  */
 function groupHeaps(schedulers: number, capacity: number) {
-  /** The first entry of each scheduler is its earliest end. */
+  /** The first entry of each scheduler's heap is its earliest end. */
   const heapEnd = new Float64Array(schedulers * capacity);
   const heapSlot = new Int32Array(schedulers * capacity);
   const active = new Int32Array(schedulers);

@@ -13,7 +13,7 @@ export const AGREEMENT_FRACTION = 0.015;
 
 /**
  * Properties of a design that decide how far the errors of two predictions differ. Designs of the same place differ
- * only in shape.
+ * only in other properties, such as the block size.
  */
 export interface TiePlace {
   readonly device: Device;

@@ -12,7 +12,10 @@ export interface PredictedDesign {
 
 /** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
-  /** The standard deviation between designs of the same implementation and kind of implementation (`TiePlace`). */
+  /**
+   * The standard deviation between designs of the same place (`TiePlace`), which differ only in other properties, such
+   * as the block size.
+   */
   readonly shapes: number;
 }
 

@@ -88,7 +88,7 @@ export interface Tuner {
 const SPREAD = 12;
 /** Number of these designs that come first and are spread over the best predictions. */
 const SPREAD_BY_PREDICTION = 4;
-/** One of this number of designs counts as a best prediction. */
+/** The best predictions are one in this number of designs. */
 const BEST_SHARE = 50;
 /** Minimum number of best predictions. */
 const LEAST_BEST = 8;
@@ -108,7 +108,7 @@ const MAX_FITTED = 160;
 const INTERACTION = 0.6;
 /** Number of distinct values to which predictions are rounded when they serve as a coordinate. */
 const LEVELS = 48;
-/** One of this number of designs in a batch is chosen with a wider process. */
+/** One in this number of designs of a batch is chosen with a wider process. */
 const WIDE_EVERY = 4;
 /** The factor by which this process is wider. */
 const WIDER = 2;
@@ -125,7 +125,7 @@ const SURE = 0.9;
 
 /**
  * Creates a tuner.
- * @param seed decides between equally promising designs, and draws the times behind the expected regret
+ * @param seed determines the choice between equally promising designs, and the draws of times for the expected regret
  */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
   const { predictedMs, deviation } = space;
@@ -334,8 +334,8 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
 }
 
 /**
- * Computes, for draws of the values, the loss of the best measured design compared with the best of it and the judged
- * designs.
+ * Computes the loss of the best measured design in each draw of the values: how much slower it is than the best of
+ * itself and the judged designs.
  */
 function drawnRegrets(
   process: Process,

@@ -35,7 +35,7 @@ export interface RepeatsSummary {
   readonly warnings: readonly RepeatWarning[];
 }
 
-/** A monotone trend over a series. */
+/** A monotone trend of a series. */
 export interface Trend {
   /** Change from the first to the last value along the Theil–Sen line, divided by the median: 0.02 for 2 % slower. */
   readonly relativeChange: number;

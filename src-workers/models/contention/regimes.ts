@@ -46,7 +46,10 @@ const TIE = 1e-12;
 export interface RegimeMap {
   readonly cores: readonly number[];
   readonly imbalances: readonly number[];
-  /** Row by row of `cores`; `null` if the imbalance exceeds the number of cores, which is impossible. */
+  /**
+   * The points, one row for each entry of `cores`; `null` if the imbalance exceeds the number of cores, which is
+   * impossible.
+   */
   readonly points: readonly (RegimePoint | null)[];
   /** Below K = ⌈ρ/β⌉ cores there is no contention. */
   readonly saturatingCores: number;

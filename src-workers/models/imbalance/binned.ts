@@ -6,8 +6,8 @@ import { lossDistribution, lossDistributionCost, type LossDistribution } from '.
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
 /**
- * Probability that is left out: beyond each end of the transform's window, and of longest units that are too short to
- * matter.
+ * Probability that is neglected: that a sum lies beyond one end of the transform's window, or that the longest unit is
+ * too short to matter.
  */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */

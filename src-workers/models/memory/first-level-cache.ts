@@ -13,7 +13,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** For devices without a first-level cache, and devices whose loads from device memory do not use it by default. */
+/** The cache of devices that have no first-level cache, or whose loads from device memory do not use it by default. */
 const NONE = own(0);
 
 /**

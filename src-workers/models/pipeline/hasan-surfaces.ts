@@ -13,7 +13,7 @@ import { wavesTime } from './soft-saturation.ts';
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** Row by row of `blocks`; length blocks × threadsPerBlock. */
+  /** The values, one row for each entry of `blocks`; length blocks × threadsPerBlock. */
   readonly values: Float64Array;
 }
 

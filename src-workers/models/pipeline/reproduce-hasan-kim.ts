@@ -243,7 +243,7 @@ function kimLimits(): ReproductionTable {
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
   /**
-   * Finds the largest value from 1 on for which `holds` returns true, as a microbenchmark would that increases the
+   * Finds the largest value from 1 on for which `holds` returns true. A microbenchmark does the same: it increases the
    * value until the device refuses it.
    */
   const largest = (holds: (value: number) => boolean) => {

@@ -9,8 +9,8 @@ import { dot, solveSymmetric } from '../../numeric/symmetric.ts';
  *
  * With few thread groups an iteration costs its latency τ, whatever their number. With many thread groups, the SM
  * issues one iteration of each in turn, so the cost grows by c per thread group, in whole rounds of the q schedulers. p
- * is the softness of the knee between the two: p → ∞ is max(τ, c·w). The form is this project's own; the waves around
- * it are the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ * is the softness of the knee between the two: as p → ∞, fu approaches max(τ, c·w). The form is this project's own; the
+ * waves around it are the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
 
 /**

@@ -10,8 +10,8 @@ export const DEFAULT_TRUNCATION = 1e-6;
 /** Maximum number of points of a law: two columns of doubles, 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
 /**
- * Maximum amount by which the sum of stated probabilities or weights may differ from 1: three printed digits. They are
- * renormalised.
+ * Maximum amount by which the sum of stated probabilities or weights may differ from 1: three printed digits. Stated
+ * values are then renormalised.
  */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
