@@ -150,7 +150,8 @@ function getShareStarts(law: LengthLaw, balancing: EvenShareBalancing): ShareSta
 function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
   const { predictor, balancing, unitsPerGroup, loopAt, balancingAt } = candidate;
   const { plan } = predictor;
-  if (isEvenShare(balancing)) throw new TypeError(`${balancing.kind} cuts units, so no depth follows from their law.`);
+  if (isEvenShare(balancing))
+    throw new TypeError(`The balancing ${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[loopAt];
   // Groups of fully sorted units have the same law, whatever their number of units. The form of the loop matters only
   // if lanes are independent and take more than one unit.

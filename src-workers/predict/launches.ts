@@ -141,7 +141,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
       const isLonger = (): boolean => areLongerInParts(launch(true).depths, dealt.groupsPerBlock);
       return computeOrderedLaunch(launch, true, isLonger, dealt, everyBlock);
     }
-    if (!isSorted(balancing)) throw new TypeError(`Units of ${balancing.kind} are not listed.`);
+    if (!isSorted(balancing)) throw new TypeError(`The balancing ${balancing.kind} does not list its units.`);
     const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
     return computeSortedLaunch(order, balancing, dealt, everyBlock);
   });

@@ -99,7 +99,7 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
   }
   if ((balancing.kind === 'window-sort' || balancing.kind === 'full-sort') && unitsPerThread !== 1) {
     throw new RangeError(
-      `${balancing.kind} with ${unitsPerThread} units per thread has no law of one group. Use computeSortedLaunch.`,
+      `The balancing ${balancing.kind} has no depth law for ${unitsPerThread} units per thread. Use computeSortedLaunch.`,
     );
   }
 }
