@@ -36,9 +36,9 @@ const MAX_STEPS = 300;
  * Makes the law of least assumption with the given figures: the law of maximum entropy among all laws with these
  * quartiles, moments and ends.
  *
- * Between two quartiles it is exp of a polynomial. The polynomial is the same in every section, and a factor gives each
- * section its mass. The moments are fitted, so the law is marked `fitted`. Source: Jaynes, Phys. Rev. 106 (1957),
- * doi:10.1103/PhysRev.106.620.
+ * Between two quartiles, its probability is exp of a polynomial. The polynomial is the same in every section, and a
+ * factor gives each section its mass. The moments are fitted, so the law is marked `fitted`. Source: Jaynes, Phys. Rev.
+ * 106 (1957), doi:10.1103/PhysRev.106.620.
  *
  * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
  * out of range or out of order. If no lengths have all of the figures, the message says what would be possible.

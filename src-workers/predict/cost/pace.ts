@@ -142,8 +142,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles already contain the traffic, so here it only scales them. Derived issue cycles get the
-  // traffic as a separate demand (`transfer`).
+  // Measured issue cycles already contain the traffic, so here the traffic only scales them. Derived issue cycles get
+  // it as a separate demand (`transfer`).
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =

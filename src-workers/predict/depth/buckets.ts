@@ -48,9 +48,9 @@ export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 /**
  * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket]. The result is
  * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory). It is enough to cut between
- * two lengths: if the units of one length are divided between two buckets, the cost is concave in the share t that goes
- * to the lower bucket, so its minimum is at an end. (Its terms are −(P+t)^(1−n) in the lower bucket and
- * −(F+t)ⁿ·(P+t)^(1−n) in the upper one.)
+ * different lengths: if the units of one length were divided between two buckets, the cost would be concave in the
+ * share t that goes to the lower bucket, so its minimum is at t = 0 or at the largest t. (Its terms are −(P+t)^(1−n) in
+ * the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one.)
  */
 export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;

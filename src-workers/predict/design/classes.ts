@@ -227,8 +227,8 @@ function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // A cut wherever the remaining mass falls below a half, a quarter and so on gives the few long units classes of
-    // their own.
+    // The masses are also cut where the rest falls below a half, a quarter and so on, so that the few long units get
+    // classes of their own.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });
