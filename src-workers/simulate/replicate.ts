@@ -48,7 +48,9 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
   const { identicalAtLeast = atLeast } = options;
   if (!(atLeast >= 2 && atMost >= atLeast)) {
-    return badInput(`The number of replications is from ${atLeast} to ${atMost}. The minimum must be at least 2 and not exceed the maximum.`);
+    return badInput(
+      `The number of replications is from ${atLeast} to ${atMost}. The minimum must be at least 2 and not exceed the maximum.`,
+    );
   }
   const cycles: number[] = [];
   let mean = 0;

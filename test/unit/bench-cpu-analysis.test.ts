@@ -62,7 +62,10 @@ test('on the max-rate curve the two-phase formula equals the staircase if the co
 test('β needs a measurement of one core, and cases without a time or with nonsense are left out', () => {
   const cases = measuredBy(SOFT);
   const without = contentionFromStream(cases.filter(({ case: each }) => each.id !== 'stream-1'));
-  expect(without).toFail(null, /The bandwidth of a single core is missing \(measured numbers of cores: 2, 3, 4, 5, 6\)/);
+  expect(without).toFail(
+    null,
+    /The bandwidth of a single core is missing \(measured numbers of cores: 2, 3, 4, 5, 6\)/,
+  );
   const odd: MeasuredContentionCase[] = [
     { ...cases[0], timesMs: [] },
     { case: { id: 'odd', benchmark: 'triangular', parameters: { cores: 2, rows: 2 ** 40 } }, timesMs: [1], values: {} },

@@ -137,7 +137,8 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
         column: 'H100',
         device: 'nvidia-h100-sxm5-80gb',
         implementation: 'loops',
-        takes: 'nested, flattened and fetching loops of multiply-adds; designs differ in threads per unit, units per thread and block size',
+        takes:
+          'nested, flattened and fetching loops of multiply-adds; designs differ in threads per unit, units per thread and block size',
       },
     ],
   },

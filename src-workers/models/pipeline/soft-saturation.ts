@@ -142,7 +142,8 @@ export function fitSoftSaturation(
   fixed: { readonly schedulers: readonly number[] },
 ): Result<PipelineParameters> {
   if (rows.length < 3) return badInput(`A fit needs at least 3 measured launches, not ${rows.length}.`);
-  if (fixed.schedulers.length === 0) return badInput('The list of candidates for the number of schedulers is empty. Specify at least one.');
+  if (fixed.schedulers.length === 0)
+    return badInput('The list of candidates for the number of schedulers is empty. Specify at least one.');
   const bad = rows.findIndex((row) => !(row.timeMs > 0 && Number.isFinite(row.timeMs)));
   if (bad >= 0) {
     return badInput(`Launch ${bad} took ${rows[bad].timeMs} ms, which is not a positive time.`, { row: bad });

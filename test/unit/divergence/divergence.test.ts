@@ -46,7 +46,10 @@ describe('emulator', () => {
     };
     expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
     const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
-    expect(runProgram(outside, { x: [1] })).toFail(null, 'Instruction 0: the target must be an integer from 0 to 1, not 9.');
+    expect(runProgram(outside, { x: [1] })).toFail(
+      null,
+      'Instruction 0: the target must be an integer from 0 to 1, not 9.',
+    );
     const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
     expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
     expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });
