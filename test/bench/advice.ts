@@ -9,11 +9,11 @@ import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-wor
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 
 /*
- * `npm run bench -- advice [EXAMPLE …]`: times of the answers in the Study view after an edit of each field of every
- * example study, over all its devices. The times are measured from the edit on: the first answer (a glance), the exact
- * one, and the one with the least expected regret. Each time by the clock is printed beside the CPU time of all
- * processors, which other programs affect less. On two idle cores, the time by the clock is between half of the CPU time
- * and all of it. `--fields A,B` restricts the fields. `--worst N` lists the N slowest.
+ * `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
+ * example study over all its devices. Three times are measured from the edit on: to the first answer (a glance), to the
+ * exact answer, and to the answer with the least expected regret. The CPU time of all processors stands beside each
+ * elapsed time, because other programs affect it less. On two idle cores, the elapsed time is between half of the CPU
+ * time and all of it. `--fields A,B` restricts the fields. `--worst N` lists the N slowest.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
@@ -28,7 +28,7 @@ const NAMES = [
   'spmv-skewed',
   'spmv-uniform',
 ];
-/** The targets of each answer on two idle cores, ms from the edit on. */
+/** Target times of the answers on two idle cores, ms since the edit. */
 const STEPS = { first: 100, exact: 300, robust: 1000 } as const;
 type Step = keyof typeof STEPS;
 
@@ -51,7 +51,7 @@ function edited(axis: readonly unknown[] | { from: number; to: number; step?: nu
 const numberEdit =
   (field: KernelNumber): Edit =>
   (study) => {
-    // Accesses already determine the bytes of an iteration.
+    // The bytes of an iteration follow from the accesses, so an edit of the bytes removes the accesses.
     const { accesses, ...others } = study.kernel;
     const kernel = field === 'bytesPerIteration' ? others : { ...others, ...(accesses && { accesses }) };
     const { assumed, usual } = KERNEL_INPUTS[field];
@@ -69,7 +69,7 @@ const numberEdit =
     } as StudyFile;
   };
 
-/** Edits that change a law come last. Otherwise a later edit could reuse the law that an earlier one made. */
+/** Edits that change a law come last. Otherwise a later edit could reuse the law that an earlier edit computed. */
 const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries((Object.keys(KERNEL_INPUTS) as KernelNumber[]).map((field) => [field, numberEdit(field)])),
   sharing: (study) => ({
@@ -99,7 +99,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ...study,
     workload: { ...study.workload, units: Math.round(study.workload.units * 0.9) },
   }),
-  // The units of a law are not in rows, so blocks have no width.
+  // Block widths exist only for units in rows, and the units of a law have no rows.
   lengths: (study) => {
     const { blockWidth: _, ...axes } = study.axes;
     return { ...study, workload: { ...study.workload, lengths: 'geometric(0.04)' }, axes };
@@ -121,7 +121,7 @@ interface Taken {
 }
 type Answers = Readonly<Record<Step, Taken>>;
 
-/** Measures the answers to a study, each from the edit on. */
+/** Measures the time from an edit to each answer for the edited study. */
 async function answersOf(engine: Engine, study: StudyFile): Promise<Answers> {
   const [start, before] = [performance.now(), process.cpuUsage()];
   const taken = (): Taken => {

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- --against REV [--rounds N]`: runs the short benchmark alternately in this tree and in a temporary
- * checkout of REV, so that other load affects both. Prints the ratio of the medians over the rounds of each case with
- * its interval. `last` is the last release, or the previous commit. Slower cases are named but are not a failure,
- * because a busy machine must not break a build.
+ * checkout of REV, so that other load affects both. For each case, it prints the ratio of the two median times and its
+ * interval. The name `last` means the last release, or the previous commit if there is no release. Slower cases are
+ * listed but do not fail the build, because the machine may be busy.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -14,21 +14,21 @@ import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts'
 const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = 'test/bench/short.ts';
 const RESAMPLES = 2000;
-/** A case is named if its time grows by this factor. */
+/** A case is listed as slower if its time grows by more than this factor. */
 const SLOWER = 1.2;
 
 export interface Ratio {
   /** The median time of the later revision divided by that of the earlier one. */
   readonly ratio: number;
-  /** The interval contains 95 % of the resampled rounds. */
+  /** Bounds of the interval that contains 95 % of the resampled ratios. */
   readonly low: number;
   readonly high: number;
   readonly isSlower: boolean;
 }
 
 /**
- * Computes the ratio of two series of times, with a percentile interval over resampled rounds. Both times of a round
- * stay together (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
+ * Computes the ratio of two series of times, with a percentile interval over resampled rounds. The two times of a round
+ * are resampled together (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
  * @param earlier,later one time per round
  */
 export function compareTimes(earlier: Float64Array, later: Float64Array, uniform: UniformSource): Ratio {
@@ -53,7 +53,7 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
       const revision = one === 'v*' ? git('describe', '--tags', '--match', 'v*', '--abbrev=0', 'HEAD~1') : one;
       return { commit: git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`) };
     } catch {
-      // there is no tag or commit of this name
+      // There is no tag or commit of this name.
     }
   }
   const shallow = git('rev-parse', '--is-shallow-repository') === 'true';
@@ -64,7 +64,7 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
   };
 }
 
-/** Returns the times of one process, by case. */
+/** Runs the benchmark once in a folder and returns the time of each case, ms. */
 function timesIn(folder: string): ReadonlyMap<string, number> {
   const said = execFileSync(process.execPath, [BENCH], { cwd: folder, encoding: 'utf8' });
   const lines = said.trim().split('\n');
@@ -73,7 +73,7 @@ function timesIn(folder: string): ReadonlyMap<string, number> {
   );
 }
 
-/** @returns the exit code: 2 if the revision is unknown, or the benchmark does not run in it */
+/** @returns the exit code: 2 if the revision is unknown, or if the benchmark does not run there */
 export function benchAgainst(name: string, rounds: number): number {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const found = findRevision(name);

@@ -31,7 +31,9 @@ const { values: options } = parseArgs({
   },
 });
 
-/** The half width of the 95 % interval of the simulated mean: a standard error of half a percent. */
+/**
+ * Half width of the 95 % interval of the simulated mean, as a fraction. It corresponds to a standard error of 0.5 %.
+ */
 const HALF_WIDTH = 0.0098;
 const MAX_REPLICATIONS = 400;
 
@@ -84,7 +86,7 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
 const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
-/** Numbers below the units of an image, equal to them, and multiples of them, because lengths repeat. */
+/** Numbers of units below, equal to and above the number in an image. If there are more units, the lengths repeat. */
 const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {

@@ -1,8 +1,8 @@
 /**
- * Checks whether stated chances hold: of the designs that are called "p % sure to be within 3 % of the best", p %
- * should be within 3 %. The functions of the advice draw the errors of predictions, and public measurements say what
- * came out. `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix) and for
- * block sizes of measured spaces.
+ * Checks whether stated chances are true. Of all designs that are called "p % sure to be within 3 % of the best", p %
+ * should be within 3 %. The code of the advice draws the errors of predictions; public measurements show which designs
+ * were within 3 %. `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix)
+ * and a table for block sizes of measured spaces.
  */
 import { join } from 'node:path';
 import { tieBand } from '../../src-main/services/evidence/tie-band.ts';
@@ -23,11 +23,11 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDER = join(ROOT, 'db', 'evidence');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** The competing designs, and the properties that determine their errors. */
+/** Competing designs, and the properties that determine the errors of their predictions. */
 interface Contest {
   readonly device: GpuDevice;
   readonly designs: readonly {
-    /** Designs of one place differ only in their shape. */
+    /** Designs with the same place differ only in their shape. */
     readonly place: string;
     readonly kind: ImplementationKind;
     readonly block: string;

@@ -20,7 +20,7 @@ import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/
 import { makeResidency } from '../../src-workers/predict/time/residency.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
 
-/** The depth of a work group of n unsorted units, one unit per lane: the simplest `GroupDepth`. */
+/** Computes the depth of a work group of n unsorted units, one unit per lane. This is the simplest `GroupDepth`. */
 export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
   const values = law.support;
   const below = new Float64Array(values.length);
@@ -41,7 +41,7 @@ export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
   return { values, meanDepth, meanWork, aggregateLoss, meanLoss: aggregateLoss, survivalInto };
 }
 
-/** t(w) = (τᵖ + (c·q⌈w/q⌉)ᵖ)^(1/p), cycles; index 0…groups. */
+/** Tabulates t(w) = (τᵖ + (c·q⌈w/q⌉)ᵖ)^(1/p) in cycles, for w = 0…groups. */
 export const kneeRate = (
   latencyCycles: number,
   issueCycles: number,
@@ -104,7 +104,8 @@ function randomLaw(random: Random): LengthLaw {
 const MULTIPROCESSORS = [8, 16, 20, 46, 80, 108, 132];
 
 /**
- * Draws a design from the whole space that the composite model must cover. A quarter of the grids are below one wave.
+ * Draws a design from the whole space for which the composite model is meant. A quarter of the grids fill less than one
+ * wave.
  */
 export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   for (;;) {
@@ -122,7 +123,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
     const softness = between(random, 1, 8);
     const groups = schedulers * Math.ceil((residentBlocks * width) / schedulers);
     const latency = logBetween(random, 10, 800);
-    // For this number of groups, the knee lies anywhere from deeply latency-bound to deeply issue-bound.
+    // The knee for this number of groups lies anywhere from deeply latency-bound to deeply issue-bound.
     const issue = (latency / groups) * logBetween(random, 0.1, 10);
     return {
       label: `${law.label} n=${n} Wb=${width} R=${residentBlocks} M=${multiprocessors} G=${gridBlocks} waves=${waves.toFixed(2)} τ=${latency.toFixed(0)} c=${issue.toFixed(2)} p=${softness.toFixed(1)} q=${schedulers}`,
@@ -140,17 +141,17 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
 /** A launch of independent work groups on an imaginary device. */
 export interface IndependentLaunch {
   readonly depth: GroupDepth;
-  /** W_b, R, M ≥ 1 and G ≥ 1. */
+  /** W_b of the model. R, M and G follow; M and G are at least 1. */
   readonly groupsPerBlock: number;
   readonly residentBlocks: number;
   readonly multiprocessors: number;
   readonly gridBlocks: number;
-  /** t(w) for w = 0 … at least R·W_b groups. */
+  /** t(w) in cycles, for w = 0…R·W_b groups or more. */
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers?: Schedulers;
 }
 
-/** Returns the expected time of a launch of independent work groups, cycles. */
+/** Returns the expected time of a launch of independent work groups, in cycles. */
 export function predictCycles(launch: IndependentLaunch): number {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
   const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration, launch.schedulers);

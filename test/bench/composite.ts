@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** The largest number of simulated group ends for one design, and the largest single launch. */
+/** Largest number of simulated group ends for one design, over all its launches and in one launch. */
 const MAX_GROUP_ENDS = 2e7;
 const LARGEST_LAUNCH = 5e5;
 
@@ -58,7 +58,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   const times = unwrap(
     replicate(device, {
       seed,
-      // A rare long unit must have a chance to occur before the mean counts.
+      // The mean counts only after enough replications that a rare long unit is likely to have occurred.
       atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
       atMost: most,
       relativeStandardError: 0.003,

@@ -1,4 +1,4 @@
-/** A prediction over its simulation, minus 1. */
+/** Difference of a prediction from its simulation: their ratio minus 1. */
 interface Compared {
   readonly difference: number;
 }
@@ -19,7 +19,7 @@ export function summarise(name: string, rows: readonly Compared[]): void {
   );
 }
 
-/** Prints the rows that differ most, with what describes each. */
+/** Prints the rows with the largest differences, each with its description. */
 export function printWorst<Row extends Compared>(
   rows: readonly Row[],
   count: number,

@@ -11,13 +11,13 @@ import { fourNumbersTime, type FourNumbers } from '../../src-workers/evidence/fo
 import { SPMV_IMPLEMENTATIONS, type SpmvImplementation } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS, type SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
 
-/** Matrices and the measured times of an implementation on a device, µs; all of them positive. */
+/** Matrices, and the measured times of an implementation on a device in µs. All times are positive. */
 export interface MeasuredTimes {
   readonly matrices: readonly MatrixSummary[];
   readonly microseconds: Float64Array;
 }
 
-/** Returns the matrices with a time in a column. */
+/** Returns the matrices that have a time in a column, and these times. */
 export function measuredTimes(matrices: readonly MatrixSummary[], column: Float64Array): MeasuredTimes {
   return {
     matrices: matrices.filter((_, i) => column[i] > 0),
@@ -25,23 +25,25 @@ export function measuredTimes(matrices: readonly MatrixSummary[], column: Float6
   };
 }
 
-/** Returns the times without the matrices of a fold. */
+/** Returns the times of all matrices outside a fold. */
 export const outside = (times: MeasuredTimes, fold: number): MeasuredTimes => pick(times, outsideFold(times, fold));
 
 /**
- * Number of matrices for a fit, spread over the whole list. A few parameters need no more, and each matrix needs a
+ * Number of matrices for a fit, spread over the whole list. A few parameters need no more, and each matrix costs a
  * prediction.
  */
 const FITTED_MATRICES = 160;
-/** Step of the numerical derivatives, ln units. It is larger than the steps to which predictions round their laws. */
+/** Step of the numerical derivatives, in units of ln. It exceeds the steps to which predictions round their laws. */
 const STEP = 0.05;
-/** Larger residuals count linearly (Huber 1981, doi:10.1002/0471725250), ln units. */
+/** Residuals above this size count linearly (Huber 1981, doi:10.1002/0471725250), in units of ln. */
 const HUBER = 0.2;
 const ITERATIONS = 8;
-/** The largest change of a parameter in one iteration, ln units. */
+/** Largest change of a parameter in one iteration, in units of ln. */
 const LONGEST_MOVE = 1;
 
-/** Logarithms of predicted over measured times, and their derivatives by the logarithms of the parameters. */
+/**
+ * Logarithms of predicted over measured times, and their derivatives with respect to the logarithms of the parameters.
+ */
 interface Linearised {
   readonly residuals: Float64Array;
   readonly slopes: readonly Float64Array[];
@@ -83,7 +85,7 @@ class Fit {
 
   linearised(residuals = this.residualsAt(this.values)): Linearised {
     const slopes = this.values.map((value, at) => {
-      // The step points away from the end of the range.
+      // A step that would leave the range goes in the other direction.
       const step = this.within(value + STEP, at) === value + STEP ? STEP : -STEP;
       const moved = this.residualsAt(this.values.with(at, value + step));
       return moved.map((residual, i) => (residual - residuals[i]) / step);
@@ -148,7 +150,7 @@ function solve(matrix: number[][], right: number[]): readonly number[] {
   return solveSymmetric(matrix, right) ?? right.map(() => 0);
 }
 
-/** Returns the relative standard errors of the values. */
+/** Returns the relative standard errors of the fitted values. */
 function errorsOf(linearised: Linearised): readonly number[] {
   const { matrix } = normal(linearised);
   const { residuals } = linearised;
@@ -169,7 +171,7 @@ function fitFrom(implementation: SpmvImplementation, device: GpuDevice, sample: 
   return { fit, end: fit.linearised() };
 }
 
-/** Returns the saved fits of an implementation on a device: on all matrices, and without each fold. */
+/** Returns the saved fits of an implementation on a device: one to all matrices, and one without each fold. */
 export function fitFolds(
   { implementation: id }: MeasuredImplementation,
   device: GpuDevice,
@@ -180,7 +182,8 @@ export function fitFolds(
   const { fit: all, end } = fitFrom(implementation, device, sample);
   const errors = errorsOf(end);
   const folds = Array.from({ length: FOLDS }, (_, fold) => {
-    // A fit that begins at the fit on all matrices and takes two steps without a fold contains nothing of the fold.
+    // The fit without a fold starts at the fit to all matrices. Two steps are enough to remove the influence of the
+    // fold.
     const kept = outsideFold(sample, fold);
     const part = new Fit(device, implementation, pick(sample, kept), all.values.map(Math.exp));
     part.descend(2, {
@@ -219,7 +222,7 @@ function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number
   return { matrices: own, microseconds: Float64Array.from(chosen, (at) => microseconds[at]) };
 }
 
-/** Fits on all matrices, and without each fold. `implementation` is an id of `models/spmv`. */
+/** Fits the four-number model to all matrices, and without each fold. `implementation` is an id of `models/spmv`. */
 function fitFourNumbers(
   implementation: string,
   device: GpuDevice,

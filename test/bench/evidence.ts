@@ -1,8 +1,8 @@
 /**
- * Compares predictions with the public measurements of `db/evidence`, and their errors with the targets. `node
- * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE]`: `--fit` fits the parameters anew
- * and writes them to `db/evidence/parameters.json` (six minutes on one core). `--fit` and `--predict` run the predictor
- * for `predicted.json.gz` (three minutes). `--bands` computes the widths of the tie bands anew and writes them to
+ * Compares predictions with the public measurements of `db/evidence`, and the errors with the targets. `node
+ * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE]`: `--fit` fits the parameters anew and writes
+ * them to `db/evidence/parameters.json` (six minutes on one core). `--fit` and `--predict` run the predictor for
+ * `predicted.json.gz` (three minutes). `--bands` computes the widths of the tie bands anew and writes them to
  * `db/evidence/tie-bands.json`. `--record` writes the figures to a file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -36,8 +36,7 @@ const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'db', 'evidence');
 
 /**
- * The number of digits of saved parameters. More would mean nothing, because the standard errors are at least a
- * percent.
+ * Number of digits of saved parameters. More digits would mean nothing, because the standard errors are at least 1 %.
  */
 const DIGITS = 4;
 const rounded = (_key: string, value: unknown): unknown =>
@@ -55,7 +54,7 @@ if (options.fit) {
         kept[dataset.id][implementation.column] = unwrap(fitFolds(implementation, device, times));
       }
   }
-  // Each column of times has one line, so that a change is readable.
+  // Each column of times gets its own line, so that a diff is readable.
   const sets = Object.entries(kept).map(([id, columns]) => {
     const lines = Object.entries(columns).map(
       ([column, fitted]) => `    ${JSON.stringify(column)}: ${JSON.stringify(fitted, rounded)}`,
@@ -122,7 +121,7 @@ const seconds = (performance.now() - start) / 1000;
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['parameters', 'takes', 'notes', 'source', 'licence', 'title']);
 
-/** The targets by data set: the cost of a choice, and the median error of a column. */
+/** Targets by data set: the cost of the predicted choice, and the median error of a column. */
 const TARGETS: Readonly<Record<string, { regret: number; median: number }>> = {
   ginkgo: { regret: 1.05, median: 0.2 },
   loops: { regret: 1.08, median: 0.2 },
@@ -166,7 +165,7 @@ for (const { id, gpus, unseen } of found) {
 }
 say(`\njudged in ${seconds.toFixed(2)} s`);
 if (options.record !== undefined) {
-  // Leaves out what other files have: the fitted parameters, and the descriptions of the data sets.
+  // Leaves out what other files contain: the fitted parameters, and the descriptions of the data sets.
   const kept = (key: string, value: unknown): unknown => (LEFT_OUT.has(key) ? undefined : rounded(key, value));
   writeFileSync(options.record, `${JSON.stringify({ datasets: found }, kept, 1)}\n`);
 }

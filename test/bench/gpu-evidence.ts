@@ -24,11 +24,12 @@ import { readCsr } from '../../src-workers/parse/csr.ts';
 import { call as callEngine } from '../unit/engine-calls.ts';
 
 /*
- * `npm run gpu-evidence -- --out DIR`: collects the evidence from a GPU that is available for twenty minutes, in one
- * command. Each step has its share of the remaining time, in which compiling and probing do not count: on an H100
- * machine, nvcc took longer than some shares. A step that fails or exceeds its time is named, and the others continue.
- * Run the same command again to continue: `DIR/state.json` lists the runs, and measured cases are not repeated. DIR then
- * contains
+ * `npm run gpu-evidence -- --out DIR` collects in one command the evidence from a GPU that is available for twenty
+ * minutes. Each step has a share of the remaining time. Compiling and probing do not count, because nvcc took longer
+ * than some shares on an H100 machine. If a step fails or exceeds its time, this is reported and the other steps
+ * continue.
+ * The same command continues where it stopped: `DIR/state.json` lists the runs, and measured cases are not repeated.
+ * In the end, DIR contains
  *
  *   summary.json        the results with figures
  *   records/STEP.json   every case with all repeats, device, clocks
@@ -41,14 +42,14 @@ const EXAMPLES = join(ROOT, 'db/examples');
 const { values: options } = parseArgs({
   options: {
     out: { type: 'string' },
-    /** The target, as in `lockstep bench --list`. */
+    /** A target as `lockstep bench --list` prints it. */
     target: { type: 'string', default: 'cuda:0' },
-    /** A device of the catalogue. The default has the name of the target's device. */
+    /** An id in the catalogue. By default, it is the device with the name of the target's device. */
     device: { type: 'string' },
     minutes: { type: 'string', default: '20' },
-    /** Some of the steps, separated by commas. */
+    /** The steps to run, separated by commas. By default, all steps run. */
     steps: { type: 'string' },
-    /** Few designs and units, for a dry run on an emulation. */
+    /** Uses few designs and units, for a dry run on an emulation. */
     tiny: { type: 'boolean', default: false },
   },
 });
@@ -61,11 +62,11 @@ if (options.out === undefined || !(Number(options.minutes) > 0)) {
 interface Step {
   readonly id: string;
   readonly title: string;
-  /** The share of the remaining time. */
+  /** Share of the remaining time. */
   readonly share: number;
   readonly run: () => Promise<object>;
 }
-/** Facts come first every time, and are never skipped. */
+/** The step `facts` runs first every time, and is never skipped. */
 const STEPS: readonly Step[] = [
   { id: 'facts', title: 'Device', share: 0.05, run: deviceFacts },
   { id: 'probes', title: 'Probes of the device', share: 0.1, run: probes },
@@ -108,18 +109,17 @@ const SIZES = options.tiny
       matrices: null,
     };
 
-// -- What was done before
-// --------------------------------------------------------------------------------------------------
+// -- What was done before --------------------------------------------------------------------------------------------
 
 interface StepRecord {
   readonly state: 'complete' | 'partial' | 'failed';
   readonly seconds: number;
   readonly figures: Readonly<Record<string, unknown>>;
-  /** The problems of the step, each with its reason. */
+  /** Problems of the step, each with its reason. */
   readonly problems: readonly string[];
 }
 interface State {
-  /** The ids of runs, by what they measured. */
+  /** Ids of runs, by what they measured. */
   readonly runs: Record<string, number>;
   readonly steps: Record<string, StepRecord>;
 }
@@ -129,16 +129,15 @@ const state: State = existsSync(stateFile)
   : { runs: {}, steps: {} };
 const keep = (): void => writeFileSync(stateFile, JSON.stringify(state, null, 1));
 
-// -- Measuring
-// -------------------------------------------------------------------------------------------------------------
+// -- Measuring -------------------------------------------------------------------------------------------------------
 
 const engine = unwrap(await openEngine({ databaseFile: join(out, 'lockstep.db'), resourceFolder: ROOT, host: 'cli' }));
 const call = <Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>> =>
   callEngine(engine, name, input);
 
-/** The end of the current step's time. */
+/** Time at which the current step must end, in ms of `performance.now()`. */
 let deadline = Infinity;
-/** Time of the current step in which nothing could be measured yet, ms. */
+/** Time of the current step that was spent on preparations, not on measuring, ms. */
 let preparingMs = 0;
 let problems: string[] = [];
 const leftMs = (): number => Math.max(0, deadline - performance.now());
@@ -155,7 +154,7 @@ async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Adds the time of preparing work to the step's deadline, so that it does not shorten the step. */
+/** Extends the step's deadline by the duration of preparing work, so that this work does not shorten the step. */
 async function prepared<T>(work: Promise<T>): Promise<T> {
   const from = performance.now();
   return work.finally(() => {
@@ -165,9 +164,7 @@ async function prepared<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/**
- * Waits until a measurement has compiled its program, or has ended. The first sign of a started program is its device.
- */
+/** Waits until a measurement has compiled its program, or has ended. A started program first reports its device. */
 async function begun(runId: number): Promise<void> {
   const LOOK_MS = 100;
   for (;;) {
@@ -180,7 +177,7 @@ async function begun(runId: number): Promise<void> {
   }
 }
 
-/** Starts or resumes a run, waits for its end or the end of the step's time, and returns its id. */
+/** Starts or resumes a run and returns its id. Waits until the run or the step's time has ended. */
 async function ran(key: string, start: () => Promise<{ readonly runId: number }>): Promise<number> {
   const before = state.runs[key];
   const known = before === undefined ? null : await call('runs.get', { id: before });
@@ -195,7 +192,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
   if (ended.state !== 'complete') {
     const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
-    // A part of the measurements is useful; a part of a ranking is not.
+    // Some of the measurements are useful without the rest. A part of a ranking is not.
     if (ended.kind === 'sweep') throw new Error(message);
     problems.push(`${key}: ${message}`);
   }
@@ -206,8 +203,8 @@ type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
 /**
- * Measures, and saves the record. If `fit` is not 0, a probe first reduces the request to this fraction of the
- * remaining time.
+ * Measures the designs of a request and saves the record. If `fit` is not 0, a probe first reduces the request to this
+ * fraction of the remaining time.
  */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };
@@ -253,8 +250,7 @@ const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: Me
   regretOfBestOfFive: regret.find(({ k }) => k === 5)?.fraction ?? null,
 });
 
-// -- The steps
-// -------------------------------------------------------------------------------------------------------------
+// -- The steps -------------------------------------------------------------------------------------------------------
 
 const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
 function deviceId(): string {
@@ -376,14 +372,14 @@ const MATRICES = matrixFiles().filter(
   (path) => SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one)),
 );
 
-/** The columns of the evidence of `loops`, by the kernel whose best time they hold. */
+/** Selects, for each column of the evidence of `loops`, the kernels whose best time the column holds. */
 const COLUMNS: Readonly<Record<string, (implementation: string | undefined, threadsPerUnit: number) => boolean>> = {
   thread_mapped: (implementation) => implementation === 'Thread per row',
   group_mapped: (implementation, threads) => implementation === '2 to 32 threads per row' && threads === 32,
   merge_path: (implementation) => implementation === 'Merge path',
 };
 
-/** Returns figures of the lengths of rows, as columns of the evidence. */
+/** Returns statistics of the row lengths of a matrix, as columns of the evidence. */
 async function rowFigures(path: string): Promise<readonly number[]> {
   const { rows, columnCount, rowStarts } = unwrap(await readCsr(createReadStream(path), path));
   const lengths = Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]).sort();
@@ -394,7 +390,7 @@ async function rowFigures(path: string): Promise<readonly number[]> {
   return [rows, columnCount, rowStarts[rows], ...quartiles, average, moment(2), skewness];
 }
 
-/** Replaces the figures of a software adapter by those of the kernels' code for this device. */
+/** Returns a study with the figures of the kernels' code for this device, instead of those for a software adapter. */
 async function inspectedStudy(study: StudyFile, columns: number): Promise<StudyFile> {
   const capability = String(facts.target?.device?.properties.computeCapability ?? '');
   return inspectedSpmvStudy(study, columns, (what) =>
@@ -402,7 +398,10 @@ async function inspectedStudy(study: StudyFile, columns: number): Promise<StudyF
   );
 }
 
-/** Measures every SpMV kernel and mapping on every matrix, checked against the product in double precision. */
+/**
+ * Measures every SpMV kernel and mapping on every matrix. Each result is checked against the product in double
+ * precision.
+ */
 async function spmvKernels() {
   const figures: Record<string, unknown> = {};
   const source = join(EXAMPLES, 'kernels/spmv');
@@ -418,7 +417,7 @@ async function spmvKernels() {
       const fitted = readStudy(join(source, 'spmv.json'));
       const inspected = options.tiny ? fitted : await prepared(inspectedStudy(fitted, x.length));
       const { kernel, implementations: all } = inspected;
-      // Every block size and number of threads per row is a separate build of some seconds.
+      // Few values are enough: each block size and number of threads per row needs its own build, which takes seconds.
       const axes = { ...fitted.axes, threadsPerUnit: [1, 4, 8, 32, 128], blockThreads: [128], unitsPerThread: [1, 2] };
       const implementations = options.tiny ? all?.slice(0, 1) : all;
       const workload = { lengths: `mtx:${path}`, units: lengths.length };
@@ -548,8 +547,8 @@ for (const [at, step] of STEPS.entries()) {
   const shares = STEPS.slice(at)
     .filter(isLeft)
     .reduce((sum, one) => sum + one.share, 0);
-  // The remaining time is divided among the remaining steps, because earlier ones may have left time or compiled for
-  // long.
+  // The remaining time is divided anew among the remaining steps. Earlier steps may have left time, or have compiled
+  // for long.
   deadline = began + Math.max(0, endMs - began) * (share / shares);
   preparingMs = 0;
   problems = [];

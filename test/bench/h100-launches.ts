@@ -11,8 +11,8 @@ import { gpu } from '../catalogue.ts';
 import { predictLaunch, profileOf } from './loop-launches.ts';
 
 /**
- * Predicts the launches on an H100 (test/data/measured/README.md) as a sweep does, with the profile that `kernel
- * inspect` writes for each entry. Nothing is fitted.
+ * Predicts the launches on an H100 (test/data/measured/README.md) as a sweep does. The profile of each entry is the one
+ * that `kernel inspect` writes. Nothing is fitted.
  */
 
 export const H100 = gpu('nvidia-h100-sxm5-80gb');
@@ -31,7 +31,7 @@ for (const law of ['geometric', 'uniform', 'pareto', 'ca-GrQc', 'cage8']) length
 
 let order: { readonly key: string; readonly ordered: OrderedLengths } | null = null;
 
-/** The lengths of a file, repeated; `-sorted`: longest first. */
+/** Returns the lengths of a file, repeated for all units. The suffix `-sorted` sorts them, longest first. */
 export function orderOf(law: string, units: number): OrderedLengths {
   const key = `${law} ${units}`;
   if (order?.key !== key) {
@@ -45,7 +45,7 @@ export function orderOf(law: string, units: number): OrderedLengths {
 /**
  * Returns the predicted time of a launch, µs.
  * @param from the code that `kernel inspect` reads
- * @param stated changes the profile, as a user does who knows more than the code shows
+ * @param stated adds to the profile what a user knows but the code does not show
  */
 export function predictH100(
   launch: H100Launch,
@@ -58,7 +58,7 @@ export function predictH100(
   return 1e3 * predictLaunch(launch, { device: H100, kernel, units, ordered: orderOf(law, units) });
 }
 
-/** Predicts both data sets of `lockstep evidence`, for `predicted.json.gz`. */
+/** Predicts both data sets of `lockstep evidence` on an H100, for `predicted.json.gz`. */
 export async function predictedH100(folder: string): Promise<Record<string, Record<string, KeptTimes>>> {
   const sets: Record<string, Record<string, KeptTimes>> = {};
   for (const id of [H100_LOOPS, H100_PRODUCTS]) {

@@ -1,8 +1,8 @@
 /**
- * Compares predictions with launches on an H100 (test/data/measured/README.md), by lengths and kernel: the launches of
- * `lockstep evidence`, predicted anew, and a Triton kernel with the study of the example. Nothing is fitted. `node
- * test/bench/h100.ts [--ptx] [--all]`: with `--ptx` the profiles are read from PTX instead of machine code, as without
- * a disassembler. With `--all` every launch is listed.
+ * Compares predictions with launches on an H100 (test/data/measured/README.md), grouped by lengths and kernel. The
+ * launches are those of `lockstep evidence`, predicted anew, and those of a Triton kernel with the study of the
+ * example. Nothing is fitted. `node test/bench/h100.ts [--ptx] [--all]`: `--ptx` reads the profiles from PTX instead of
+ * machine code, as on a machine without a disassembler. `--all` lists every launch.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ interface Launch<Row = H100Launch> {
   readonly row: Row;
   readonly us: number;
   readonly predicted: number;
-  /** The prediction where the user also states how the gathers of a product behave. */
+  /** The predicted time if the user also states how the gathers of a product behave. */
   readonly stated: number;
 }
 
@@ -35,7 +35,7 @@ function predict(row: H100Launch): Launch {
   const { columns, medianUs: us } = row;
   const predicted = predictH100(row, from);
   if (columns === null) return { row, us, predicted, stated: predicted };
-  // The columns are drawn from all of x, so every gather needs its own sector.
+  // The column indices are drawn from all of x, so every gather needs its own sector.
   const withGathers = (kernel: KernelProfile): KernelProfile => ({
     ...kernel,
     accesses: kernel.accesses?.map((access) =>
@@ -63,7 +63,7 @@ for (const [title, some] of Map.groupBy(launches, titleOf)) {
   report('  the same over the threads per unit', some.filter(isOverThreads), 'stated');
 }
 
-// Like a sweep, this uses the usual value of each assumed input.
+// Inputs that are assumed get their usual values, as in a sweep.
 const study = atMiddle(
   unwrap(parseStudy(readFileSync(join(root, 'db/examples/kernels/jagged/jagged.json'), 'utf8'), 'jagged.json')),
   [H100],

@@ -13,23 +13,23 @@ import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 
-/** Launches of the kernels in `test/data/cycle-sim/loops.cu`, predicted as in a sweep. */
+/** Predicts launches of the kernels in `test/data/cycle-sim/loops.cu` as a sweep does. */
 
 const DATA = join(import.meta.dirname, '../data');
-/** The code of the kernels as a user may have it: PTX, or machine code where a disassembler is installed. */
+/** Two forms in which a user may have the kernels' code: PTX, and machine code where a disassembler is installed. */
 const CODE = {
   ptx: { ptx: readFileSync(join(DATA, 'cycle-sim/loops.ptx'), 'utf8') },
   sass: { sass: readFileSync(join(DATA, 'measured/h100-loops.sass'), 'utf8') },
 };
 
-/** A row of a table with a header. */
+/** A row of a table whose columns have names. */
 export type Row = Readonly<Record<string, string>>;
-/** A launch of a kernel, with the same fields as a row of its file. */
+/** A launch of a kernel. Its fields are the columns of its file. */
 export type LoopLaunch = Readonly<Record<string, string | number | null>>;
 
 export const readRows = (file: string): readonly Row[] => parse(readFileSync(file), { columns: true });
 
-/** Returns a cached value, or makes it. */
+/** Returns the cached value of a key. Makes it first if there is none. */
 export function once<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = known.get(key);
   if (value === undefined) known.set(key, (value = make()));
@@ -60,7 +60,7 @@ interface Launched {
   readonly ordered: OrderedLengths;
 }
 
-/** Returns the sweep whose only design is the launch. */
+/** Returns a plan of a sweep whose only design is the launch. */
 export function launchPlan(row: LoopLaunch, { device, kernel, units, ordered }: Launched): SweepPlan {
   const isFetching = row.kernel === 'fetchone1';
   return {
@@ -74,7 +74,7 @@ export function launchPlan(row: LoopLaunch, { device, kernel, units, ordered }: 
     axes: {
       devices: [device],
       threadsPerUnit: [Number(row.threadsPerUnit)],
-      // The compiler made two loops of the flattened source of `flat1`.
+      // `flat1` is flattened in the source, but the compiler made two nested loops of it.
       loop: [row.kernel === 'flatone1' || isFetching ? 'flattened' : ('nested' satisfies LoopForm)],
       balancing: [String(row.balancing ?? (isFetching ? 'dynamic-fetch(1)' : 'none'))],
       registerCap: [null],
@@ -92,7 +92,8 @@ export const say = (line: string): void => void process.stdout.write(`${line}\n`
 export const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /**
- * Prints rank correlation, errors, and the measured time of the design that is predicted fastest over the fastest time.
+ * Prints the rank correlation, the errors, and the cost of the choice: the measured time of the design that is
+ * predicted to be fastest, over the fastest measured time.
  */
 export function reportLaunches(title: string, predicted: Float64Array, measured: Float64Array): void {
   const errors = predicted.map((time, at) => Math.abs(time / measured[at] - 1)).sort();

@@ -1,6 +1,6 @@
 /**
- * Collects the figures that `kernel inspect` finds in a folder of PTX of public kernels. They are the basis of the laws
- * of assumed inputs (`db/assumed.json`). `node test/bench/public-kernels.ts FOLDER`: prints eleven quantiles of each
+ * Collects the figures that `kernel inspect` finds in a folder of PTX of public kernels. The laws of assumed inputs
+ * (`db/assumed.json`) are based on them. `node test/bench/public-kernels.ts FOLDER`: prints eleven quantiles of each
  * figure, from 5 to 95 %.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,8 +13,8 @@ import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 const [folder] = process.argv.slice(2);
 
 /**
- * Selects loops whose end depends on data. Each name counts once, and only a few kernels of a file count, because
- * variants are similar.
+ * Largest number of kernels of one file. Only loops whose end depends on data count, and each name counts once. The
+ * variants in a file are similar, so a few of them are enough.
  */
 const MAX_OF_FILE = 3;
 const found: Inspection[] = [];

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [NAME …]` runs the benchmarks, one process each, so that none warms the machine for another. What
- * follows a single name is passed on: `npm run bench -- advice acts --fields lengths`. `npm run bench -- --against REV`
- * compares a short one with another revision (`against.ts`).
+ * `npm run bench [NAME …]` runs each benchmark in its own process, so that no benchmark warms the machine for the next.
+ * Arguments after a single name are passed on: `npm run bench -- advice acts --fields lengths`. `npm run bench --
+ * --against REV` compares a short benchmark with another revision (`against.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const BENCHES = [
   'tuning',
   'chances',
 ];
-/** Benchmarks that run more than once. */
+/** Benchmarks that run several times, each time with other arguments. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
 };
@@ -48,7 +48,7 @@ else if (others.length > 0 && asked.length !== 1) {
     process.stdout.write(`\n${name}\n`);
     for (const args of others.length > 0 ? [others] : (OPTIONS[name] ?? [[]])) {
       const bench = join(import.meta.dirname, `${name}.ts`);
-      // The answers of the Study view are timed with the settings that the engine has in the application.
+      // The benchmark of the Study view's answers uses the engine's settings of the desktop application.
       const [settings, env] =
         name === 'advice' ? [ENGINE_ARGUMENTS, engineEnvironment(process.env)] : [[], process.env];
       const { status } = spawnSync(process.execPath, [...settings, bench, ...args], { stdio: 'inherit', env });

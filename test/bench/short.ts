@@ -1,7 +1,7 @@
 /**
  * The benchmark for comparing two revisions (`npm run bench -- --against REV`) in a few seconds. Each case prints one
- * JSON line with its fastest time in ms, because other load only adds time. It also runs in older revisions, so it
- * imports only stable modules.
+ * JSON line with its fastest time in ms. The fastest time counts because other load only adds time. The file also runs
+ * in older revisions, so it imports only stable modules.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { oneDesign, planOf } from '../unit/sweep-plans.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SIMULATED = 3;
-/** Designs of a few families, with laws and orders, which take little time. */
+/** Designs with laws and with orders, few enough to take little time. */
 const small = (lengths: string): StudyFile => ({
   ...oneDesign({ workload: { lengths, units: 1 << 16 } }),
   axes: {

@@ -7,14 +7,14 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { NO_KERNEL, predictedMs } from '../../src-workers/evidence/shapes.ts';
 import { constantLaw } from '../../src-workers/models/workload/laws.ts';
 
-/** Public spaces that were measured completely, and their predictions. */
+/** Reads public spaces that were measured completely, and predicts their times. */
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Assumed registers of a thread, and assumed registers for each of its outputs. */
+/** Assumed registers per thread, and assumed additional registers per output of a thread. */
 const [REGISTERS, REGISTERS_PER_OUTPUT] = [32, 2];
 
-/** Units before tiling, iterations of each, and instructions of an iteration for each output of a thread. */
+/** Units before tiling, iterations per unit, and instructions per iteration for each output of a thread. */
 export interface TiledKernel {
   readonly units: number;
   readonly iterations: number;
@@ -24,7 +24,10 @@ const CONVOLUTION: TiledKernel = { units: 4096 ** 2, iterations: 15 ** 2, instru
 const DEDISPERSION: TiledKernel = { units: 25_000 * 2048, iterations: 1536, instructions: 3 };
 const PNPOLY: TiledKernel = { units: 2e7, iterations: 600, instructions: 10 };
 
-/** File, column of a device in it, kernel, and device of the catalogue. Without the last two, nothing is predicted. */
+/**
+ * File, name of a device in its rows, kernel, and device of the catalogue. The name is null if the file has one device.
+ * Without a kernel, nothing is predicted.
+ */
 export const MEASURED: readonly (readonly [string, string | null, TiledKernel | null, string])[] = [
   ['convold-RTX_3090', null, CONVOLUTION, 'nvidia-rtx-3090'],
   ['convolution-A4000', null, CONVOLUTION, 'nvidia-rtx-a4000'],
@@ -39,7 +42,7 @@ export const MEASURED: readonly (readonly [string, string | null, TiledKernel | 
 
 export type Row = Readonly<Record<string, string>>;
 
-/** All configurations that ran. */
+/** Returns all configurations that ran. */
 export function measuredRows([name, column]: (typeof MEASURED)[number]): readonly Row[] {
   const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
   const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });
@@ -47,8 +50,8 @@ export function measuredRows([name, column]: (typeof MEASURED)[number]): readonl
 }
 
 /**
- * Predicts the times of designs whose threads compute a tile each, ms. A design that the predicted kernel cannot run
- * gets twice the longest time.
+ * Predicts the times of designs in ms. Each thread computes a tile. A design that the predicted kernel cannot run gets
+ * twice the longest time.
  */
 export function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
   const product = (row: Row, key: RegExp): number =>

@@ -11,10 +11,10 @@ import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 
 /*
- * `npm run bench -- spmv`: measures the SpMV kernels of the examples on the software adapter, on every matrix of the
+ * `npm run bench -- spmv` measures the SpMV kernels of the examples on the software adapter, on every matrix of the
  * repository, and compares them with the predictions of the example's study. It writes the record in
- * test/data/measured. `node test/bench/spmv.ts --fit` prints the kernels' figures of that study, fitted to random
- * matrices that the comparison does not use. Run it on an idle machine.
+ * test/data/measured. `node test/bench/spmv.ts --fit` fits the kernels' figures of that study to random matrices, which
+ * the comparison does not use, and prints them. Run it on an idle machine.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };
@@ -65,7 +65,7 @@ async function judge(): Promise<void> {
   const { spearman: all, scale, medianError, p95Error } = figures;
   const head = { date: new Date().toISOString(), device, cells: rows.length, spearman: all, byMatrix, scale, medianError, p95Error }; // prettier-ignore
   const text = JSON.stringify({ ...head, rows: [] }, null, 2);
-  // Each cell has its own line.
+  // Each cell gets its own line, so that a diff is readable.
   const lines = rows.map(
     ({ matrix, design: { implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks }, ...times }) =>
       `    ${JSON.stringify({ matrix, implementation, threadsPerUnit, unitsPerThread, balancing, blockThreads, gridBlocks, ...times })}`, // prettier-ignore

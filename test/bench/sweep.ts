@@ -1,6 +1,6 @@
 /**
- * Measures the speed of a sweep of a million designs: `node test/bench/sweep.ts`. Each line has the case, target, median
- * and ratio. `short.ts` measures the prediction alone.
+ * Measures the speed of a sweep of a million designs: `node test/bench/sweep.ts`. Each line of its output has the case,
+ * target, median and ratio. `short.ts` measures the prediction alone.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -5,9 +5,10 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
 /**
- * The parameters of a sweep's predictions for a GPU: the catalogue's (`catalogue`) or, as for a GPU without a measured
- * bandwidth, the median of the other GPUs (`assumed`). The start of a launch depends on the driver and the timing
- * method, so it is the median of the values fitted on the GPU. `null` if the catalogue has no values.
+ * Returns the parameters that a sweep uses to predict for a GPU. With `catalogue`, they are those of the catalogue;
+ * `null` if it has none. With `assumed`, they are the median of the other GPUs, as for a GPU without a measured
+ * bandwidth. The start time of a launch depends on the driver and the timing method, so it is always the median of the
+ * values fitted on this GPU.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

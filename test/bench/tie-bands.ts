@@ -14,18 +14,22 @@ import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 
 /**
- * Computes how far two predictions must differ for measurements to confirm their order. Common errors (of the device,
- * the work) cancel: the error of a ratio is the difference of ln(predicted/measured).
+ * Computes how far two predictions must differ for measurements to confirm their order. The error of a ratio of two
+ * times is the difference of their ln(predicted/measured), so errors common to both (of the device, of the work)
+ * cancel.
  */
 
 /**
- * Four of five pairs of measured times have a smaller error. Errors have both signs, so a pair whose predicted times
- * differ by more is in the right order at least nine times out of ten.
+ * Four of five pairs of measured times have a smaller error. The sign of an error is random. If the predicted times of
+ * a pair differ by more, their order is therefore right in at least nine of ten cases.
  */
 const BAND_QUANTILE = 0.8;
-/** Pairs whose predicted times differ by more are never tied, and they are often in different regimes. */
+/**
+ * Limit of the difference between two competing predictions, in units of ln. Predictions that differ by more are never
+ * tied, and are often in different regimes.
+ */
 const COMPETING = Math.log(2);
-/** Fewer pairs do not determine a quantile. */
+/** Smallest number of pairs that determines a quantile. */
 const MIN_PAIRS = 30;
 
 const KINDS: Readonly<Record<string, ImplementationKind>> = {
@@ -45,7 +49,7 @@ export function kindOf(implementation: string, device: GpuDevice, matrix: Matrix
 
 type BandKey = Omit<KeptBand, 'fraction' | 'count'>;
 
-/** Collects errors of ratios by the compared devices and kinds. */
+/** Collects errors of ratios, grouped by the compared devices and kinds. */
 function collectErrors() {
   const lists = new Map<string, { readonly key: BandKey; readonly errors: number[] }>();
   return {
@@ -75,14 +79,14 @@ interface Predicted<Times = number> {
 
 const inOrder = <Text extends string>(a: Text, b: Text): readonly [Text, Text] => (a < b ? [a, b] : [b, a]);
 
-/** A GPU of the SpMV times, and the pairs of its implementations. */
+/** A GPU of the SpMV data, with the predicted and measured times of its implementations. */
 interface SpmvGpu {
-  /** The id of its chip. */
+  /** Id of its chip. */
   readonly chip: string;
   readonly device: GpuDevice;
   readonly isFitted: boolean;
   readonly pairs: readonly { readonly implementation: string; readonly pair: Predicted<Float64Array> }[];
-  /** The predictions of a sweep, and those for the GPU as if it were not measured. */
+  /** Launches with the predictions of a sweep, and with the predictions for the GPU as if it were not measured. */
   readonly swept: Launches;
   readonly assumed: Launches;
 }
@@ -90,11 +94,11 @@ interface SpmvGpu {
 /** Launches of a GPU, as parallel lists of times and kinds. */
 interface Launches extends Predicted<Float64Array> {
   readonly kinds: readonly (ImplementationKind | null)[];
-  /** As in `TimeInterval`. */
+  /** Start time of a launch, as in `TimeInterval`. */
   readonly startMicroseconds: number;
 }
 
-/** Returns the times that a sweep predicts for an implementation, by matrix. */
+/** Returns the times that a sweep predicts for an implementation, one per matrix. */
 export function sweptTimes(
   { dataset, predicted }: Judged,
   column: string,
@@ -105,8 +109,8 @@ export function sweptTimes(
 }
 
 /**
- * Compares measured times of a GPU with those predicted from the catalogue, or from the assumptions about an unmeasured
- * GPU.
+ * Pairs the measured times of a GPU with those predicted from the catalogue, or from the assumptions about an
+ * unmeasured GPU.
  */
 export function sweptLaunches(
   judged: Judged,
@@ -130,7 +134,7 @@ export function sweptLaunches(
   };
 }
 
-/** Returns the interval of each kind with enough launches, and the interval of all. */
+/** Returns the interval of each kind that has enough launches, and the interval of all launches. */
 export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: Launches): readonly TimeInterval[] {
   const ratios = new Map<ImplementationKind | null, number[]>([[null, []]]);
   for (const [i, kind] of kinds.entries())
@@ -146,8 +150,8 @@ export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: L
 }
 
 /**
- * Returns every GPU of a data set. A GPU with too few times to fit counts as unmeasured.
- * @param chipOf id of the chip of a device that nothing was fitted to
+ * Returns every GPU of a data set. A GPU whose times are too few for a fit counts as unmeasured.
+ * @param chipOf finds the id of a chip for a device without a fit
  */
 function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
   const { dataset, devices } = judged;
@@ -172,9 +176,9 @@ function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readon
 }
 
 /**
- * Returns bands between implementations of a device, and between devices with the same implementation, by matrix. Two
- * devices are compared if both have fits. Otherwise the start of a launch, which no data sheet states, would decide
- * small matrices.
+ * Returns bands between implementations on one device, and between devices with the same implementation, from each
+ * matrix. Two devices are compared only if both have fits. Otherwise the start time of a launch, which no data sheet
+ * states, would decide small matrices.
  */
 function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
@@ -201,7 +205,7 @@ function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonl
   return errors.bands();
 }
 
-/** Returns bands between launches of one kernel, and between its ways to take work. */
+/** Returns bands between launches of one kernel, and between the kinds of work distribution. */
 function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly KeptBand[] {
   const errors = collectErrors();
   for (const { device, families } of gpus)
@@ -216,7 +220,10 @@ function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly 
   return errors.bands();
 }
 
-/** Returns the quartiles of the ends of several GPUs' intervals, and the median of their starts. */
+/**
+ * Returns the lower quartile of several GPUs' lower bounds, the upper quartile of their upper bounds, and the median of
+ * their start times.
+ */
 function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
   const all = gpus.map((launches) => intervalsOf(launches)[0]);
   const at = (of: 'low' | 'high' | 'startMicroseconds', part: number): number =>
@@ -239,8 +246,8 @@ function agreementOf(
 }
 
 /**
- * Returns the bands of all data sets, and the errors for each device. The GPU of `loops` is not named, so its times
- * belong to no device. Data sets of losses are left out, because losses are not times.
+ * Returns the bands of all data sets, and the errors for each device. The GPU of the data set `loops` has no name, so
+ * its times belong to no device. Data sets of losses are left out, because losses are not times.
  */
 export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
   const byId = new Map(devices.map((device) => [device.id, device]));
@@ -264,10 +271,11 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
-    // Terms of the model were found with the launches that have a caveat, so its errors there are smaller than for
-    // other kernels.
+    // Launches with a caveat were used to find terms of the model, so its errors for them are smaller than for other
+    // kernels.
     if (dataset.caveat === undefined) bands.push(...shapeBands(dataset, gpus));
-    // All other times are predicted only up to a factor, or with measured cycles, so they give no interval for a GPU.
+    // For these data sets, times are predicted only up to a factor, or with measured cycles. They give no interval for
+    // a GPU.
     figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');

@@ -23,38 +23,39 @@ import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 import { exampleStudy, gpu } from '../catalogue.ts';
 
 /*
- * `npm run bench -- tuning [SPACE …]`: measures how many designs the tuner needs until one of them is within 3 % of the
- * best of the space, and how often its claim of this is true. The spaces were measured completely, and are searched
- * with the prediction and without it, or the predictor makes them with other parameters. The tuner sees only the times
- * that it requests. A plain Gaussian process with expected improvement, with the same budget and seeds, is compared
- * with it, and so is random search (the number of designs with an even chance of success).
+ * `npm run bench -- tuning [SPACE …]` measures how many designs the tuner needs until one of them is within 3 % of the
+ * best of the space, and how often the tuner is right when it claims this. Some spaces were measured completely; the
+ * tuner searches them with the predictions and without them. In other spaces, the predictor with changed parameters
+ * provides the true times. The tuner sees only the times that it requests. It is compared with a plain Gaussian process
+ * with expected improvement, which has the same budget and seeds, and with random search (the number of designs with an
+ * even chance of success).
  */
 const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
 const STEP = 4;
 const BUDGET = 120;
-/** The required fraction of claims to be within 3 % that are true, on each space and on all of them together. */
+/** Smallest fraction of true claims ("within 3 % of the best"), for each space and for all spaces together. */
 const MIN_KEPT = { each: 0.75, all: 0.9 };
 
 const ROOT = join(import.meta.dirname, '../..');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A space to tune, and its true times, ms. */
+/** A space to tune, and its true times in ms. */
 interface Replay {
   readonly space: TuningSpace;
   readonly trueMs: Float64Array;
-  /** The standard deviation of ln(time) of one measurement. */
+  /** Standard deviation of ln(time) of one measurement. */
   readonly noise: number;
 }
 
 type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate'>>;
 
 interface Found {
-  /** The number of measurements until one of them is within 3 % of the best; infinite if the budget is too small. */
+  /** Number of measurements until one of them is within 3 % of the best; infinite if the budget is too small. */
   readonly measured: number;
   /**
-   * The number of measurements when the tuner claims to be within 3 %, and the true regret at that moment; null without
-   * a claim.
+   * Number of measurements when the tuner claims to be within 3 %, and the true regret at that moment; null without a
+   * claim.
    */
   readonly claim: { readonly measured: number; readonly regret: number } | null;
 }
@@ -79,15 +80,14 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
   return { measured: found, claim };
 }
 
-// -- A plain Gaussian process
-// --------------------------------------------------------------------------------------------
+// -- A plain Gaussian process ----------------------------------------------------------------------------------------
 
-/** The number of designs drawn at random before the Gaussian process chooses. */
+/** Number of designs that are drawn at random before the Gaussian process chooses. */
 const PLAIN_START = 12;
 
 /**
- * The method of most tuners: a Matérn kernel with one length scale per coordinate, standardised logarithms and expected
- * improvement, without a prediction.
+ * Searches as most tuners do: with a Matérn kernel that has one length scale per coordinate, standardised logarithms
+ * and expected improvement, but without predictions.
  */
 function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
   const count = predictedMs.length;
@@ -137,12 +137,13 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
   };
 }
 
-// -- Spaces that were measured in full
-// -------------------------------------------------------------------------------------
+// -- Spaces that were measured in full -------------------------------------------------------------------------------
 
-/** The parameters whose values are names. The values of all others are sizes. */
+/** Parameters whose values are names. The values of all other parameters are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
-/** Returns all configurations that ran. Variants unknown to the model have the prediction of the plain kernel. */
+/**
+ * Returns all configurations that ran. A variant that the model does not know has the prediction of the plain kernel.
+ */
 function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Replay {
   const [name, , kernel, id] = one;
   const rows = measuredRows(one);
@@ -162,23 +163,22 @@ function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Re
   };
 }
 
-// -- Spaces of the predictor
-// ---------------------------------------------------------------------------------------------
+// -- Spaces of the predictor -----------------------------------------------------------------------------------------
 
 const MAX_DESIGNS = 1500;
 
-/** Returns predicted times of designs, ms; NaN if invalid. */
+/** Returns predicted times of designs, ms; NaN if a design is invalid. */
 function timesOf(plan: SweepPlan, designs: readonly number[]): Float64Array {
   const ranges = designs.map((first) => ({ first, count: 1 }));
   return Float64Array.from(predictRanges(createPredictor(plan), ranges), ({ timeMs }) => timeMs[0]);
 }
 
-/** Draws log-uniformly within a factor. */
+/** Draws a factor log-uniformly, from 1/`factor` to `factor`. */
 const about = (uniform: UniformSource, factor: number): number => factor ** (2 * uniform() - 1);
 
 /**
- * Changes the study's parameters: σ, κ, traffic, instructions, set-up and latency get factors of up to 2 (latency and
- * the knee as in the usual ranges of assumed inputs).
+ * Multiplies parameters of the study by random factors. σ, κ and set-up change by up to 2; traffic, instructions,
+ * latency and the knee by up to 1.5. The factors of latency and knee are the usual ranges of assumed inputs.
  */
 function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource): SweepPlan {
   const { kernel } = plan;
@@ -221,7 +221,7 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
   const valid = Array.from({ length: size }, (_, at) => at).filter((at) => own.timeMs[at] > 0);
   return (seed) => {
     const uniform = mersenneTwister(1000 + seed);
-    // Enough designs for a short replay, drawn independently of their times.
+    // A part of the valid designs keeps a replay short. They are drawn independently of their times.
     const drawn = valid.filter(() => uniform() < MAX_DESIGNS / valid.length);
     const truth = timesOf(otherTruth(plan, device, uniform), drawn);
     const kept = drawn.filter((_, i) => truth[i] > 0);
@@ -238,8 +238,7 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
   };
 }
 
-// -- SwiftShader's record
-// ------------------------------------------------------------------------------------------------
+// -- SwiftShader's record --------------------------------------------------------------------------------------------
 
 function swiftshader(): Replay {
   const { rows } = JSON.parse(readFileSync(join(ROOT, 'test/data/measured/swiftshader-ranking.json'), 'utf8')) as {
@@ -254,11 +253,11 @@ function swiftshader(): Replay {
   };
 }
 
-// ------------------------------------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------------------------------------------
 
 const totals = { claims: 0, kept: 0 };
 
-/** Minimum number of random measurements whose best is at most `target` with a probability of at least ½. */
+/** Computes the number of random measurements whose best is at most `target` with a probability of at least ½. */
 function evenChanceMeasurements(sorted: Float64Array, target: number): number {
   const good = sorted.filter((time) => time <= target).length;
   let missed = 1;
