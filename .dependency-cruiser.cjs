@@ -1,4 +1,4 @@
-/** The layering of the project, as in the table of ARCHITECTURE.md. A rule that hurts is a design to change. */
+/** Checks the layering of the project, as in the table of ARCHITECTURE.md. If a rule hurts, change the design. */
 const only = (name, from, allowed) => ({
   name,
   severity: 'error',

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const at = (path: string) => resolve(import.meta.dirname, path);
-/** Leaves out entries whose source does not exist, so that the other parts of the program can be built. */
+/** Leaves out entries whose source does not exist, so that the other parts can still be built. */
 const entries = (files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).filter(([, path]) => existsSync(at(path))));
 
@@ -15,8 +15,9 @@ export default defineConfig({
       target: 'node20',
       sourcemap: true,
       license: { fileName: 'licenses.md' },
-      // Packages with native code, or with paths of their own, stay outside the bundle. All others are bundled, because
-      // Node does not run TypeScript inside node_modules, and an installed copy must run from out/ alone.
+      // Packages with native code, or with paths of their own, stay outside the bundle. All other packages are bundled,
+      // because Node does not run TypeScript inside node_modules, and because an installed copy must run from out/
+      // alone.
       externalizeDeps: false,
       rolldownOptions: {
         external: ['electron', 'better-sqlite3', 'piscina', 'webgpu', 'bullmq', 'ioredis'],
@@ -39,7 +40,7 @@ export default defineConfig({
   preload: {
     build: {
       outDir: 'out/preload',
-      externalizeDeps: false, // a sandboxed preload script can load no other file
+      externalizeDeps: false, // A sandboxed preload script can load no other file.
       rolldownOptions: {
         input: entries({ preload: 'src-main/desktop/preload.ts' }),
         output: { format: 'cjs', entryFileNames: '[name].cjs' },
@@ -54,8 +55,8 @@ export default defineConfig({
       target: 'chrome130',
       minify: 'oxc',
       cssMinify: true,
-      license: { fileName: 'licenses.md' }, // licences of the packages in the page, which About shows
-      chunkSizeWarningLimit: 800, // kB; ECharts alone is this large, and every view with a chart needs it
+      license: { fileName: 'licenses.md' }, // Licences of the packages in the page, which the About page shows.
+      chunkSizeWarningLimit: 800, // In kB. ECharts alone is this large, and every view with a chart needs it.
       rolldownOptions: {
         input: at('src-renderer/index.html'),
         output: {

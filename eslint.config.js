@@ -3,7 +3,8 @@ import globals from 'globals';
 import svelte from 'eslint-plugin-svelte';
 import ts from 'typescript-eslint';
 
-// Svelte only, markup and all: everything else is checked by oxlint (.oxlintrc.json), which is a hundred times faster.
+// ESLint checks only Svelte files, including their markup. All other files are checked by oxlint (.oxlintrc.json),
+// which is a hundred times faster.
 const files = ['**/*.svelte', '**/*.svelte.ts'];
 export default ts.config(
   { ignores: ['.svelte-check/'] },
@@ -21,7 +22,7 @@ export default ts.config(
         'error',
         { object: 'Math', property: 'random', message: 'Randomness is an argument.' },
       ],
-      // Props are one declaration, of which some are assigned to.
+      // One declaration holds all props of a component, and only some of them are reassigned.
       'prefer-const': 'off',
       eqeqeq: 'error',
       'no-console': 'error',

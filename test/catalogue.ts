@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StudyFile } from '../src-main/contract/study.ts';
 import type { CpuDevice, Device, GpuDevice } from '../src-workers/domain/device.ts';
 
-/** The devices and examples that come with Lockstep, as their files have them. */
+/** Reads the devices and examples that come with Lockstep from their files. */
 
 const DB = join(import.meta.dirname, '../db');
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(DB, path), 'utf8'));

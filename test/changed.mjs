@@ -1,4 +1,4 @@
-// Finds what npm run check examines: the files that differ from the last commit, and the quick tests nearest to them.
+// Finds what `npm run check` examines: the files that differ from the last commit, and the quick tests closest to them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, posix } from 'node:path';
@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const git = (/** @type {string[]} */ ...words) =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
-/** Whether a file is a source that the checks read. Files in test/data are not. */
+/** Tells whether a file is a source that the checks read. Files in test/data are not. */
 const isSource = (/** @type {string} */ file) => /\.(ts|mjs|cjs|svelte)$/.test(file) && !file.startsWith('test/data/');
-/** Browser tests need a build, and slow tests belong to npm run test:all. */
+/** Selects quick tests. Browser tests need a build, and slow tests belong to `npm run test:all`. */
 const isQuickTest = (/** @type {string} */ file) =>
   /^test\/(unit|property|golden|db|integration)\/.*\.test\.ts$/.test(file) && !file.endsWith('.slow.test.ts');
 
@@ -26,8 +26,8 @@ export function changedFiles() {
 }
 
 /**
- * Returns the quick tests among the changed files, and for each other file those that import it. If there is none, the
- * search continues with the files that import it. The tests named after a changed file come first.
+ * Returns the quick tests among the changed files, and the quick tests that import any other changed file. If no test
+ * imports a file, the search continues with the files that import it. Tests with the name of a changed file come first.
  * @param {readonly string[]} changed
  * @returns {string[]} paths from the root
  */
@@ -35,7 +35,7 @@ export function nearestTests(changed) {
   /** @type {Map<string, Set<string>>} */
   const importers = new Map();
   for (const file of git('ls-files', '-co', '--exclude-standard').filter(isSource)) {
-    if (!existsSync(join(root, file))) continue; // deleted and not committed
+    if (!existsSync(join(root, file))) continue; // The file is deleted, but the deletion is not committed.
     for (const [, path] of readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import\(?) ?'(\.{1,2}\/[^']+)'/g)) {
       const imported = posix.join(posix.dirname(file), path);
       importers.set(imported, (importers.get(imported) ?? new Set()).add(file));

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-/** Captures the output of a command in this process, and its exit code. */
+/** Runs a command in this process, and captures its output and exit code. */
 export async function captured(
   command: (terminal: Terminal) => Promise<number | void>,
   streams: Partial<Streams> = {},
@@ -25,10 +25,10 @@ export async function captured(
   return { status, out, err };
 }
 
-/** The whole command line, in this process. */
+/** Runs the whole command line in this process. */
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
-/** Returns the JSON document of a command. Fails if the command fails or prints anything else. */
+/** Returns the JSON document that a command prints. Fails if the command fails or prints anything else. */
 export function documentOf<T>({ status, out, err }: Outcome): T {
   expect({ status, err }).toEqual({ status: 0, err: '' });
   return JSON.parse(out) as T;

@@ -1,6 +1,6 @@
 /**
- * Returns the processor time of a call, ms, for tests against quadratic work. Unlike the time on the clock, it does not
- * grow with other load.
+ * Measures the processor time of a call, ms, to detect quadratic work. Unlike elapsed time, it does not grow with other
+ * load.
  */
 export async function cpuTimeMs(body: () => unknown): Promise<number> {
   const before = process.cpuUsage();

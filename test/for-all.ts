@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 
-/** A property that must hold for random values: their generators, and then the check. */
+/** A property of random values: their generators, and then the check. */
 type Property<Values extends [unknown, ...unknown[]], Holds = boolean | void> = [
   ...arbitraries: { [Place in keyof Values]: fc.Arbitrary<Values[Place]> },
   holds: (...values: Values) => Holds,
 ];
 
-/** Checks that a property holds for a hundred random inputs. */
+/** Checks a property with a hundred random inputs. */
 export function forAll<Values extends [unknown, ...unknown[]]>(...property: Property<Values>): void {
   fc.assert(fc.property(...property));
 }
 
-/** Like `forAll`, with another number of values. */
+/** Works like `forAll`, with another number of inputs. */
 export const forAllOf =
   (numRuns: number) =>
   <Values extends [unknown, ...unknown[]]>(...property: Property<Values>): void =>
     fc.assert(fc.property(...property), { numRuns });
 
-/** Like `forAllOf`, where the expectation waits for something. */
+/** Works like `forAllOf`, for a check that returns a promise. */
 export const forAllAsync =
   (numRuns: number) =>
   <Values extends [unknown, ...unknown[]]>(...property: Property<Values, Promise<void>>): Promise<void> =>

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 
 /*
- * Engines of all tests in a process use the same worker threads, one after another. A new thread loads and compiles all
+ * All engines of a process use the same worker threads, one engine after another. A new thread loads and compiles all
  * models, which takes most of the processor time of a small sweep. A pool that is closed during a task ends its threads
  * as usual, unless it waits for the task.
  */
@@ -10,20 +10,21 @@ import type { Piscina } from 'piscina';
 type Options = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 interface KeptPool {
   readonly pool: Piscina;
-  /** How many engines have used it. */
+  /** Number of engines that have used the pool. */
   uses: number;
 }
 
 const idle = new Map<string, KeptPool[]>();
 
-/** Makes `destroy` keep an idle pool, or one whose tasks end within `patienceMs`. */
+/** Makes `destroy` keep a pool for the next engine, if the pool is idle or its tasks end within `patienceMs`. */
 function makeKept(pool: Piscina, others: KeptPool[], patienceMs: number): KeptPool {
   const kept = { pool, uses: 0 };
   const run = pool.run.bind(pool);
   const destroy = pool.destroy.bind(pool);
   const running = new Set<Promise<unknown>>();
   pool.run = async (task: { readonly plan?: { readonly id?: string } }, options) => {
-    // Threads keep tables by the id of a plan, which may be the number of a run in another test's database.
+    // Threads cache tables by the id of a plan. The id may be the number of a run, which another test's database may
+    // also have.
     const plan = task.plan?.id === undefined ? task.plan : { ...task.plan, id: `${kept.uses} ${task.plan.id}` };
     const result = run({ ...task, ...(plan && { plan }) }, options) as Promise<unknown>;
     running.add(result);
@@ -41,7 +42,7 @@ function makeKept(pool: Piscina, others: KeptPool[], patienceMs: number): KeptPo
   return kept;
 }
 
-/** Returns Piscina, but pools of the engine's worker are kept when they are closed, and used again. */
+/** Returns a Piscina that keeps the engine's worker pools when they are closed, and uses them again. */
 export const keepWorkers = (original: typeof Piscina, patienceMs = 0): typeof Piscina =>
   new Proxy(original, {
     construct(target, [options]: [Options]) {

@@ -1,7 +1,7 @@
 import type { BenchCase, BenchPlan, MeasuringDevice, PlanLine } from '../src-workers/domain/benchmark.ts';
 import type { Design } from '../src-workers/domain/design.ts';
 
-/** Plans and records of a measurement. A test states only the values that matter to it. */
+/** Makes plans and records of measurements. A test states only the values that matter to it. */
 
 export function designOf(change: Partial<Design> = {}): Design {
   return {
@@ -16,7 +16,7 @@ export function designOf(change: Partial<Design> = {}): Design {
   };
 }
 
-/** A case of a design that is part of no sweep. */
+/** Makes a case for a design that is not part of a sweep. */
 export function unitLoop(id: string, change: Partial<Design>, residentBlocks: number | null = null): BenchCase {
   return {
     id,
@@ -40,7 +40,7 @@ export function benchPlan(cases: readonly BenchCase[], change: Partial<BenchPlan
   };
 }
 
-/** The first line of a file of results, of a plan without units. */
+/** Makes the first line of a results file, for a plan without units. */
 export const planLine = (plan: BenchPlan): PlanLine => ({
   type: 'plan',
   plan: { ...plan, workload: null },

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { findTool } from './tools.mjs';
 
 /**
- * Starts a private Redis on loopback, and agents as processes, for tests, benchmarks and the attacks of `npm run
- * verify`.
+ * Starts a private Redis on loopback, and agents as processes. Tests, benchmarks and the attacks of `npm run verify`
+ * use them.
  */
 
 export const REDIS_PASSWORD = 'correct-horse';
@@ -16,7 +16,7 @@ const COMMAND = fileURLToPath(new URL('../src-main/cli/lockstep.mjs', import.met
 
 export interface TestRedis {
   readonly url: string;
-  /** The file in the form that the options of commands and engines need. */
+  /** Password file in the form that the options of commands and engines need. */
   readonly passwordFile: string;
   /** Ends Redis at once, with all its data. */
   kill(): Promise<void>;
@@ -28,7 +28,7 @@ export interface TestRedis {
 
 /**
  * @param folder an empty folder, which the caller removes
- * @param more further options of redis-server; with a certificate among them, it accepts only TLS
+ * @param more further options of redis-server. If they contain a certificate, the server accepts only TLS.
  */
 export async function startRedis(folder: string, more: Readonly<Record<string, string>> = {}): Promise<TestRedis> {
   const port = await freePort();
@@ -69,12 +69,12 @@ async function freePort(): Promise<number> {
 
 export interface CommandProcess {
   readonly child: ChildProcess;
-  /** Returns its standard error. */
+  /** Returns what the process has written to standard error. */
   said(): string;
   kill(): Promise<void>;
 }
 
-/** Starts an agent in a separate process, and resolves when it takes work. */
+/** Starts an agent in a separate process. Resolves when the agent accepts work. */
 export function startAgent(
   redis: TestRedis,
   prefix: string,
@@ -85,12 +85,12 @@ export function startAgent(
   return startCommand([...args, ...redisArgs(redis, prefix), ...options]);
 }
 
-/** The options of a command that uses a Redis. */
+/** Returns the options that make a command use a Redis. */
 export const redisArgs = (redis: TestRedis, prefix: string): readonly string[] => [
   ...['--redis', redis.url, '--redis-prefix', prefix, '--redis-password-file', redis.passwordFile],
 ];
 
-/** Starts a command in a separate process, and resolves when it has printed something. */
+/** Starts a command in a separate process. Resolves when the command has printed something. */
 export async function startCommand(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<CommandProcess> {
   const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';

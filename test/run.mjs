@@ -1,13 +1,13 @@
-// Runs the checks and tests of the project. The last line has one total of what passed, failed and was skipped; a
-// static check and the build count as one each. Missing programs for tests are fetched first. Tests of a program that
-// is not available are skipped, and with CI=true this is a failure. It is plain JavaScript for any Node from 20 on; the
-// tests run on the locked Node.
+// Runs the checks and tests of the project. The last line has one total of what passed, failed and was skipped. Each
+// static check counts as one, and so does the build. Missing programs for tests are fetched first. If a program is not
+// available, its tests are skipped; with CI=true, this is a failure. This file is plain JavaScript for any Node from 20
+// on. The tests themselves run on the locked version of Node.
 //
-//   npm run check       lint, format, types and the nearest tests of the changed files
-//   npm test            the static checks, and every test file that is not named *.slow.test.ts
-//   npm run test:all    all of it
+//   npm run check       lint, format and types of the changed files, and the tests closest to them
+//   npm test            all static checks, and every test file that is not named *.slow.test.ts
+//   npm run test:all    all checks and tests
 //
-// --desktop [COMMAND …]   also the desktop tests, started through COMMAND if it is given
+// --desktop [COMMAND …]   also runs the desktop tests, through COMMAND if it is given
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -25,9 +25,9 @@ const env = {
   NO_COLOR: '1',
 };
 const total = { passed: 0, failed: 0, skipped: 0 };
-/** Time limit of a download. A slow network may take minutes for a browser; a network that refuses does so at once. */
+/** Time limit of a download. A slow network may take minutes for a browser; a blocked network fails at once. */
 const FETCH_LIMIT_MS = 5 * 60_000;
-/** A "nice value" of Unix. */
+/** Scheduling priority of the computing tests (a Unix nice value). */
 const LOWER_PRIORITY = 5;
 const say = (/** @type {string} */ line) => void process.stdout.write(`${line}\n`);
 
@@ -58,7 +58,7 @@ function run(command, more = {}, timeout, priority) {
 }
 
 /**
- * Reports a step in one line, and shows its output if it failed.
+ * Prints the result of a step in one line, and the output of a step that failed.
  * @param {string} label
  * @param {{ passed: number, failed: number, skipped?: number }} counts
  * @param {number} start
@@ -76,19 +76,21 @@ function report(label, counts, start, output) {
   if (counts.failed) process.stdout.write(`${failures(output).trim().replaceAll(/^/gm, '    ')}\n`);
 }
 
-/** Returns the output of Vitest or Playwright from the list of failures on, or all of it if there is no such list. */
+/**
+ * Returns the output of Vitest or Playwright from its list of failures on. Returns all output if there is no such list.
+ */
 function failures(/** @type {string} */ output) {
   const start = output.search(/^ *(?:⎯+ *Failed (?:Tests|Suites)|1\) \[)/m);
   return start === -1 ? output : output.slice(start);
 }
 
-/** The tools that this machine lacks. */
+/** Lists the tools that this machine lacks. */
 const missing = () =>
   /** @type {(keyof typeof TOOLS)[]} */ (Object.keys(TOOLS)).filter((name) => findTool(name) === null);
 
 /**
- * Fetches missing tools: Chromium by Playwright's installer, packages of npm, then all others by apt-get if it asks for
- * no password.
+ * Fetches missing tools: Chromium by Playwright's installer, packages of npm, and then all others by apt-get. It does
+ * not use apt-get if this would need a password.
  */
 async function fetchTools() {
   if (missing().includes('chromium')) {
@@ -132,7 +134,7 @@ async function fetchTools() {
   forgetTools();
 }
 
-/** Returns the line in which a program usually states why it failed. */
+/** Returns the line in which a program probably states why it failed. */
 function lastLine(/** @type {string} */ output, /** @type {number} */ code) {
   const lines = output.split('\n').map((line) => line.trim());
   return lines.findLast((line) => /error|failed|unable/i.test(line)) ?? `it ended with ${code}`;
@@ -147,8 +149,8 @@ async function check(/** @type {string} */ label, /** @type {string} */ command)
 }
 
 /**
- * Runs a runner that writes a JSON report. If it fails without a failed test (a file that does not load, no browser, a
- * crash), this counts as one failure.
+ * Starts a test runner that writes a JSON report. A runner that fails without a failed test counts as one failure.
+ * Causes are a file that does not load, a missing browser, or a crash.
  * @param {string} label
  * @param {string} command
  * @param {string} file
@@ -202,7 +204,7 @@ function end(/** @type {readonly string[]} */ notes = []) {
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
-/** The largest number of test files in `npm run check`. They take less time than its type check. */
+/** Largest number of test files in `npm run check`. This many files take less time than the type check. */
 const NEAREST = 20;
 
 /** Checks lint, format, types and tests of the files that differ from the last commit. */
@@ -210,7 +212,7 @@ async function checkChanged() {
   const changed = changedFiles();
   const isSvelte = (/** @type {string} */ file) => /\.svelte(\.ts)?$/.test(file);
   const within = (/** @type {RegExp} */ folders) => changed.some((file) => folders.test(file));
-  /** Does nothing if none of the changed files is of this kind. */
+  /** Runs a check on the changed files of a kind, if there are any. */
   const checkFiles = (/** @type {string} */ label, /** @type {string} */ command, /** @type {string[]} */ paths) =>
     paths.length > 0 && check(`${label} of ${paths.length} changed files`, `${command} ${paths.join(' ')}`);
   const lint = async () => {
@@ -243,7 +245,7 @@ const all = asks('--all');
 
 const building = check('build', 'npm run --silent build');
 await fetchTools();
-// The libraries of Playwright's Chromium are not in the usual places.
+// Playwright's Chromium and its libraries are not in the usual places, so the tests are told where they are.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
 if (chromium) env.LOCKSTEP_CHROMIUM = chromium;
 if (driver) env.LOCKSTEP_VULKAN_ICD = driver;
@@ -254,7 +256,7 @@ const absent = missing().map((name) => {
 if (process.env.CI === 'true' && absent.length > 0)
   report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
-/** Most parts of the checks use one core, so two of them run at a time. */
+/** Most checks use one core, so two of them run at a time. */
 const checks = async () => {
   const others = async () => {
     await check('lint', 'npm run --silent check:lint');

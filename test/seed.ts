@@ -5,8 +5,8 @@ import { keepWorkers } from './kept-workers.ts';
 import type { Failure, FailureCode, Result } from '../src-workers/domain/result.ts';
 
 /*
- * Properties are tried on the same values in every run, so that a failure comes from the change.
- * LOCKSTEP_TEST_SEED=<integer> tries other values.
+ * Properties are checked with the same values in every run, so that a new failure must come from the change. Set
+ * LOCKSTEP_TEST_SEED=<integer> to check other values.
  */
 const given = process.env.LOCKSTEP_TEST_SEED ?? '1';
 if (!/^-?\d{1,9}$/.test(given))
@@ -18,7 +18,8 @@ vi.mock('piscina', async (load) => {
   return { ...loaded, Piscina: keepWorkers(loaded.Piscina) };
 });
 
-// Without this, a regular expression inside toMatchObject matches every text, because it has no own keys to compare.
+// A regular expression has no keys of its own. Without this, such an expression inside toMatchObject would match every
+// text.
 expect.addEqualityTesters([
   (found: unknown, wanted: unknown) =>
     wanted instanceof RegExp && typeof found === 'string' ? wanted.test(found) : undefined,
@@ -26,7 +27,7 @@ expect.addEqualityTesters([
 
 declare module 'vitest' {
   interface Matchers<R extends void | Promise<void>> {
-    /** Expects a failure with a code (`null`: any) and a message, or a message that a regular expression matches. */
+    /** Expects a failure with a code (`null`: any code) and a message. A regular expression as message must match. */
     toFail(code: FailureCode | null, message?: string | RegExp): R;
   }
 }

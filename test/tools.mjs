@@ -1,5 +1,5 @@
-// The programs that tests start and a machine may lack: where each is, its purpose, and how to get it. It is plain
-// JavaScript, because npm test looks for them on any Node.
+// Lists the programs that tests start and a machine may lack: where each program is, its purpose, and how to get it.
+// The file is plain JavaScript, because `npm test` reads it on any Node.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,10 +13,10 @@ import { CHROMIUM_NAMES } from '../src-main/services/machine/chromium.mjs';
  *   'arrow' | 'polars'} ToolName
  */
 
-/** The folders of tools from npm. */
+/** Folder of the tools that npm provides. */
 export const NPM_TOOLS = fileURLToPath(new URL('../node_modules/.cache/tools', import.meta.url));
 
-/** The package with the machine code of Polars, which npm does not choose by itself. */
+/** Package with the machine code of Polars, which npm does not choose by itself. */
 const POLARS_BINARY = `nodejs-polars-${process.platform}-${process.arch}${{ linux: '-gnu', win32: '-msvc' }[String(process.platform)] ?? ''}`;
 
 /** @param {readonly string[]} names */
@@ -27,7 +27,7 @@ function inPath(names) {
 }
 
 /**
- * Returns the first Python on PATH with these modules. The very first one may lack Debian's packages.
+ * Returns the first Python on PATH that has these modules. The first Python on PATH may not see Debian's packages.
  * @param {...string} modules
  */
 function pythonWith(...modules) {
@@ -37,7 +37,7 @@ function pythonWith(...modules) {
 }
 
 /**
- * Returns the folder of a tool from npm, from a file in its `node_modules`.
+ * Returns the folder of a tool that npm provides. A file in its `node_modules` shows that it is installed.
  * @param {string} name
  * @param {string} file
  */
@@ -47,8 +47,8 @@ function npmTool(name, file) {
 }
 
 /**
- * Returns the Chromium of `npx playwright install chromium`, or null if it does not start, as its libraries may be
- * missing.
+ * Returns the path of the Chromium of `npx playwright install chromium`. Returns null if it does not start, for example
+ * because libraries are missing.
  */
 function chromiumOfPlaywright() {
   const { chromium } = createRequire(import.meta.url)('playwright-core');
@@ -56,7 +56,7 @@ function chromiumOfPlaywright() {
   return existsSync(file) && spawnSync(file, ['--version'], { timeout: 20_000 }).status === 0 ? file : null;
 }
 
-/** SwiftShader's Vulkan driver, which comes with a Chromium. */
+/** Finds SwiftShader's Vulkan driver, which comes with a Chromium. */
 function swiftShader() {
   try {
     if (process.platform !== 'linux' || !createRequire(import.meta.url).resolve('webgpu')) return null;
@@ -71,7 +71,7 @@ function swiftShader() {
 }
 
 /**
- * A program on PATH, whose package in Debian has its name.
+ * Describes a program on PATH. Its Debian package has the same name.
  * @param {string} name
  * @param {string} use
  * @param {string} get
@@ -79,7 +79,7 @@ function swiftShader() {
 const program = (name, use, get) => ({ use, get, debian: name, find: () => inPath([name]) });
 
 /**
- * Modules of Python, whose packages in Debian have their names.
+ * Describes Python modules. Their Debian packages have the names of the modules.
  * @param {string} use
  * @param {...string} modules
  */
@@ -91,7 +91,7 @@ const python = (use, ...modules) => ({
 });
 
 /**
- * Packages of npm.
+ * Describes npm packages.
  * @param {string} use
  * @param {string} npm
  * @param {() => string | null} find
@@ -99,9 +99,9 @@ const python = (use, ...modules) => ({
 const ofNpm = (use, npm, find) => ({ use, get: 'npm test fetches it from npm', debian: null, npm, find });
 
 /**
- * The tools. `debian` names the Debian packages with the tool, separated by spaces; npm test installs them if it may.
- * `npm` names its packages of npm, which go into a folder with the name of the tool in `NPM_TOOLS`. `needs` is another
- * tool that it requires.
+ * All tools. `debian` names the Debian packages of a tool, separated by spaces; `npm test` installs them if it is
+ * allowed to. `npm` names the npm packages of a tool. They are installed in a folder of `NPM_TOOLS` with the name of
+ * the tool. `needs` names another tool that must exist.
  * @type {Readonly<Record<ToolName, { use: string, get: string, debian: string | null, npm?: string, needs?: ToolName,
  *   find: () => string | null }>>}
  */
@@ -143,7 +143,7 @@ export const TOOLS = {
   },
   hipcc: {
     ...program('hipcc', 'the same sources for AMD devices', "install Debian's hipcc, or ROCm"),
-    debian: null, // npm test does not install it
+    debian: null, // `npm test` does not install this package.
   },
   optuna: python('the export for Optuna and its storages, with Optuna itself', 'optuna'),
   networkx: python('files of graphs as networkx writes them', 'networkx'),
@@ -205,7 +205,7 @@ export function forgetTools() {
 }
 
 /**
- * For `describe.skipIf`, `it.skipIf`: whether one of the tools or its requirement is missing.
+ * Returns true if one of the tools or a tool that it needs is missing, for `describe.skipIf` and `it.skipIf`.
  * @param {...ToolName} names
  * @returns {boolean}
  */

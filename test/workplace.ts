@@ -9,7 +9,7 @@ import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
 import { call, ended } from './unit/engine-calls.ts';
 
-/** Makes a folder for the tests of the calling file or `describe`. It is removed after them. */
+/** Makes a folder for the tests of the calling file or `describe`, and removes it after them. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,8 +17,8 @@ export function testFolder(): string {
 }
 
 /**
- * Makes a cache in a folder and returns it, for XDG_CACHE_HOME. Its CUDA and HIP programs are those of all tests, because
- * most tests need the same one, which lists the devices and takes seconds to compile.
+ * Makes a cache in a folder and returns it, for XDG_CACHE_HOME. All tests share the compiled CUDA and HIP programs in
+ * it. Most tests need the program that lists the devices, which takes seconds to compile.
  */
 export function cacheIn(folder: string): string {
   const kept = join(import.meta.dirname, '../node_modules/.cache/lockstep-cuda');
@@ -28,7 +28,7 @@ export function cacheIn(folder: string): string {
   return join(folder, 'cache');
 }
 
-/** Returns the ids of processes with this text in the command line, on Linux. */
+/** Returns the ids of processes on Linux whose command line contains this text. */
 export function processesThatRun(command: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     try {
@@ -39,13 +39,16 @@ export function processesThatRun(command: string): readonly string[] {
   });
 }
 
-/** Opens the engine of a command on a database, with one worker. The caller closes it. */
+/** Opens the engine of a command on a database, with one worker. The caller closes the engine. */
 export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
   const resourceFolder = join(import.meta.dirname, '..');
   return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
 }
 
-/** Opens engines in a test, each with its own database unless it names one. They are closed after the test. */
+/**
+ * Makes a function that opens engines in a test. Each engine has its own database unless the call names one. The
+ * engines are closed after the test.
+ */
 export function useEngines(more: Partial<EngineOptions> = {}) {
   const folder = testFolder();
   let databases = 0;
@@ -73,7 +76,7 @@ export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSu
   return ended(engine, 'runs.start', { studyId: id });
 }
 
-/** An engine on an empty database, open while the tests of a file or of a `describe` run. */
+/** An engine on an empty database. It is open while the tests of a file or of a `describe` run. */
 export interface Bench {
   readonly engine: OpenEngine;
   /** Calls a procedure that must succeed. */

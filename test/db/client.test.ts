@@ -17,7 +17,7 @@ import { forAllAsync } from '../for-all.ts';
 const migrationsFolder = MIGRATIONS;
 const opened = async (file: string) => unwrap(await openStoreClient({ file, migrationsFolder }));
 
-/** Gives a test a client of a new database, and closes it. */
+/** Runs a test with a client of a new database, and closes the client. */
 const withClient = (body: (client: StoreClient, file: string) => Promise<void>): Promise<void> =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
@@ -83,7 +83,8 @@ it('fails pending and later calls when its thread dies', () =>
 it('reports the changes of other processes, and not its own', () =>
   withClient(async (first, file) => {
     const second = await opened(file);
-    // Opening the second store may have written to the file. The first one must notice this before the test counts.
+    // Opening the second store may have written to the file. The first store must notice this before the calls are
+    // counted.
     await delay(1000);
     let firstHeard = 0;
     const heard = new Promise<void>((resolve) => second.onExternalChange(resolve));
@@ -95,7 +96,7 @@ it('reports the changes of other processes, and not its own', () =>
     await second.close();
   }));
 
-/** Any columns that satisfy the contract of a chunk. */
+/** Generates any columns that satisfy the contract of a chunk. */
 function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesign'>> {
   const whole = fc.oneof(fc.nat(), fc.constantFrom(NaN, Number.MAX_SAFE_INTEGER, 2 ** 40));
   // SQLite does not keep the sign of zero.

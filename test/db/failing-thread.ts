@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 
-// A thread of the store that opens and ends at the first call.
+// This thread stands in for the store's. It opens, and ends at the first call.
 parentPort?.on('message', () => {
   throw new Error('on purpose');
 });

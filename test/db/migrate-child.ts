@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { migrate, readMigrations } from '../../db/migrate.ts';
 import { MIGRATIONS } from './sample.ts';
 
-// Migrates FILE and is killed after statement N of the newest migration: node migrate-child.ts FILE N.
+// `node migrate-child.ts FILE N` migrates FILE. It kills itself after statement N of the newest migration.
 const [file, killAfter] = [process.argv[2], Number(process.argv[3])];
 const migrations = readMigrations(MIGRATIONS);
 const newest = migrations.at(-1)!;

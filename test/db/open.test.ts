@@ -23,7 +23,7 @@ const opened = (file: string, migrationsFolder = MIGRATIONS) => unwrap(openStore
 const refusal = (file: string, migrationsFolder = MIGRATIONS): string =>
   messageOf(openStore({ file, migrationsFolder }));
 
-/** Gives a test a database that a version of Lockstep wrote. */
+/** Runs a test on a database that an earlier version of Lockstep wrote. */
 const withGolden = (version: number, body: (file: string, folder: string) => void): Promise<void> =>
   inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
@@ -31,7 +31,7 @@ const withGolden = (version: number, body: (file: string, folder: string) => voi
     body(file, folder);
   });
 
-/** Damages a small valid database, and expects it to be refused and left unchanged. */
+/** Damages a small valid database, and expects that it is refused and left unchanged. */
 const expectRefused = (spoil: (file: string) => void, message: RegExp): Promise<void> =>
   withGolden(1, (file) => {
     spoil(file);
@@ -46,7 +46,7 @@ function patch(file: string, at: number, bytes: Uint8Array): void {
   writeFileSync(file, content);
 }
 
-/** Damages a database by a statement. */
+/** Makes a function that damages a database by a statement. */
 const after = (sql: string) => (file: string) => {
   const db = new Database(file);
   db.exec(sql);
@@ -80,7 +80,7 @@ describe('opening', () => {
       db.pragma('journal_mode = DELETE');
       const rows = db.prepare('SELECT count(*) FROM runs').pluck();
       const before = rows.get();
-      // The file already has pages of an unfinished change; the journal has their old content.
+      // A small cache makes SQLite write pages of the unfinished change to the file. The journal has their old content.
       db.pragma('cache_size = 1');
       db.exec('BEGIN; DELETE FROM predictions; DELETE FROM run_columns; DELETE FROM runs');
       copyFileSync(file, left);
@@ -95,7 +95,7 @@ describe('opening', () => {
     }));
   it('refuses a newer version that is only in the log', () =>
     withGolden(1, (source, folder) => {
-      // The program was killed after migrating, so the file's own header still has the old version.
+      // The new version is only in the log, as after a kill. The file's own header still has the old version.
       const db = new Database(source);
       db.pragma('journal_mode = WAL');
       db.pragma('user_version = 999');
@@ -308,7 +308,7 @@ describe('when the database cannot be written', () => {
       const other = new Database(file);
       other.exec('BEGIN IMMEDIATE');
       expect(messageOf(open.store.createRun(sampleDraft()))).toMatch(/locked by another program/);
-      // Readers do not wait for a writer.
+      // A writer does not make readers wait.
       expect(unwrap(open.store.listRuns({})).total).toBe(0);
       other.exec('ROLLBACK');
       other.close();

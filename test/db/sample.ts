@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { BestDesigns, PredictionChunk, RunAxes, RunDraft } from '../../db/records.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 
-/** A small run whose every value follows from the design index, so that any process knows what should be saved. */
+/**
+ * Makes a small run in which every value follows from the design index, so that any process knows what should be saved.
+ */
 
 export const MIGRATIONS = join(import.meta.dirname, '../../db/migrations');
 
@@ -58,7 +60,7 @@ export const SAMPLE_AXES: RunAxes = {
   blockThreads: [64, 128, 256, 512, 1024],
 };
 
-/** Every seventh design is invalid. */
+/** Makes a chunk in which every seventh design is invalid. */
 export function sampleChunk(firstDesign: number, count: number): PredictionChunk {
   const index = Float64Array.from({ length: count }, (_, i) => firstDesign + i);
   const valid = (design: number): boolean => design % 7 !== 3;
@@ -78,7 +80,7 @@ export function sampleChunk(firstDesign: number, count: number): PredictionChunk
   };
 }
 
-/** Three designs of the sample, as the best. */
+/** Names three designs of the sample as the best. */
 export function sampleBest(): BestDesigns {
   const { count: _count, firstDesign: _first, ...columns } = sampleChunk(0, 100);
   const designs = Uint32Array.from([...columns.invalidReason.keys()].filter((at) => columns.invalidReason[at] === 0).slice(2, 5)); // prettier-ignore

@@ -43,7 +43,7 @@ describe('runs', () => {
         { ...best, invalidReason: Uint8Array.of(0, 99, 0) },
       ])
         expect(store.saveBestDesigns(id, wrong)).toFail('bad-input');
-      // The chunks are saved again, as after a kill between the two, and replace the earlier ones.
+      // The best designs are saved again, as after a kill and a resumed run. The later values replace the earlier ones.
       for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
       const { predicted, picked, ...columns } = best;
       expect(unwrap(store.loadRunColumns(id))).toEqual({ ...columns, count: 3 });
@@ -74,7 +74,7 @@ describe('runs', () => {
       const run = unwrap(store.createRun(sampleDraft()));
       const good = sampleChunk(0, 8);
       const wrong = [
-        { ...good, timeMs: good.timeMs.with(3, 5) }, // design 3 is invalid
+        { ...good, timeMs: good.timeMs.with(3, 5) }, // Design 3 is invalid.
         { ...good, timeMs: good.timeMs.with(0, NaN) },
         { ...good, timeMs: good.timeMs.with(0, Infinity) },
         { ...good, timeMs: good.timeMs.subarray(1) },
@@ -138,7 +138,7 @@ describe('runs', () => {
       expect(unwrap(store.diskUse()).bin).toEqual({ runs: 0, studies: 0, bytes: 0 });
       expect(store.getRun(run.id)).toFail('not-found');
       expect(unwrap(store.diskUse()).runs).toEqual([]);
-      // A new run never gets the id of a purged one, because links to that must not show something else.
+      // A new run never gets the id of a purged run, because links to the purged run must not show another one.
       expect(unwrap(store.createRun(sampleDraft())).id).toBeGreaterThan(run.id);
       unwrap(store.vacuum());
       expect(unwrap(store.checkIntegrity())).toEqual([]);

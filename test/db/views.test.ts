@@ -13,7 +13,7 @@ function decode(index: number): Record<string, AxisValue> {
   for (const axis of AXIS_ORDER.toReversed()) {
     if (axis === 'implementation' || axis === 'blockWidth') continue;
     const { length } = SAMPLE_AXES[axis];
-    // The columns of SQL have the names of the axes in snake case.
+    // SQL columns have the names of the axes in snake case.
     values[axis.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = SAMPLE_AXES[axis][rest % length];
     rest = Math.floor(rest / length);
   }
@@ -24,7 +24,7 @@ it('shows designs and their ranking to plain SQL', () =>
   inFolder((folder) => {
     const file = `${folder}/lockstep.db`;
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    // With two runs, a view that ignores the run would fail.
+    // The second run reveals a view that ignores which run a row belongs to.
     for (let k = 0; k < 2; k++) {
       const run = unwrap(open.store.createRun(sampleDraft()));
       unwrap(open.store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));

@@ -6,16 +6,17 @@ import { predicted } from '../unit/sweep-plans.ts';
 import { exampleStudy } from '../catalogue.ts';
 
 /**
- * The lengths are the measured steps of charged particles, the kernel has a serial fraction of 1/21, and groups have 32
- * lanes. The cost of a lane, loss × u·φ(u), is then least for 8 particles with 4 threads each (Swatman 2022,
- * doi:10.1109/MASCOTS56607.2022.00026).
+ * In this example, the lengths are the measured steps of charged particles, the kernel has a serial fraction of 1/21,
+ * and groups have 32 lanes. The cost of a lane is loss × u·φ(u). It is least for 8 particles with 4 threads each
+ * (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026).
  */
 const study = exampleStudy('acts');
 
 it.each(study.devices)(
   'the threads per particle that a sweep of the Acts study recommends are 4 on %s when the device is saturated and particles keep their order',
   async (device) => {
-    // With many particles, one per slot, only the cost of a lane matters: there is no tail and no fetching.
+    // If there are many particles, one per slot, the launch has no tail and nothing is fetched. Only the cost of a lane
+    // matters.
     const saturated: StudyFile = {
       ...study,
       workload: { ...study.workload, units: 2 ** 24 },
@@ -26,8 +27,8 @@ it.each(study.devices)(
     const { timeMs } = columns;
     const best = timeMs.indexOf(Math.min(...timeMs));
     expect(describeDesign(predictor, best).design.threadsPerUnit).toBe(4);
-    // The lane costs by the published mean losses are 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Aggregate
-    // losses differ a little and latency is hidden a little less than fully, so the ratios agree within a few
+    // The lane costs by the published mean losses are 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Our aggregate
+    // losses differ a little from mean losses, and latency is not hidden completely, so the ratios agree within a few
     // percent.
     const byThreads = [1, 2, 4, 8, 16].map((_, at) => Math.min(...timeMs.subarray(at * 3, at * 3 + 3)));
     [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) => {
@@ -36,8 +37,8 @@ it.each(study.devices)(
   },
 );
 
-// The fastest of many predictions are often the ones that are too short. Designs whose grids do not divide the
-// particles were once predicted 6 to 14 % too fast.
+// If the fastest of many predictions is wrong, it is often too short. Designs whose grids do not divide the particles
+// were once predicted 6 to 14 % too fast.
 it.each(study.devices)(
   'the first choice of the Acts study takes the same time on %s as in the event simulation, within 5 %',
   async (device) => {

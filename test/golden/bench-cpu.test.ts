@@ -4,7 +4,7 @@ import { compareContention, contentionFromStream, disturbances } from '../../src
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 
-/** Figures are rounded: bandwidths to three decimals, errors in percent to one. */
+/** The expected figures are rounded: bandwidths to three decimals, errors in percent to one decimal. */
 const FILES = [
   {
     file: 'cpu-xeon-2-cores.jsonl',
@@ -18,7 +18,7 @@ const FILES = [
     },
   },
   {
-    // The machine was busy when this was recorded. The figures test the analysis, and do not describe a processor.
+    // The machine was busy during this recording. The figures test the analysis, and do not describe a processor.
     file: 'cpu-xeon-2-cores-busy.jsonl',
     launches: [9, 1],
     bandwidthsGbS: [5.052, 3.762],
@@ -30,7 +30,7 @@ const FILES = [
     },
   },
 ];
-/** The models are in the order of the errors above. */
+/** Models in the order of the errors above. */
 const MODELS = ['no-imbalance', 'no-contention', 'full-contention', 'two-phase-tabulated', 'two-phase', 'staircase'];
 
 async function measured(file: string) {

@@ -31,7 +31,7 @@ function errorOf(
   return Math.abs(predictCycles(launch) / simulated(launch, options, draw).meanCycles - 1);
 }
 
-/** A short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */
+/** This is a short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {
   it('differs by at most 1 % in the median and 5 % at the 95th percentile, and ranks alike', () => {
     const random = seededRandom(11);
@@ -48,7 +48,7 @@ describe('the composite prediction against the event simulation', () => {
         atMost: Math.max(16, Math.ceil(2e6 / groups)),
         relativeStandardError: 0.005,
       });
-      // Replications of this number do not determine the mean of a heavy tail, so such designs are left out.
+      // So few replications do not determine the mean of a heavy tail, so designs with a heavy tail are left out.
       if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
       predicted.push(predictCycles(launch));
       measured.push(times.meanCycles);
@@ -68,14 +68,15 @@ describe('the composite prediction against the event simulation', () => {
     const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
     const launch = { depth, multiprocessors: 20, residentBlocks: 4, groupsPerBlock: 4, gridBlocks, cyclesPerIteration };
     const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
-    // The rate of these blocks assumes that their groups end one by one.
+    // The prediction assumes that the groups of a block end one by one, but here they end together.
     const error = errorOf(launch, options, (uniform) => (out) => void out.fill(depth.values[index(uniform)]));
     expect(error).toBeLessThanOrEqual(0.12);
   });
 
   /*
-   * One length is short and one is long and rare. The slowest multiprocessor has more of the long ones than others, at
-   * a time when little else is active. These predictions were once up to 35 % too short, and less for more blocks.
+   * Most lengths are short, and a few are long. The slowest multiprocessor has more long lengths than others, and runs
+   * them when little else is active. These predictions were once up to 35 % too short; the error was smaller for
+   * launches with more blocks.
    */
   it.each([
     [3, 288, 0.01386, { n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] }],
@@ -96,7 +97,7 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   it.each([2, 3])('does not add a wave to exactly %i waves of nearly even blocks', (waves) => {
-    // These are sums of dozens of units. A rounding error in the last wave must not add a wave.
+    // Block times are sums of dozens of units. A rounding error in the last wave must not add a wave.
     for (const [groupsPerBlock, rounds] of [
       [14, 40],
       [14, 60],
@@ -115,9 +116,9 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   /*
-   * The launch has slightly more blocks than whole waves. The last block takes about as long as any other, and one of
-   * the multiprocessors is certain to run it. When each slot had it with a probability, a third of the launches of five
-   * multiprocessors did not have it.
+   * The launch has slightly more blocks than whole waves. The last block takes about as long as any other block, and
+   * one multiprocessor is certain to run it. An earlier prediction gave the block to each slot with a probability. With
+   * five multiprocessors, a third of its launches then lacked the block.
    */
   it.each([
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 6],

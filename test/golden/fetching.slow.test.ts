@@ -5,7 +5,7 @@ import { KERNEL, oneDesign, predicted } from '../unit/sweep-plans.ts';
 it.each([
   ['geometric(0.05)', 0.05],
   ['uniform(10,40)', 0.02],
-  // A few very long units decide when the launch ends, and its end is the weakest part of the prediction.
+  // A few very long units decide when the launch ends. The end is the weakest part of the prediction.
   ['lognormal(2,1)', 0.12],
 ] as const)(
   'designs that fetch %s from one counter take the same time as in the simulator, within a part of %d',
@@ -18,7 +18,7 @@ it.each([
           threadsPerUnit: [1, 8],
           balancing: ['dynamic-fetch', 'dynamic-fetch(4)', 'dynamic-fetch(group)'],
           blockThreads: [256],
-          // One grid has more blocks than can be resident at once, the other has fewer.
+          // One grid has more blocks than can be resident at once. The other grid has fewer.
           unitsPerThread: [1, 4],
           gridBlocks: [54],
         },

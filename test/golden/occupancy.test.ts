@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 
 /**
- * Returns, as text, the rows of a golden file for which our blocks or limiting factors differ; see
- * test/data/occupancy/README.md.
+ * Returns the rows of a golden file, as text, for which our blocks or limiting factors differ from the file
+ * (test/data/occupancy/README.md).
  */
 function differences(fileName: string): { rows: number; different: string[] } {
   const lines = readFileSync(new URL(`../data/occupancy/${fileName}`, import.meta.url), 'utf8')

@@ -5,9 +5,9 @@ import { oneDesign, predicted } from '../unit/sweep-plans.ts';
 import { gpu } from '../catalogue.ts';
 
 /*
- * A device with one block at a time on a multiprocessor. A block has up to 64 thread groups, which end together if
- * units are sorted, so only the remaining groups of that block can be active. Lengths and iterations are those of the
- * ranking measured on SwiftShader.
+ * On this device, a multiprocessor runs one block at a time. A block has up to 64 thread groups. If units are sorted,
+ * its groups end together, and no other block can be active meanwhile. Lengths and iterations are those of the ranking
+ * measured on SwiftShader.
  */
 const DEVICE = 'software-swiftshader';
 const STUDY = oneDesign({

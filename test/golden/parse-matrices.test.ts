@@ -13,9 +13,9 @@ async function matrix(name: string, folder: URL): Promise<MatrixRows> {
 }
 
 /**
- * Rows, columns and non-zeros are as measured by gunrock/loops (Apache-2.0), `spmv-times-ms.csv`. The longest and the
- * shortest row come from `grep -v '^%' | awk` over the same files; every entry off a symmetric file's diagonal counts
- * twice.
+ * Rows, columns and non-zeros are those that gunrock/loops (Apache-2.0) measured, in `spmv-times-ms.csv`. The longest
+ * and the shortest row come from `grep -v '^%' | awk` over the same files. In a symmetric file, every entry off the
+ * diagonal counts twice.
  */
 describe('matrices of the SuiteSparse collection', () => {
   it.each([

@@ -15,24 +15,24 @@ const read = (path: string): string => readFileSync(new URL(path, import.meta.ur
 const DESIGNS: readonly Row[] = parse(read('../data/played/designs.csv'), { columns: true });
 
 interface Rule {
-  /** The largest error of the prediction. */
+  /** The largest accepted error of the prediction, as a fraction. */
   readonly within: number;
   readonly simulation: { readonly seed: number; readonly halfWidth: number; readonly maxReplications: number };
-  /** Whether the order of the example's lengths is ignored, so that units are draws from their law. */
+  /** True if the order of the example's lengths is ignored, so that units are draws from their law. */
   readonly isDrawn?: boolean;
   readonly latencyCycles?: number;
   readonly kneeSoftness?: number;
 }
 
-/** Means are known to a percent. Of some hundred designs of this kind, all but one in twenty were within 6 %. */
+/** The simulated means are known to 1 %. Of about a hundred designs of this kind, 95 % were within 6 %. */
 const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 60 } };
-/** The means are known more accurately than the predictions. */
+/** The simulated means are known more accurately than the predictions. */
 const STEADY = { seed: 3, halfWidth: 0.008, maxReplications: 60 };
 
 const RULES: Readonly<Record<string, Rule>> = {
   /*
    * Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
-   * share the blocks of the last one evenly. When the first multiprocessor was assumed to take all it can hold, these
+   * share the blocks of the last wave evenly. When the first multiprocessor was assumed to take all it can hold, these
    * predictions were up to 50 % too long.
    */
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
@@ -41,14 +41,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
   /*
-   * With one more unit than slots, a single slot is longer, not a whole block. Predictions without this distinction
-   * were 11 to 24 % too long.
+   * There is one more unit than slots, so only one slot takes longer, not a whole block. Predictions without this
+   * distinction were 11 to 24 % too long.
    */
   'one-more': FEW_WAVES,
   /*
-   * The blocks of these launches are not draws from one law: they have a fixed number of each bucket, one longest
-   * block, or the order of a window. When they were predicted as draws in any order, the times were between 20 % too
-   * long and almost 50 % too short.
+   * The blocks of these launches are not independent draws from one law. They have a fixed number of units from each
+   * bucket, one block is the longest, or the units have the order of a window. When they were predicted as draws in any
+   * order, the times were between 20 % too long and almost 50 % too short.
    */
   ordered: {
     within: 0.08,
@@ -57,14 +57,14 @@ const RULES: Readonly<Record<string, Rule>> = {
     kneeSoftness: 3,
   },
   /*
-   * Groups take their units from one counter, on a grid that gives some multiprocessors one more block. The others are
-   * faster and take more of the units. When each group was assumed to take equally many, the predictions were up to 67
-   * % too long.
+   * Groups take their units from one counter, and some multiprocessors have one block more than others. Multiprocessors
+   * with fewer blocks are faster and take more units. When all groups were assumed to take the same number of units,
+   * the predictions were up to 67 % too long.
    */
   fetched: FEW_WAVES,
   /*
-   * Sorted units were predicted 10 to 190 % wrong when rounds were assumed independent and slots alike. 12 % is the
-   * 95th percentile that test/bench/balancing.ts requires.
+   * Predictions for sorted units were 10 to 190 % wrong when rounds were assumed to be independent and all slots equal.
+   * The limit of 12 % is the 95th percentile that test/bench/balancing.ts requires.
    */
   sorted: {
     within: 0.12,
@@ -73,8 +73,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     kneeSoftness: 3.2,
   },
   /*
-   * The kinds of design that the geometric example recommends, on a quarter of its units. The launch ends with its
-   * longest blocks. When a sample missed these, the predictions were 5 to 12 % too short.
+   * These are the kinds of design that the geometric example recommends, on a quarter of its units. A launch ends with
+   * its longest blocks. When a sample missed these blocks, the predictions were 5 to 12 % too short.
    */
   best: { within: 0.035, simulation: { seed: 7, halfWidth: 0.02, maxReplications: 24 } },
   /* Slots take equal shares of the iterations, wherever a unit begins. */
@@ -85,7 +85,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   /* Each class of lengths has a launch of its own. */
   classes: { within: 0.07, simulation: STEADY },
   /*
-   * Rows of the matrix are so regular that lanes stay in step. As independent lanes, these were 29 and 37 % too long.
+   * The rows of this matrix are so regular that lanes stay in step. When lanes were assumed to be independent, these
+   * predictions were 29 and 37 % too long.
    */
   regular: { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 10 } },
 };
@@ -131,8 +132,8 @@ it.each(DESIGNS)('$rule: $example $lengths, $units units, $balancing, $blockThre
   const predictor = createPredictor({ ...plan, ...calibrated });
   const predictedMs = predictChunk(predictor, 0, 1).timeMs[0];
   const { meanMs, lowMs, highMs } = unwrap(simulateDesign(predictor, 0, simulation));
-  // Sorting takes the same time in both, and would hide the error of the kernel, so it is subtracted. The error of the
-  // simulated mean is added to the tolerance.
+  // The prediction and the simulation have the same sorting time. It would hide the error of the kernel's time, so it
+  // is subtracted. The error of the simulated mean is added to the tolerance.
   const isSorted = row['rule'] === 'sorted';
   const sortingMs = isSorted ? playableDesign(predictor, 0)!.balancingMs : 0;
   const unknown = isSorted ? (highMs - lowMs) / 2 / (meanMs - sortingMs) : 0;

@@ -95,7 +95,7 @@ describe('Hasan et al. 2014', () => {
   it('has the launches of Figure 1, row by row of blocks', () => {
     const { equationTimeMs, equationEfficiency, softTimeMs } = hasanModelSurfaces(soft);
     expect(equationTimeMs.values).toHaveLength(2496);
-    // 16 blocks of 32 threads are 512 of 26,624 resident threads, and the time is τ plus that part of it.
+    // 16 blocks of 32 threads are 512 of 26,624 resident threads. The time grows from τ by this fraction.
     expect(equationTimeMs.values[0]).toBeCloseTo(14.5 * (1 + 512 / 26624), 12);
     // The last launch of the first row has 16 × 1024 threads.
     expect(equationEfficiency.values[31]).toBeCloseTo(1 / (1 + 16384 / 26624), 12);

@@ -4,13 +4,14 @@ import { predictedOverSimulated } from '../unit/designs.ts';
 import { KERNEL, oneDesign, predicted } from '../unit/sweep-plans.ts';
 
 /**
- * When the best of many predicted designs are wrong, their times are usually too short. Skewed rows in sorted windows
- * show this: one block in sixteen takes eight times as long as the mean, and a launch ends before slots have had many
- * of them.
+ * If the best of many predicted designs are wrong, their times are usually too short. Skewed rows in sorted windows can
+ * show this: one block in sixteen takes eight times as long as the mean, and a launch ends before slots have run many
+ * of these long blocks.
  */
 it('the best designs for skewed rows take the same time as in the event simulation, within 8 %', async () => {
   const study = exampleStudy('spmv-skewed');
-  // The fastest device, with the powers of two among the block sizes, which include the best of all designs.
+  // The test uses the fastest device, and block sizes that are powers of two. The best designs of the whole example
+  // have these sizes.
   const axes = { ...study.axes, blockThreads: [32, 64, 128, 256, 512, 1024] };
   const { predictor, columns } = await predicted({ ...study, devices: ['nvidia-h100-sxm5-80gb'], axes });
   const { timeMs } = columns;
@@ -25,8 +26,9 @@ it('the best designs for skewed rows take the same time as in the event simulati
 });
 
 /*
- * The slot with the longest unit of one window also has the longest unit of every other window, or of every fourth, and
- * ends the launch alone. When a sample of the blocks missed this slot, the predictions were 75 and 50 % too short.
+ * In these launches, the slot with the longest unit of one window also has the longest unit of every second or every
+ * fourth window. Its block alone ends the launch. When a sample of the blocks missed this block, the predictions were
+ * 75 and 50 % too short.
  */
 it.each([
   ['window-sort(8192)', 2048],

@@ -27,7 +27,8 @@ describe('probabilities equal those of exact arithmetic', () => {
   ])('%#', (result, length, exact) => {
     const law = unwrap(result);
     const ours = law.probability[law.support.indexOf(length)] * (1 - law.truncatedMass);
-    // A walk of up to 2700 steps from the mode rounds at each. The truncated mass itself is accurate to 1e-9 of 1e-6.
+    // A walk from the mode has up to 2700 steps, and each step rounds. The truncated mass itself, 1e-6, is accurate to
+    // a relative 1e-9.
     expect(Math.abs(ours / exact - 1)).toBeLessThan(1e-13);
   });
 
@@ -38,7 +39,7 @@ describe('probabilities equal those of exact arithmetic', () => {
   ])('the law is cut at the first length whose tail is within the truncation %#', (result, last, tail) => {
     const law = unwrap(result);
     expect(law.support[law.support.length - 1]).toBe(last);
-    // The walk stops when less than 1e-9 of the truncation is left.
+    // The walk stops when the remaining mass is less than 1e-9 of the truncation.
     expect(Math.abs(law.truncatedMass - tail)).toBeLessThan(1e-15);
   });
 
@@ -70,8 +71,8 @@ describe('generated examples', () => {
     const [width, height] = [512, 512];
     const lengths = mandelbrotLengths(width, height, 1000);
     const inside = countLengths(lengths).get(1000)! / lengths.length;
-    // The area is 1.5065918849 (OEIS A098403) of 6.25. Pixels on the border and unescaped ones change it by about
-    // 1/width.
+    // The area of the set is 1.5065918849 (OEIS A098403), and the image covers 6.25. Pixels on the border, and pixels
+    // that have not escaped yet, change the area by about 1/width.
     expect(Math.abs(inside * 6.25 - 1.50659)).toBeLessThan(6.25 / width);
     for (let column = 0; column < width; column += 37) {
       for (let row = 0; row < height; row++) {

@@ -12,9 +12,9 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 /*
- * Compares the measured loss of lockstep with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
- * with the same serial work, and the number of groups is the same. The time divided by that for n = 1 is the aggregate
- * loss.
+ * Compares the measured lockstep loss with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
+ * with the same serial work. The number of groups is the same for each n. The time for n, divided by the time for n =
+ * 1, is the aggregate loss.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const BALANCINGS: readonly WholeUnitBalancing[] = [
@@ -23,15 +23,15 @@ const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'full-sort' },
 ];
 const UNITS_PER_GROUP = [1, 2, 4];
-/** A launch has one block of the largest size. One thread runs it, so load on the other cores does not matter. */
+/** A launch has one block of the largest size. A single thread runs it, so load on the other cores does not matter. */
 const BLOCK_THREADS = 256;
 const LANES = 4;
 /**
- * The iterations of all groups in a launch at n = 1. They take some milliseconds, about as long as a busy machine runs
- * without an interruption.
+ * Number of iterations of all groups in a launch at n = 1. The launch takes some milliseconds, about as long as a busy
+ * machine runs without an interruption.
  */
 const ITERATIONS = 10_000;
-/** A number so large that small differences between loops do not matter. */
+/** An iteration has so many instructions that small differences between loops do not matter. */
 const INSTRUCTIONS = 448;
 const REPEATS = 10;
 
@@ -49,7 +49,7 @@ function modelLoss(law: LengthLaw, n: number, balancing: WholeUnitBalancing): nu
 }
 
 /**
- * Measures the loss of a workload in every order, and puts the loss of the models beside it.
+ * Measures the loss of a workload in every order, and puts the loss of the models beside the measured one.
  * @param rounds how often all orders are measured in turn; the fastest launch of all rounds counts
  */
 export async function measureLoss(text: string, rounds: number): Promise<readonly LossRow[]> {
@@ -74,7 +74,7 @@ export async function measureLoss(text: string, rounds: number): Promise<readonl
     integerShare: 1,
     fp64Share: 0,
     specialShare: 0,
-    // With these values, an iteration takes as long with one thread per unit as with several.
+    // These values make an iteration with one thread per unit as long as an iteration with several.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: 0,
@@ -102,7 +102,7 @@ export async function measureLoss(text: string, rounds: number): Promise<readonl
     BALANCINGS.map((balancing, j): LossRow => {
       const timeMs = fastestMs(2 * i, j);
       const emptyMs = fastestMs(2 * i + 1, 0);
-      // A group of empty units still makes one pass, so the difference is one pass less per group.
+      // A group of empty units still makes one pass, so the difference contains one pass too few per group.
       const measuredLoss = (((timeMs - emptyMs) / alone) * (mean - 1) + 1) / mean;
       return {
         balancing: formatBalancing(balancing),

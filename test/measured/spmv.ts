@@ -24,15 +24,12 @@ import { gpu } from '../catalogue.ts';
 
 /*
  * Measures the SpMV kernels of the examples in WGSL, and compares them with the predictions of the example's study.
- * Designs are drawn at random, equally many of each implementation, on every readable matrix of the repository.
+ * Designs are drawn at random, the same number of each implementation for every readable matrix of the repository.
  */
 const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
 const DEVICE = 'software-swiftshader';
 
-/**
- * The fitted fields of kernels, by implementation of the study. If several implementations are named together, they
- * share a value.
- */
+/** Kernel fields to fit, by implementation of the study. Implementations that are named together share a value. */
 const FITTED = [
   ['Thread per row', 'unit'],
   ['2 to 32 threads per row, Block per row', 'unit'],
@@ -45,7 +42,7 @@ const FITTED = [
 export interface SpmvRow {
   readonly matrix: string;
   readonly design: Design;
-  /** The time of the fastest launch of all rounds, ms. */
+  /** Time of the fastest launch in all rounds, ms. */
   readonly measuredMs: number;
   readonly predictedMs: number;
 }
@@ -56,8 +53,8 @@ interface Measured extends Batch {
 }
 
 /**
- * @param designs the number of designs of each implementation on each matrix
- * @param rounds the number of rounds; all designs are measured in turn in each of them, twice
+ * @param designs number of designs of each implementation on each matrix
+ * @param rounds number of rounds. Each round measures all designs in turn, twice.
  */
 export interface Effort {
   readonly designs: number;
@@ -68,13 +65,16 @@ const REPEATS = 2;
 export interface SpmvMeasurement {
   readonly device: MeasuringDevice;
   readonly rows: readonly SpmvRow[];
-  /** Predicts the same designs with other kernels. Returns ms in the order of the rows. */
+  /** Predicts the same designs with the kernels of another study. Returns times in ms, in the order of the rows. */
   predict(study: StudyFile): Promise<readonly number[]>;
 }
 
 export const spmvStudy = (): StudyFile => JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
 
-/** @param files Matrix Market files, absolute paths */
+/**
+ * Measures random designs on matrices.
+ * @param files absolute paths of Matrix Market files
+ */
 export async function measureSpmv(files: readonly string[], { designs, rounds }: Effort): Promise<SpmvMeasurement> {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-spmv-'));
   try {
@@ -102,7 +102,7 @@ export async function measureSpmv(files: readonly string[], { designs, rounds }:
 }
 
 function planOn(study: StudyFile, file: string, units: number): Promise<SweepPlan> {
-  // The number of multiprocessors is SwiftShader's number of threads; all else is from the catalogue.
+  // The number of multiprocessors is SwiftShader's number of threads. All other values are from the catalogue.
   const device = { ...gpu(DEVICE), multiprocessors: Math.min(16, availableParallelism()) };
   return planOf({ ...study, workload: { lengths: `mtx:${file}`, units } }, [device]);
 }
@@ -164,8 +164,8 @@ export function syntheticMatrices(folder: string): readonly string[] {
 }
 
 /**
- * Fits the fields of `FITTED` for the least mean error of ln(time), from the study's values on, by changing one at a
- * time. It also fits the instructions of all kernels, which scale all times.
+ * Fits the fields of `FITTED`, so that the mean error of ln(time) is least. It starts with the study's values and
+ * changes one value at a time. It also fits the instructions of all kernels, which scale all times.
  */
 export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ study: StudyFile; meanError: number }> {
   const errorOf = async (study: StudyFile): Promise<{ error: number; scale: number }> => {

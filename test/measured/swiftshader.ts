@@ -14,17 +14,17 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { benchPlan, unitLoop } from '../measuring.ts';
 
 /*
- * Measures on SwiftShader, the software adapter of every Chromium, which is a real lockstep machine of 4 lanes. Its
- * sources (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp) and measured times show how it runs a
- * launch. Blocks are assigned in turn to 16 tasks, which as many threads as the machine has cores execute. The
- * subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over, and a loop
- * runs until no lane is left in it, at least once. So a single block runs on one thread, and its time is the sum of the
- * depths of its groups. An empty unit costs a pass of its loop.
+ * Measures on SwiftShader, the software adapter of every Chromium. SwiftShader is a real lockstep machine of 4 lanes.
+ * Its sources (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp) and measured times show how it runs a
+ * launch. Blocks are assigned in turn to 16 tasks, and the tasks run on as many threads as the machine has cores. The
+ * subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over. A loop runs
+ * until no lane is left in it, at least once. A single block therefore runs on one thread, and its time is the sum of
+ * the depths of its groups. An empty unit costs one pass of its loop.
  */
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 
-/** Returns the environment in which the child uses only SwiftShader. Throws if it is not installed. */
+/** Returns the environment in which the child uses only SwiftShader. Throws if SwiftShader is not installed. */
 export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   const env = { ...process.env };
   delete env.VK_ICD_FILENAMES;
@@ -38,17 +38,20 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   return { ...env, ...added };
 }
 
-/** Gives a new process priority over all others, if the system allows it. If not, the fastest times still count. */
+/**
+ * Gives a new process priority over all others, if the system allows it. If it does not, the fastest times are still
+ * usable.
+ */
 function goFirst(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
     writeFileSync(`/proc/${pid}/autogroup`, '-20');
   } catch {
-    // Only root may do this, and only some kernels group by session.
+    // Only root may raise priorities, and only some Linux kernels schedule processes by session.
   }
 }
 
-/** Runs the child on a plan. */
+/** Runs the measuring child on a plan and returns its records. */
 export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   const env = swiftShaderEnvironment();
   const folder = await mkdtemp(join(tmpdir(), 'lockstep-measured-'));
@@ -58,7 +61,7 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
       const child = spawn(process.execPath, [CHILD, folder], {
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
-        // The child has its own session, which Linux schedules as one.
+        // In its own session, the child can get a priority as one group of processes (see `goFirst`).
         detached: true,
       });
       goFirst(child.pid!);
@@ -78,7 +81,10 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   }
 }
 
-/** Returns lengths spread evenly over a law's quantiles, in random order: a sample without random errors. */
+/**
+ * Returns lengths that are spread evenly over the quantiles of a law, in random order. Such a sample has no random
+ * error.
+ */
 export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint32Array {
   const lengths = Uint32Array.from({ length: units }, (_, i) => quantile(law, (i + 0.5) / units));
   const uniform = mersenneTwister(seed);
@@ -94,19 +100,20 @@ export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint
 export interface Batch {
   readonly workload: UnitLoopWorkload;
   readonly designs: readonly Design[];
-  /** A shader that replaces the unit loop. */
+  /** A kernel that is measured instead of the unit loop. */
   readonly kernel?: KernelTask;
 }
 
 export interface Timed {
   readonly device: MeasuringDevice;
-  /** Every sample by batch, then design, ns. */
+  /** All samples in ns, by batch and then by design. */
   readonly samplesNs: readonly (readonly number[])[][];
 }
 
 /**
- * Times batches of designs repeatedly in turn, so that other load affects all alike. The order changes each time,
- * because earlier launches decide whether SwiftShader's second thread takes part in one. Checks all results.
+ * Measures all batches of designs in turn, several times, so that other load affects all of them alike. The order
+ * changes each time, because earlier launches decide whether SwiftShader's second thread takes part in a launch. All
+ * results are checked.
  */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));

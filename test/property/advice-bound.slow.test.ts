@@ -13,7 +13,7 @@ import { exampleStudy } from '../catalogue.ts';
 
 const BAND = 0.015;
 
-/** Reduces a study to one device, with fewer units, block sizes and launches, and every way of taking the work. */
+/** Reduces a study to one device with fewer units, block sizes and launches, but all kinds of work distribution. */
 function small(study: StudyFile, units: number): StudyFile {
   const { axes, kernel, workload } = study;
   return {
@@ -42,7 +42,7 @@ function small(study: StudyFile, units: number): StudyFile {
   };
 }
 
-/** Ways to take work that the examples do not have, and units with several thread groups. */
+/** Distributions of work that the examples lack, and units with several thread groups. */
 const SHARES = {
   threadsPerUnit: [1, 4, 32, 128],
   balancing: ['none', 'padded', 'padded-slice(32)', 'nonzero-split', 'merge-path', 'mixed(3)'],
@@ -80,8 +80,8 @@ async function expectBounds(study: StudyFile) {
 }
 
 describe('the shortest time of a design', () => {
-  // For these seeds, bounds were once too long: 216, 254, 308 and 2276 have sorted launches of a few blocks with heavy
-  // tails, 22 fetches in a given order, 1938 has uneven multiprocessors.
+  // Bounds for these seeds were once larger than the times. Seeds 216, 254, 308 and 2276 have sorted launches of a few
+  // blocks with heavy tails, 22 fetches in a given order, and 1938 has uneven multiprocessors.
   it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
     'is below every predicted time of random study %i',
     async (seed) => {
@@ -89,7 +89,7 @@ describe('the shortest time of a design', () => {
     },
   );
 
-  // If every unit is simulated in its order, the study has fewer units.
+  // The study has fewer units where every unit is simulated in its order.
   it.each([
     ['acts', 2 ** 17],
     ['collatz', 2 ** 15],

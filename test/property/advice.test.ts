@@ -24,8 +24,8 @@ const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
 /**
- * The complete rule for the simpler of two designs: it has the smaller value at the first place where these lists
- * differ.
+ * Computes the sort key of the rule for the simpler design. Of two designs, the simpler one has the smaller value at
+ * the first place where the keys differ.
  */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
   const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
@@ -47,7 +47,7 @@ describe('the pick', () => {
     ['a GPU', axes],
     ['a CPU', cores],
   ])('of %s is one of the tied designs, and no tied design comes before it by the rule', (_, space) => {
-    // Designs of the first launches, caps and blocks are equal in all other values, so that blocks decide.
+    // The designs of the first launches, caps and blocks have all other values in common, so that blocks decide.
     const alike = axes.launch.length * axes.registerCap.length * axes.blockThreads.length;
     const entry = fc.record({
       design: fc.oneof(fc.nat(alike - 1), fc.nat(size - 1)),
@@ -147,7 +147,7 @@ describe('a stretched law', () => {
       const before = moments(one);
       const factor = 0.5;
       const after = moments(stretchedLaw(one, factor, before.mean));
-      // A length between two whole ones is split between both, which adds at most 1/4 to the variance.
+      // A length between two whole numbers is split between them, which adds at most 1/4 to the variance.
       const variance = (factor * before.standardDeviation) ** 2;
       expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
       expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);

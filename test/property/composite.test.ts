@@ -25,7 +25,7 @@ import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
 import { forAll, forAllOf } from '../for-all.ts';
 
-/** Returns the design of the benchmark's space for a seed. */
+/** Generates designs of the benchmark's space, each from a seed. */
 const anyDesign = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => randomDesign(seededRandom(seed), 1e9));
 
 function predict(design: RandomDesign, change: Partial<RandomDesign> = {}): number {
@@ -60,7 +60,8 @@ describe('the composite prediction', () => {
             gridBlocks: multiprocessors,
             cyclesPerIteration: Float64Array.of(0, 1),
           });
-          // Cells of the tail span a factor of e², and are replaced by their means.
+          // A cell of the law's tail spans a factor of up to e² and is replaced by its mean, so the largest lengths are
+          // not exact.
           const { label } = law;
           expect(Math.abs(cycles / longest - 1), `${multiprocessors} groups of ${units} of ${label}`).toBeLessThan(
             0.03,
@@ -76,7 +77,7 @@ describe('the composite prediction', () => {
       fc.integer({ min: 1, max: 20 }),
       fc.integer({ min: 1, max: 400 }),
       (length, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks) => {
-        // Whole numbers exclude differences by rounding.
+        // Whole numbers prevent differences by rounding.
         const cyclesPerIteration = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
         const depth = unsortedDepth(unwrap(constantLaw(length)), 4);
         const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -98,7 +99,7 @@ describe('the composite prediction', () => {
     forAll(anyDesign, (design) => {
       const alone = { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 };
       const expected = design.depth.meanDepth * design.cyclesPerIteration[1];
-      // The cells are means of the law, which are summed in another order.
+      // The cells are means of the law, and are summed in another order.
       expect(Math.abs(predict(design, alone) / expected - 1)).toBeLessThan(1e-9);
     });
   });
@@ -113,7 +114,8 @@ describe('the composite prediction', () => {
   it('grows with the grid', () => {
     forAllOf(300)(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
       const more = Math.ceil(design.gridBlocks * factor);
-      // Below one wave, and where the renewal changes to the stationary state, pieces agree within about two percent.
+      // The pieces of the prediction agree within about 2 % below one wave, and where the renewal process becomes
+      // stationary.
       expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
     });
   });
@@ -144,7 +146,7 @@ describe('the composite prediction', () => {
       const gridBlocks = Math.max(1, Math.round(part * R * M));
       const most = findMostCompeting(Math.ceil(gridBlocks / M) * W, schedulers, cyclesPerIteration);
       const longest = depth.values[depth.values.length - 1];
-      // The last row of a law is its tail beyond one in ten million.
+      // The last row of a law contains its whole tail beyond a probability of one in ten million.
       expect(predict(design, { gridBlocks })).toBeLessThan(1.05 * longest * cyclesPerIteration[most]);
     });
   });
@@ -196,7 +198,7 @@ describe('the composite prediction', () => {
     forAll(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), (design, part) => {
       const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, cyclesPerIteration } = design;
       if (part >= 1 && gridBlocks < 2) return;
-      // Either only a part of the first block has more units, or a whole number of blocks has.
+      // Either a part of the first block has one more unit, or a whole number of blocks has.
       const fuller = part < 1 ? part : 1 + Math.floor((part - 1) * (gridBlocks - 2));
       const residency = (length: number): Residency =>
         makeResidency(
@@ -209,7 +211,7 @@ describe('the composite prediction', () => {
         computeLaunchCycles(makePlainLaunch(kind, blocks, multiprocessors));
       const launch = makePlainLaunch(more, gridBlocks, multiprocessors);
       const cycles = computeLaunchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
-      // Blocks are counted in whole short and whole long ones, with up to one more of each on every multiprocessor.
+      // The time counts whole short and whole long blocks, with up to one more of each on every multiprocessor.
       expect(cycles).toBeGreaterThanOrEqual(at(fewer, gridBlocks) * (1 - 1e-12));
       expect(cycles).toBeLessThanOrEqual(at(more, gridBlocks + 2 * multiprocessors));
     });
@@ -224,8 +226,8 @@ it('the law of blocks whose last group is partly empty has the moments of indepe
     fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     (groupsPerBlock, lanes, probability, part) => {
       const law = unwrap(binomialLaw(24, probability));
-      // A group with fewer lanes has its own law, because the law of a full group has rounded the short depths to
-      // zero.
+      // A group with fewer lanes has its own law, because the law of a full group has rounded the probabilities of
+      // short depths to zero.
       const filled = Math.floor((lanes / 4) * (1 + 3 * part));
       const longest = (count: number): number => {
         let below = 0;
@@ -239,13 +241,13 @@ it('the law of blocks whose last group is partly empty has the moments of indepe
       };
       const table = getDepthTable(unsortedDepth(law, lanes));
       const block = makeBlockLaw(table, groupsPerBlock, createArena(4096), filled / lanes);
-      // The table is accurate to a few parts in 100,000 (`notAll`), if the number of groups in a block is not a
-      // power of two.
+      // If the number of groups in a block is not a power of two, the table is accurate only to a few parts in 100,000
+      // (`notAll`).
       const close = (got: number, expected: number): void =>
         expect(Math.abs(got - expected)).toBeLessThan(1e-4 * expected + 1e-6);
       close(block.meanBlock, longest(lanes * (groupsPerBlock - 1) + filled));
       close(block.meanGroup, ((groupsPerBlock - 1) * longest(lanes) + longest(filled)) / groupsPerBlock);
-      // E[shorter of two] = the sum of their means − E[longer of them].
+      // E[shorter of two] = sum of the two means − E[longer of two].
       const twoFull = 2 * longest(lanes) - longest(2 * lanes);
       const withLast = longest(lanes) + longest(filled) - longest(lanes + filled);
       close(block.meanPair, ((groupsPerBlock - 2) * twoFull + 2 * withLast) / groupsPerBlock);

@@ -8,8 +8,8 @@ import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
 /*
- * Predicts all designs of the random study of each seed. The lengths are in a given order and are not whole numbers.
- * The prediction may be wrong for such input, but it must end.
+ * Predicts all designs of the random study of each seed. The lengths have a given order and are not whole numbers. A
+ * prediction may be wrong for such input, but it must end.
  */
 for (const seed of workerData as readonly number[]) {
   const random = seededRandom(seed);

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 
-/** Time limit of a prediction, which takes a second at most, but some minutes on a very busy machine. */
+/** Time limit of a prediction. It takes a second at most, but may take some minutes on a very busy machine. */
 const LIMIT_MS = 240_000;
 
 /** Predicts random studies in a worker, which is terminated if a prediction does not end. */

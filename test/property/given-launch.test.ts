@@ -8,7 +8,9 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { kneeRate } from '../bench/composite-designs.ts';
 import { forAllOf } from '../for-all.ts';
 
-/** Lengths like those of an image: runs of long groups among short ones, and a few groups that are far longer. */
+/**
+ * Generates lengths like those of an image: runs of long groups among short ones, and a few groups that are far longer.
+ */
 const launch = fc
   .record({
     groupsPerBlock: fc.integer({ min: 1, max: 16 }),

@@ -9,7 +9,7 @@ import { categoricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { listAtoms, fromMasses, addLaws, makeSumTerm } from '../../src-workers/predict/depth/discrete-law.ts';
 import { forAll, forAllOf } from '../for-all.ts';
 
-/** Laws on up to 12 lengths between 0 and 10,000, with weights over six orders of magnitude. */
+/** Generates laws of up to 12 lengths between 0 and 10,000, with weights over six orders of magnitude. */
 const anyLaw = fc
   .uniqueArray(fc.tuple(fc.nat(10_000), fc.double({ min: 0, max: 6, noNaN: true })), {
     minLength: 1,
@@ -34,7 +34,7 @@ describe('laws of the loss', () => {
         expect(loss).toBeGreaterThanOrEqual(1);
         expect(loss).toBeLessThanOrEqual(n * (1 + 1e-12));
       }
-      // The deviation of a variable in [1, n] is at most half its range.
+      // The standard deviation of a variable in [1, n] is at most half its range.
       expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
     });
   });
@@ -69,7 +69,7 @@ describe('laws of the loss', () => {
     forAllOf(30)(anyLaw, groupSize, (law, n) => {
       const unit = makeSumTerm(fromMasses(law.support, law.probability));
       const losses = [1, 2, 4, 64].map((m) => lossMoments(listAtoms(addLaws([unit], [m])), [n])[0].aggregateLoss);
-      // Large sums are rebinned; see `addLaws` for the error.
+      // Large sums are put into fewer bins. `addLaws` states the error of this.
       for (let i = 1; i < losses.length; i++) expect(losses[i]).toBeLessThanOrEqual(losses[i - 1] * (1 + 1e-3));
     });
   });
@@ -83,7 +83,7 @@ describe('laws of the loss', () => {
       const variance = exact.loss.reduce((sum, x, i) => sum + (x - mean) ** 2 * exact.probability[i], 0);
       const [moments] = lossMoments(law, [n]);
       expect(Math.abs(moments.meanLoss / mean - 1)).toBeLessThan(1e-11);
-      // A variance is the small difference of two second moments.
+      // A variance is a small difference of two large second moments, so it loses digits.
       expect(Math.abs(moments.standardDeviationLoss ** 2 - variance)).toBeLessThan(1e-9 * mean ** 2);
       expect(exact.loss.every((x, i) => i === 0 || x > exact.loss[i - 1])).toBe(true);
       const binned = binnedLossDistribution(law, n);

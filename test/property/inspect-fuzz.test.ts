@@ -21,5 +21,5 @@ it.each([
   (_, text) => {
     for (const kind of ['ptx', 'sass', 'log', 'profile'] as const) readKernel(kind, encode(text));
   },
-  // Reading takes seconds; in quadratic time it would take many minutes.
+  // Reading takes seconds. If the work were quadratic, it would take many minutes.
 );

@@ -18,8 +18,8 @@ describe('measured products', () => {
         expect(time, id).toBeGreaterThan(0);
         const later = microseconds(gpu, matrix, { ...values, startMicroseconds: values.startMicroseconds * factor });
         expect(later - time, id).toBeCloseTo(values.startMicroseconds * (factor - 1), 6);
-        // Setups are rounded to steps of 1/32, which changes the longest group by a few percent. If traffic takes a
-        // larger part of a time, the schedulers add less to it.
+        // The tolerance has two reasons. Set-up is rounded to steps of 1/32 iterations, which changes the longest group
+        // by a few percent. If memory traffic takes a larger part of a time, the schedulers add less to the time.
         for (const worse of [
           { latencyRatio: values.latencyRatio * factor },
           { bandwidthFraction: values.bandwidthFraction / factor },

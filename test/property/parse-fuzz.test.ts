@@ -4,7 +4,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
 import { forAllOf } from '../for-all.ts';
 
-// test/verify/parsers.ts tests hostile files.
+// Hostile files are tested in test/verify/parsers.ts.
 
 describe('the text of a workload', () => {
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));

@@ -22,8 +22,8 @@ const launches = fc.record({
 });
 
 /**
- * Returns the depths of a launch, the shortest groups of a block first. Blocks differ more than the groups of one
- * block.
+ * Returns the depths of a launch, with the shortest groups of a block first. Blocks differ more from each other than
+ * the groups of a block.
  */
 function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Float64Array {
   const random = seededRandom(seed);
@@ -78,7 +78,7 @@ describe('launches of known blocks', () => {
         slowest = Math.max(slowest, time);
       }
       const cycles = computePlacedCycles(placeBlocks(depths, W, null), gridBlocks, rate);
-      // Only the blocks that are most likely the slowest are computed completely.
+      // Only the blocks that are most likely to be the slowest are computed completely.
       expect(cycles).toBeLessThanOrEqual(slowest * (1 + 1e-12));
       expect(cycles).toBeGreaterThan(0.97 * slowest);
     });

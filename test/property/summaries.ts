@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 
-/** Generates summaries of real lists of lengths. */
+/** Generates summaries of random lists of lengths. */
 export const summary: fc.Arbitrary<MatrixSummary> = fc
   .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 300 })
   .filter((lengths) => lengths.some((length) => length > 0))

@@ -14,7 +14,7 @@ const skewnessOf = ({ support, probability }: LengthLaw): number => {
 const entropy = (probability: ArrayLike<number>): number =>
   -Array.from(probability).reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
-/** Each drawn length occurs four times, so every quartile is a length of the list. */
+/** Each drawn length occurs four times, so that every quartile is a length in the list. */
 const lengths = fc
   .array(fc.integer({ min: 0, max: 200 }), { minLength: 4, maxLength: 40 })
   .map((drawn) => [...drawn, ...drawn, ...drawn, ...drawn].sort((a, b) => a - b))
@@ -47,7 +47,8 @@ describe('a law from figures', () => {
         [0.75, 'q3'],
       ] as const)
         if (given.includes(name)) {
-          // At least this share of the lengths does not exceed the quartile, and at most this share is below it.
+          // The fraction of lengths up to a quartile is at least its share, and the fraction below it is at most its
+          // share.
           const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
           const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
           expect(upTo).toBeGreaterThan(share - 1e-9);
@@ -62,7 +63,7 @@ describe('a law from figures', () => {
       const found = law({ min, max, mean, sd });
       const shares = new Map<number, number>();
       for (const x of all) shares.set(x, (shares.get(x) ?? 0) + 1 / all.length);
-      // The figures are satisfied only within their tolerance.
+      // The law satisfies the figures only within a tolerance, so its entropy may be slightly smaller.
       expect(entropy(found.probability)).toBeGreaterThan(entropy([...shares.values()]) - 0.02);
     });
   });
@@ -81,7 +82,7 @@ describe('a law from figures', () => {
     expect(skewnessOf(found)).toBeCloseTo(30, 0);
     expect(moments(found)).toMatchObject({ supportMin: 1, supportMax: 5852 });
     expect([quantile(found, 0.25), quantile(found, 0.5), quantile(found, 0.75)]).toEqual([2, 3, 14]);
-    // The law of a range of millions has few enough lengths to compute with.
+    // The range has millions of lengths, but the law must have few enough lengths to compute with.
     const wide = law({ min: 0, max: 50_000_000, mean: 7, sd: 4000 });
     expect(wide.support.length).toBeLessThanOrEqual(20_000);
     expect(moments(wide).standardDeviation / 4000).toBeCloseTo(1, 2);

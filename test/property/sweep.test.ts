@@ -45,7 +45,7 @@ describe('tasks', () => {
       for (const [at, count] of pieces) {
         const firstDesign = Math.min(total - 1, Math.floor(at * total));
         const end = Math.min(total, firstDesign + count);
-        // The store has no design twice.
+        // The store refuses a design that it already has.
         if (seen.subarray(firstDesign, end).some((mark) => mark === 1)) continue;
         seen.fill(1, firstDesign, end);
         chunks.push({ firstDesign, count: end - firstDesign });
@@ -91,16 +91,16 @@ describe.each(EXAMPLES)('random designs of the example %s', (name) => {
       expect(parts.every(Number.isFinite)).toBe(true);
       expect(one.timeMs[0]).toBeGreaterThan(0);
       expect(breakdown!.timeMs).toBe(one.timeMs[0]);
-      // No rate exceeds its peak.
+      // No achieved rate exceeds its peak.
       const { issueFraction, bandwidthFraction } = breakdown!.achieved;
       expect(issueFraction).toBeGreaterThan(0);
       expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
-      // Seven sums of parts may cancel, so the rounding error is relative to the largest.
+      // The seven parts are sums in which terms may cancel, so the rounding error is relative to the largest part.
       const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
       expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
         16 * Number.EPSILON * largest,
       );
-      expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // float32
+      expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // The column is stored as float32.
       expect(one.meanLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6);
       expect(one.occupancyFraction[0]).toBeGreaterThan(0);
       expect(one.occupancyFraction[0]).toBeLessThanOrEqual(1);
@@ -143,7 +143,7 @@ describe('laws of a prediction', () => {
   });
 
   it.each<[string, StudyFile]>([
-    // Spilled registers make an iteration longer, so the start of a unit is worth fewer iterations.
+    // Spilled registers make an iteration longer, so a unit's start is worth fewer iterations.
     ['with a register cap', study({ unit: { instructions: 60, dependentLoads: 1 }, bytesPerIteration: 4 })],
     [
       'with more laws than the cache keeps',
@@ -175,7 +175,7 @@ describe('laws of a prediction', () => {
     const { plan, predictor, columns } = await predicted(one);
     const { timeMs, count: size } = columns;
     expect(predictChunk(predictor, 0, size).timeMs).toEqual(timeMs);
-    // Few block laws of such distant designs are cached, so each is made again in memory that other laws had used.
+    // Designs this far apart share few block laws, so each law is computed again, in memory that other laws had used.
     const stride = 1021;
     const jumping = createPredictor(plan);
     for (let i = 0, design = size - 1; i < size; i += 1, design = (design + stride) % size)
@@ -210,7 +210,7 @@ describe('laws of a prediction', () => {
         blocksPerMultiprocessor: [1, 3],
       },
     });
-    // Such a unit exists, except with a probability of e⁻²⁰.
+    // A unit of the longest length exists, except with a probability of e⁻²⁰.
     const device = plan.axes.devices[0] as GpuDevice;
     const least = (4000 * cyclesPerIteration(preparePipeline(plan, device, null, 0), 1)) / (device.clockMhz * 1e3);
     const valid = columns.timeMs.filter((time) => !Number.isNaN(time));

@@ -6,10 +6,10 @@ import * as laws from '../../src-workers/models/workload/laws.ts';
 import { forAll, forAllOf } from '../for-all.ts';
 
 const probability = fc.double({ min: 0.01, max: 0.99, noNaN: true });
-/** The truncation is so small that it changes no textbook moment beyond the tolerance below. */
+/** A truncation so small that no textbook moment changes beyond the tolerance below. */
 const FINE_CUT = 1e-15;
 
-/** A law with its textbook mean and variance, which follow from the parameters without truncation. */
+/** Generates laws with their textbook mean and variance, which follow from the parameters without truncation. */
 const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: number }> = fc.oneof(
   fc.record({ n: fc.integer({ min: 1, max: 20_000 }), p: probability }).map(({ n, p }) => ({
     law: laws.binomialLaw(n, p),
@@ -34,7 +34,7 @@ const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: n
   })),
 );
 
-/** P(W ≤ length), computed from its definition. */
+/** Computes P(W ≤ length) from its definition. */
 const probabilityUpTo = ({ support, probability: each }: LengthLaw, length: number): number =>
   each.reduce((sum, part, i) => (support[i] <= length ? sum + part : sum), 0);
 
@@ -63,7 +63,7 @@ function expectLaw(law: LengthLaw): void {
     if (!Number.isSafeInteger(law.support[i]) || law.support[i] < 0) throw new Error(`${law.label}: ${law.support[i]}`);
     if (i > 0 && !(law.support[i] > law.support[i - 1])) throw new Error(`${law.label}: support falls at ${i}`);
   }
-  // The plain sum of k terms with total 1 has an error of k·EPS at most.
+  // A plain sum of k terms with total 1 has an error of at most k·EPS.
   expect(Math.abs(sum - 1)).toBeLessThanOrEqual(law.support.length * Number.EPSILON);
 }
 
@@ -75,7 +75,7 @@ describe('laws of unit lengths', () => {
   it('have their textbook mean and variance', () => {
     forAllOf(300)(textbook, ({ law, mean, variance }) => {
       const { mean: ourMean, standardDeviation } = laws.moments(unwrap(law));
-      // The cut removes up to 1e-15 of the mass, some hundred means away, and the walk from the mode rounds at every
+      // The truncation removes up to 1e-15 of the mass, some hundred means away. The walk from the mode rounds at every
       // step.
       expect(Math.abs(ourMean - mean)).toBeLessThanOrEqual(1e-11 * Math.max(1, mean));
       expect(Math.abs(standardDeviation ** 2 - variance)).toBeLessThanOrEqual(1e-10 * Math.max(1, variance));
@@ -93,7 +93,7 @@ describe('laws of unit lengths', () => {
       fc.constantFrom(1e-3, 1e-6, 1e-9, 1e-12),
       (make, p, truncation) => {
         const { truncatedMass } = unwrap(make(p, truncation));
-        // Rounding may make the tail at the cut slightly larger than the truncation itself.
+        // Rounding may make the truncated mass slightly larger than the truncation itself.
         expect(truncatedMass).toBeLessThanOrEqual(truncation * (1 + 1e-9));
       },
     );

@@ -1,5 +1,5 @@
-// A program that prints what a measuring program would, without measuring: node fake-child.ts FOLDER. The environment
-// variable FAKE_BENCH contains its errors and their times as JSON.
+// Stands in for a measuring program: node fake-child.ts FOLDER. It prints what such a program prints, but measures
+// nothing. The environment variable FAKE_BENCH contains a JSON object of the faults to imitate and their times.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
@@ -9,35 +9,35 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { measuringDevice } from '../../measuring.ts';
 
 export interface FakeBench {
-  /** The fingerprint of the device, by default `fake`. */
+  /** Fingerprint of the device, by default `fake`. */
   readonly fingerprint?: string;
   readonly name?: string;
   readonly multiprocessors?: number;
-  /** The lanes of a thread group, by default 32; null if the device does not report them. */
+  /** Lanes of a thread group, by default 32; null if the device does not report them. */
   readonly width?: number | null;
-  /** Limits as the device states them. */
+  /** Limits that the device states. */
   readonly properties?: Readonly<Record<string, number>>;
-  /** The pause before every case. */
+  /** Pause before every case, ms. */
   readonly pauseMs?: number;
-  /** The event that happens, and the id of the case at whose second launch it does. */
+  /** Event to imitate, and the id of a case. The event happens at the second launch of this case. */
   readonly at?: string;
   readonly event?: 'crash' | 'exit' | 'garbage' | 'long-line' | 'unknown-case' | 'hang' | 'lost' | 'failed-lost' | 'hung' | 'leave' | 'grandchild';
-  /** The id of the case that is announced as the next one just before the event. */
+  /** Id of the case that is announced as the next one just before the event. */
   readonly turn?: string;
-  /** The ids of cases with a wrong result, and of cases that fail. */
+  /** Ids of cases with a wrong result, and ids of cases that fail. */
   readonly wrong?: readonly string[];
   readonly failing?: readonly string[];
-  /** Ends without a record, before the device. */
+  /** The program ends before it prints the device or any other record. */
   readonly silent?: boolean;
-  /** Prints nothing, and does not end by itself. */
+  /** The program prints nothing, and does not end by itself. */
   readonly mute?: boolean;
-  /** Reports that there is no device, and ends normally. */
+  /** The program reports that there is no device, and ends normally. */
   readonly absent?: boolean;
-  /** The factor from the predicted time to the reported one. */
+  /** Reported time divided by the predicted time. */
   readonly factor?: number;
-  /** The reported time of every case, instead of the predicted one. */
+  /** Reported time of every case in ms, instead of a multiple of the predicted time. */
   readonly timeMs?: number;
-  /** The reported time of every case as a function of the units of the plan. */
+  /** Reported time of every case in ms per unit of the plan. */
   readonly msPerUnit?: number;
 }
 
@@ -138,7 +138,7 @@ for (const one of plan.cases) {
       case: one.id,
       repeat: Math.max(0, launch - plan.warmUps),
       warmUp: launch < plan.warmUps,
-      // The times of a case are the same each time, within a percent around their middle.
+      // The launches of a case have the same times in every run, which differ by up to 0.8 %.
       timeNs: (ofUnits ?? fake.timeMs ?? predictedMs * (fake.factor ?? 2)) * 1e6 * (1 + ((launch * 7) % 5) / 500),
       clockMhz: 1000,
     });

@@ -9,14 +9,15 @@ import { readCsr } from '../../../src-workers/parse/csr.ts';
 
 /*
  * Writes the SpMV kernels of the examples for any matrix. x is uniform in 0…1, so that every column counts; y = A·x is
- * computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes
- * those of the example.
+ * computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes the
+ * kernels of the example.
  */
 const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
 const SPMV = join(EXAMPLES, 'kernels/spmv');
 
 /**
- * Returns every matrix of the repository. netscience.mtx counts its indices from 0, which the format does not allow.
+ * Returns the files of all matrices in the repository, except netscience.mtx. Its indices start at 0, which the format
+ * does not allow.
  */
 export function matrixFiles(): readonly string[] {
   return [EXAMPLES, join(import.meta.dirname, '../matrices')].flatMap((folder) =>
@@ -29,9 +30,9 @@ export function matrixFiles(): readonly string[] {
 interface SpmvReference {
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** The number of entries of each row. */
+  /** Number of entries in each row. */
   readonly lengths: Uint32Array<ArrayBuffer>;
-  /** The largest sum of a row's absolute values, to which rounding errors are relative. */
+  /** Largest sum of absolute values in a row. Rounding errors are relative to it. */
   readonly largest: number;
 }
 
@@ -54,10 +55,10 @@ export async function spmvReference(matrix: string): Promise<SpmvReference> {
   return { x, y, lengths, largest };
 }
 
-/** The tolerance is relative to the largest row sum: some tens of single-precision roundings. */
+/** Tolerance relative to the largest row sum. It allows some tens of single-precision roundings. */
 const TOLERANCE = 2e-6;
 
-/** Writes sources, vectors and manifest for a matrix into a folder. @param matrix absolute path */
+/** Writes the sources, vectors and manifest of the kernels for a matrix into a folder. @param matrix absolute path */
 export async function writeSpmvKernel(
   matrix: string,
   folder: string,
@@ -75,23 +76,23 @@ export async function writeSpmvKernel(
   return { ...reference, file };
 }
 
-/** The kernel of each implementation, and the threads per row for which its code is read. */
+/** The entry of each implementation, and the threads per row at which its code is read. */
 const INSPECTED: Readonly<
   Record<string, { readonly entry: string; readonly threadsPerRow: number; readonly iterationsPerLoop?: number }>
 > = {
   'Thread per row': { entry: 'threadPerRow', threadsPerRow: 1 },
   '2 to 32 threads per row': { entry: 'threadsPerRow', threadsPerRow: 8 },
   'Block per row': { entry: 'threadsPerRow', threadsPerRow: 128 },
-  // The compiler unrolls the loop of this kernel over four steps, with branches between them.
+  // The compiler unrolls this kernel's loop four times, with branches between the copies.
   'Merge path': { entry: 'mergePath', threadsPerRow: 1, iterationsPerLoop: 4 },
   Mixed: { entry: 'classOfRows', threadsPerRow: 8 },
 };
 const INSPECTED_BLOCK_THREADS = 128;
 
 /**
- * Returns spmv.json with the figures that the code of its kernels shows for a GPU. Its own figures are fitted to a
- * software adapter.
- * @param columns the number of elements of x, which rows read at scattered places
+ * Returns the study spmv.json with the figures that the kernels' code has on a GPU. The figures in the file are fitted
+ * to a software adapter.
+ * @param columns the number of elements of x, which rows read in scattered order
  * @param inspect compiles a source and reads one of its kernels
  */
 export async function inspectedSpmvStudy(
@@ -113,8 +114,8 @@ export async function inspectedSpmvStudy(
       }),
     );
     const scattered = found.accesses?.filter(({ pattern }) => pattern === 'scattered').length;
-    // If a kernel has a single scattered access, it reads x. The merge path has several, because its code does not show
-    // which of its reads are contiguous.
+    // A kernel's only scattered access reads x. The merge path has several scattered accesses, because its code does
+    // not show which of its reads are contiguous.
     const accesses = found.accesses?.map((access) =>
       scattered === 1 && access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns } : access,
     );
@@ -124,7 +125,7 @@ export async function inspectedSpmvStudy(
     });
   }
   const { instructionsPerIteration: _fitted, ...kernel } = study.kernel;
-  // Every implementation has its own instructions.
+  // Every implementation states its own number of instructions.
   const [{ kernel: first }] = implementations;
   return {
     ...study,

@@ -1,5 +1,5 @@
-// node test/data/screens/make-screens.ts: takes the README's picture from the built program (npm run build), in both
-// themes. A browser host on its own database predicts the example study, as at the first start.
+// `node test/data/screens/make-screens.ts` takes the README's picture from the built program (npm run build), in both
+// themes. A browser host with its own database predicts the example study, as it does at the first start.
 import { chromium } from '@playwright/test';
 import { join } from 'node:path';
 import { findChromium } from '../../e2e/fixtures/chromium.ts';
@@ -16,13 +16,13 @@ try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   await page.goto(host.address);
   await page.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 90_000 });
-  // The heading appears before the inputs worth knowing.
+  // The page is complete only when these texts are gone, because the heading appears before the inputs worth knowing.
   for (const pending of ['Predicting all designs.', 'Predicting the designs under draws of the assumed inputs.'])
     await page.getByText(pending).waitFor({ state: 'detached', timeout: 90_000 });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.mouse.move(720, 20);
-    // The page has settled when two consecutive pictures are equal.
+    // The page has stopped changing when two consecutive pictures are equal.
     let before: Buffer | null = null;
     for (let i = 0; i < 40; i++) {
       const picture = await page.screenshot();

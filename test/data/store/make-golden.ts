@@ -1,5 +1,5 @@
-// Writes `vN.sqlite` for the current version N: node test/data/store/make-golden.ts
-// Files of older versions stay as their program wrote them and are never written again.
+// `node test/data/store/make-golden.ts` writes `vN.sqlite` for the current version N. Files of older versions stay as
+// their program wrote them, and are never written again.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -45,7 +45,7 @@ const best = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
 unwrap(store.saveBestDesigns(best.id, sampleBest()));
 unwrap(store.finishRun(best.id, { state: 'complete', elapsedMs: 1 }));
 unwrap(store.saveCalibration({ name: 'golden', deviceId: 'fast', profile: { version: 1 } }));
-// Small pages keep the file small; a database may have any page size.
+// Small pages keep the file small. A database may have any page size.
 db.pragma('journal_mode = DELETE');
 db.pragma('page_size = 1024');
 db.exec('VACUUM');

@@ -31,7 +31,7 @@ const texts = fc.constantFrom(
 
 const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flattened' = 'nested', m = 1) =>
   makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations: 0 });
-/** The rounding errors of the sums behind a loss. */
+/** Allows for the rounding errors in the sums that make up a loss. */
 const SLACK = 1e-9;
 
 describe('balancing laws', () => {
@@ -63,9 +63,9 @@ describe('balancing laws', () => {
     forAll(laws, groupSizes, fc.constantFrom(1, 2, 7, 40), (law, n, m) => {
       const none = depthOf(law, n, 'none', 'nested', m);
       for (const text of ['quantile-buckets(4)', 'best-buckets(3)', 'window-sort(128)', 'full-sort']) {
-        // Sorted units have a law of one round.
+        // The law of sorted units has a single round.
         const ordered = depthOf(law, n, text, 'nested', text.includes('sort') ? 1 : m);
-        // Sums on a lattice omit 1e-10 at their ends.
+        // Sums on a lattice leave out a mass of 1e-10 at their ends.
         expect(ordered.aggregateLoss).toBeLessThanOrEqual(none.aggregateLoss * (1 + 1e-7));
       }
     });
@@ -79,7 +79,7 @@ describe('balancing laws', () => {
       fc.constantFrom('none', 'best-buckets(3)'),
       (law, n, m, text) => {
         const nested = depthOf(law, n, text, 'nested', m).aggregateLoss;
-        // Long sums are cumulant fits, which change a mean maximum by up to 1 %.
+        // Long sums are approximated by their cumulants, which changes a mean maximum by up to 1 %.
         expect(depthOf(law, n, text, 'flattened', m).aggregateLoss).toBeLessThanOrEqual(nested * 1.01);
       },
     );

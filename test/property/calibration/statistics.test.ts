@@ -34,7 +34,7 @@ describe('rank correlations', () => {
       for (const correlation of [kendall, spearman]) {
         const value = correlation(a, b);
         if (Number.isNaN(value)) return;
-        // These are sums of at most 60 squares.
+        // The value is computed from sums of at most 60 squares.
         expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
         expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
         expect(
@@ -60,7 +60,7 @@ it('the interval of a median covers at least the requested share, and is the nar
     expect(interval.coverageFraction).toBeGreaterThanOrEqual(asked);
     expect(interval.low + interval.high).toBe(n - 1);
     expect(interval.low).toBeLessThan(interval.high);
-    // An interval that is one step narrower covers too little.
+    // The next narrower interval covers too little.
     const inner = medianInterval(n, interval.coverageFraction + 1e-9);
     if (inner) expect(inner.low).toBeLessThan(interval.low);
   });
@@ -114,7 +114,7 @@ describe('agreement', () => {
       let last = Infinity;
       for (const { regret, k, randomMeasurements: random } of result.shortlists) {
         expect(regret).toBeGreaterThanOrEqual(0);
-        // Expectations over ties are sums of at most 30 terms.
+        // Expected regrets over ties are sums of at most 30 terms.
         expect(regret).toBeLessThanOrEqual(last + 1e-12);
         expect(random).toBeLessThanOrEqual(input.measuredMs.length);
         expect(k).toBeGreaterThan(0);

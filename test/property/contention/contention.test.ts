@@ -19,7 +19,7 @@ const memory = fc
   .tuple(fc.double({ min: 0.5, max: 50, noNaN: true }), fc.double({ min: 1, max: 40, noNaN: true }))
   .map(([beta, ratio]) => ({ singleCoreBandwidthGbS: beta, fullBandwidthGbS: beta * ratio }));
 
-/** The tolerance is a few rounding errors per load; the sums have at most 80 loads. */
+/** Allows for a few rounding errors per load. Sums have at most 80 loads. */
 const ROUNDING = 200 * Number.EPSILON;
 
 function closeTo(a: number, b: number): boolean {
@@ -101,7 +101,7 @@ describe('laws of memory contention', () => {
         movedBytes += (step.toMs - step.fromMs) * step.bandwidthGbS * 1e6;
       });
       const total = bytes.reduce((sum, load) => sum + load, 0);
-      // Differences of times lose accuracy by the ratio of the total time to a single step.
+      // A difference of times loses accuracy in the ratio of the total time to a single step.
       expect(Math.abs(movedBytes - total)).toBeLessThanOrEqual(1e-9 * Math.max(1, total));
     });
   });

@@ -34,7 +34,7 @@ describe('laws of the reconvergence stack', () => {
         expect(run.depths.at(-1)).toBe(0);
         expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
         expect(run.maxDepth).toBe(Math.max(...run.depths));
-        // According to the events, the stack has the same depth as stated.
+        // The pushes among the events must give the stated depth of the stack.
         expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
       },
     );
